@@ -240,16 +240,14 @@ fn e4_mistakes_around_the_engine_are_found() {
         (Flaw::MarkFirst, &["S2", "S3"]),
         (Flaw::IntervalFromResponse, &["S6"]),
         (Flaw::BelieveFormer, &["S3", "S15"]),
-        (Flaw::BelieveMissing, &["S3", "S15"]),
+        (Flaw::BelieveMissing, &["S2", "S3"]),
         (Flaw::HungLane, &["S12"]),
     ];
     for (flaw, expected) in cases {
-        let most = number("DDNS_TEST_SCHEDULES").unwrap_or(1000);
-        let found = (0..most).find_map(|seed| {
+        let found = (0..1000).find_map(|seed| {
             let wrong = play(seed, flaw, &schedule(seed), false).wrong?;
             wrong.split(": ").nth(1).filter(|kind| expected.contains(kind)).map(|_| seed)
         });
-        println!("{flaw:?} {expected:?}: {found:?}");
         assert!(found.is_some(), "{flaw:?} {expected:?}");
     }
 }
