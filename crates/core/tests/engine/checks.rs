@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ddns_core::engine::Mode;
+use ddns_core::engine::{Engine, Mode};
 use ddns_core::journal::{JournalEvent, Row, UpdateState, What as Journal};
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::UpdateId;
@@ -89,7 +89,7 @@ impl World {
     ) -> bool {
         let (who, now) = (self.who(process), self.now);
         let known = &self.processes[process];
-        let clock = known.engine.as_ref().map_or(0, |engine| engine.clock());
+        let clock = known.engine.as_ref().map_or(0, Engine::clock);
         if known.closing.is_some() {
             self.fail(|| format!("S14: process {process} starts something after it was to stop"));
         }
@@ -394,7 +394,6 @@ impl World {
                     if let Some(sent) = model.sent.get_mut(&memory_key) {
                         sent.retain(|(flight, ..)| *flight != number);
                     }
-                    continue;
                 }
                 Told::Wait(seconds) => {
                     model.accepted.remove(&memory_key);
@@ -625,7 +624,7 @@ impl World {
         } else {
             let known = &self.processes[process];
             let is_alone = self.processes.iter().filter(|other| other.engine.is_some()).count() == 1;
-            let rows = known.engine.as_ref().map(|engine| engine.rows()).unwrap_or_default();
+            let rows = known.engine.as_ref().map(Engine::rows).unwrap_or_default();
             if is_alone && rows.iter().all(|row| row.state == UpdateState::UpToDate) {
                 self.count("service up to date");
                 self.check_truth(process);
@@ -640,7 +639,7 @@ impl World {
         }
         let (who, now) = (self.who(process), self.now);
         let known = &self.processes[process];
-        let rows = known.engine.as_ref().map(|engine| engine.rows()).unwrap_or_default();
+        let rows = known.engine.as_ref().map(Engine::rows).unwrap_or_default();
         let mut wrong = None;
         for (at, entry) in known.shape.entries.iter().enumerate() {
             for family in Family::ALL {

@@ -123,7 +123,7 @@ impl Origin {
         let timeout = entry.timeout();
         let brief = Duration::from_millis(1 + random.below(400));
         let ends = match mood {
-            Mood::Slow => random.up_to(timeout - Duration::from_millis(1)),
+            Mood::Slow => random.up_to(timeout.saturating_sub(Duration::from_millis(1))),
             Mood::Hangs | Mood::Late => timeout,
             _ => brief,
         };
@@ -200,7 +200,7 @@ fn names(members: &[(Key, Option<IpAddr>)]) -> Vec<Name> {
 
 /// One line for each domain.
 fn lines(members: &[(Key, Option<IpAddr>)], word: impl Fn(&Name) -> &'static str) -> String {
-    names(members).iter().map(|name| format!("{}\n", word(name))).collect()
+    names(members).iter().flat_map(|name| [word(name), "\n"]).collect()
 }
 
 fn response(status: u16, body: &str, retry_after: Option<u64>) -> Facts {
@@ -237,12 +237,11 @@ pub(crate) fn members(entry: &EntryShape, path: &str) -> Vec<(Key, Option<IpAddr
                 members.push(((entry.origin, name, family), ip));
             }
         };
-        match value("t") {
-            Some(kind) => add(if kind == "A" { Family::V4 } else { Family::V6 }, value("ip").unwrap_or_default()),
-            None => {
-                add(Family::V4, value("v4").unwrap_or_default());
-                add(Family::V6, value("v6").unwrap_or_default());
-            }
+        if let Some(kind) = value("t") {
+            add(if kind == "A" { Family::V4 } else { Family::V6 }, value("ip").unwrap_or_default());
+        } else {
+            add(Family::V4, value("v4").unwrap_or_default());
+            add(Family::V6, value("v6").unwrap_or_default());
         }
     }
     members

@@ -48,7 +48,7 @@ pub(crate) enum Fault {
 }
 
 /// The faults of a schedule, by time.
-pub(crate) fn list(random: &mut Random, trouble: Duration, shapes: &[Shape], size: Size) -> Vec<(Duration, Fault)> {
+pub(crate) fn list(random: &mut Random, trouble: Duration, shapes: &[Shape], size: Size) -> Faults {
     let mut faults = Vec::new();
     for process in 0..size.processes {
         let at = random.up_to(Duration::from_secs(20));
@@ -56,114 +56,164 @@ pub(crate) fn list(random: &mut Random, trouble: Duration, shapes: &[Shape], siz
     }
     for _ in 0..3 + random.below(40) {
         let begin = random.up_to(trouble);
-        let time = [Duration::from_millis(500), Duration::from_secs(8), Duration::from_secs(90)][index(random, 3)];
-        let end = (begin + random.up_to(time)).min(trouble);
-        let process = index(random, size.processes);
-        let family = Family::ALL[index(random, 2)];
-        let origin = index(random, size.origins);
-        let file = index(random, size.files);
-        let is_told = random.below(8) > 0;
+        let most = [Duration::from_millis(500), Duration::from_secs(8), Duration::from_secs(90)][index(random, 3)];
+        let lasts = random.up_to(most).min(trouble.saturating_sub(begin));
+        let one = Occasion {
+            begin,
+            lasts,
+            process: index(random, size.processes),
+            family: Family::ALL[index(random, 2)],
+            is_told: random.below(8) > 0,
+        };
         match random.below(size.kinds) {
-            0 => faults.push((begin, Fault::Kill(process))),
-            1 | 2 => faults.push((begin, Fault::KillSoon(process, random.below(12)))),
-            3 => faults.push((begin, Fault::Start(process, random.below(2) == 0))),
-            4 | 5 | 6 => {
-                faults.push((begin, Fault::Address(family, is_told)));
-                // While the other one is missing.
-                if size.kinds > 12 && random.below(8) == 0 {
-                    let other = Family::ALL[1 - family.index()];
-                    faults.push((begin.saturating_sub(Duration::from_secs(2)), Fault::NoAddress(other, true)));
-                    faults.push((end, Fault::Return(other, is_told)));
-                }
-            }
-            7 => {
-                for number in 0..2 + random.below(6) {
-                    let at = begin + Duration::from_millis(random.below(3000)) * u32::try_from(number).unwrap_or(1);
-                    let fault = if random.below(3) > 0 {
-                        Fault::Return(family, is_told)
-                    } else {
-                        Fault::Address(family, is_told)
-                    };
-                    faults.push((at.min(trouble), fault));
-                }
-            }
-            8 | 9 | 10 => {
-                let moods = [
-                    Mood::Slow,
-                    Mood::Refuses,
-                    Mood::Unreachable,
-                    Mood::Hangs,
-                    Mood::Hangs,
-                    Mood::Breaks,
-                    Mood::TooMany(1 + random.below(60)),
-                    Mood::Any,
-                    Mood::Stops,
-                    Mood::Waits,
-                    Mood::Any,
-                    Mood::Late,
-                    Mood::Twice,
-                ];
-                // Few of those: of what they take in nothing can be said any more.
-                let count = if random.below(8) == 0 { moods.len() } else { moods.len() - 2 };
-                faults.push((begin, Fault::Mood(origin, moods[index(random, count)])));
-                faults.push((end, Fault::Mood(origin, Mood::Good)));
-                // Often an address changes meanwhile.
-                if random.below(2) == 0 {
-                    faults.push((begin + random.up_to(end - begin), Fault::Address(family, is_told)));
-                }
-                // And returns.
-                if random.below(3) == 0 {
-                    faults.push((end, Fault::Return(family, is_told)));
-                }
-                // Or somebody tries another callback, and then another address comes.
-                if size.kinds > 16 && random.below(4) == 0 {
-                    let site = index(random, shapes.len());
-                    let at = begin + random.up_to(end - begin);
-                    let entry = index(random, shapes[site].entries.len());
-                    let path = u32::try_from(random.below(3)).unwrap_or(0);
-                    faults.push((at, Fault::Reload(site, Edit::Path(entry, path))));
-                    faults.push((at + random.up_to(Duration::from_secs(10)), Fault::Address(family, is_told)));
-                }
-            }
-            11 => faults.push((begin, Fault::Synchronize(process))),
-            12 => {
-                faults.push((begin, Fault::NoAddress(family, is_told)));
-                // The other one changes meanwhile.
-                if random.below(2) == 0 {
-                    let other = Family::ALL[1 - family.index()];
-                    faults.push((begin + random.up_to(end - begin), Fault::Address(other, is_told)));
-                }
-                faults.push((end, Fault::Return(family, is_told)));
-            }
-            13 => {
-                let health = [Health::Full, Health::Locked, Health::ReadOnly][index(random, 3)];
-                faults.push((begin, Fault::File(file, health)));
-                faults.push((end, Fault::File(file, Health::Good)));
-            }
-            14 => faults.push((begin, Fault::Damage(file))),
-            15 => {
-                faults.push((begin, Fault::Keep(file)));
-                faults.push((end, Fault::PutBack(file)));
-            }
+            0..=3 => one.ending(random, &mut faults),
+            4..=7 | 12 => one.addresses(random, trouble, size, &mut faults),
+            8..=10 => one.endpoint(random, shapes, size, &mut faults),
+            13..=15 => one.file(random, size, &mut faults),
             16 | 17 => {
-                let site = index(random, shapes.len());
-                faults.push((begin, Fault::Reload(site, edit(random, &shapes[site], size))));
+                let at = index(random, shapes.len());
+                faults.push((begin, Fault::Reload(at, edit(random, &shapes[at], size))));
             }
-            18 => faults.push((begin, Fault::RetryStopped(process))),
-            19 => {
-                faults.push((begin, Fault::Stop(process)));
-                faults.push((end, Fault::Start(process, random.below(3) == 0)));
-            }
-            20 => faults.push((begin, Fault::Pause(process, end - begin))),
-            _ => {
+            21.. => {
                 let seconds = [5, 90, 600, 86_400][index(random, 4)];
                 let is_back = random.below(2) == 0;
                 faults.push((begin, Fault::Clock(if is_back { -seconds } else { seconds })));
             }
+            11 => faults.push((begin, Fault::Synchronize(one.process))),
+            18 => faults.push((begin, Fault::RetryStopped(one.process))),
+            19 => {
+                faults.push((begin, Fault::Stop(one.process)));
+                faults.push((one.end(), Fault::Start(one.process, random.below(3) == 0)));
+            }
+            20 => faults.push((begin, Fault::Pause(one.process, lasts))),
         }
     }
     faults.sort_by_key(|(at, _)| *at);
     faults
+}
+
+pub(crate) type Faults = Vec<(Duration, Fault)>;
+
+/// When something goes wrong, for how long, and for whom.
+#[derive(Debug, Clone, Copy)]
+struct Occasion {
+    begin: Duration,
+    lasts: Duration,
+    process: usize,
+    family: Family,
+    is_told: bool,
+}
+
+impl Occasion {
+    fn end(&self) -> Duration {
+        self.begin + self.lasts
+    }
+
+    fn meanwhile(&self, random: &mut Random) -> Duration {
+        self.begin + random.up_to(self.lasts)
+    }
+
+    fn other(&self) -> Family {
+        Family::ALL[1 - self.family.index()]
+    }
+
+    fn ending(&self, random: &mut Random, faults: &mut Faults) {
+        let process = self.process;
+        let fault = match random.below(4) {
+            0 => Fault::Kill(process),
+            1 | 2 => Fault::KillSoon(process, random.below(12)),
+            _ => Fault::Start(process, random.below(2) == 0),
+        };
+        faults.push((self.begin, fault));
+    }
+
+    fn addresses(&self, random: &mut Random, trouble: Duration, size: Size, faults: &mut Faults) {
+        let Self { begin, family, is_told, .. } = *self;
+        match random.below(5) {
+            0..=2 => {
+                faults.push((begin, Fault::Address(family, is_told)));
+                // While the other one is missing.
+                if size.kinds > 12 && random.below(8) == 0 {
+                    faults.push((begin.saturating_sub(Duration::from_secs(2)), Fault::NoAddress(self.other(), true)));
+                    faults.push((self.end(), Fault::Return(self.other(), is_told)));
+                }
+            }
+            3 => {
+                for number in 0..2 + random.below(6) {
+                    let at = begin + Duration::from_millis(random.below(3000)) * u32::try_from(number).unwrap_or(1);
+                    let is_return = random.below(3) > 0;
+                    let fault = if is_return { Fault::Return } else { Fault::Address };
+                    faults.push((at.min(trouble), fault(family, is_told)));
+                }
+            }
+            _ => {
+                faults.push((begin, Fault::NoAddress(family, is_told)));
+                // The other one changes meanwhile.
+                if random.below(2) == 0 {
+                    faults.push((self.meanwhile(random), Fault::Address(self.other(), is_told)));
+                }
+                faults.push((self.end(), Fault::Return(family, is_told)));
+            }
+        }
+    }
+
+    fn endpoint(&self, random: &mut Random, shapes: &[Shape], size: Size, faults: &mut Faults) {
+        let moods = [
+            Mood::Slow,
+            Mood::Refuses,
+            Mood::Unreachable,
+            Mood::Unreachable,
+            Mood::Hangs,
+            Mood::Hangs,
+            Mood::Breaks,
+            Mood::TooMany(1 + random.below(60)),
+            Mood::Any,
+            Mood::Stops,
+            Mood::Waits,
+            Mood::Any,
+            Mood::Late,
+            Mood::Twice,
+        ];
+        // Few of the last two: of what they take in nothing can be said any more.
+        let count = if random.below(8) == 0 { moods.len() } else { moods.len() - 2 };
+        let origin = index(random, size.origins);
+        let Self { begin, family, is_told, .. } = *self;
+        faults.push((begin, Fault::Mood(origin, moods[index(random, count)])));
+        faults.push((self.end(), Fault::Mood(origin, Mood::Good)));
+        // Often an address changes meanwhile.
+        if random.below(2) == 0 {
+            faults.push((self.meanwhile(random), Fault::Address(family, is_told)));
+        }
+        // And returns.
+        if random.below(2) == 0 {
+            faults.push((self.end(), Fault::Return(family, is_told)));
+        }
+        // Or somebody tries another callback, and then another address comes.
+        if size.kinds > 16 && random.below(4) == 0 {
+            let whose = index(random, shapes.len());
+            let at = self.meanwhile(random);
+            let entry = index(random, shapes[whose].entries.len());
+            let path = u32::try_from(random.below(3)).unwrap_or(0);
+            faults.push((at, Fault::Reload(whose, Edit::Path(entry, path))));
+            faults.push((at + random.up_to(Duration::from_secs(10)), Fault::Address(family, is_told)));
+        }
+    }
+
+    fn file(&self, random: &mut Random, size: Size, faults: &mut Faults) {
+        let file = index(random, size.files);
+        match random.below(3) {
+            0 => {
+                let health = [Health::Full, Health::Locked, Health::ReadOnly][index(random, 3)];
+                faults.push((self.begin, Fault::File(file, health)));
+                faults.push((self.end(), Fault::File(file, Health::Good)));
+            }
+            1 => faults.push((self.begin, Fault::Damage(file))),
+            _ => {
+                faults.push((self.begin, Fault::Keep(file)));
+                faults.push((self.end(), Fault::PutBack(file)));
+            }
+        }
+    }
 }
 
 fn edit(random: &mut Random, shape: &Shape, size: Size) -> Edit {

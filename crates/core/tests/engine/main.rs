@@ -22,7 +22,7 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use faults::{Fault, Size};
+use faults::{Fault, Faults, Size};
 use flaws::Flaw;
 use random::Random;
 use setup::{EntryShape, Shape, index};
@@ -33,8 +33,6 @@ const TROUBLE: Duration = Duration::from_secs(20 * 60);
 
 /// How long it may take until all is well, after everything healed: rounds, retries, pauses, waits.
 const RECOVERY: Duration = Duration::from_secs(25 * 60);
-
-type Faults = Vec<(Duration, Fault)>;
 
 /// A schedule: what there is, and what goes wrong.
 fn schedule(seed: u64) -> (Vec<Shape>, Size, Faults) {

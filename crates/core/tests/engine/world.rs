@@ -617,7 +617,7 @@ impl World {
             engine.merge(store, on_disk);
         }
         let text = engine.text(store).to_string();
-        if self.flaw == Flaw::SendBeforePersisted && self.sequence % 2 == 0 {
+        if self.flaw == Flaw::SendBeforePersisted && self.sequence.is_multiple_of(2) {
             return Ok(());
         }
         if known.health != Health::Good {
@@ -814,7 +814,7 @@ fn sharing(shape: &Shape, entry: usize, family: Family) -> Vec<usize> {
 
 fn brief(stored: &Stored) -> String {
     match stored {
-        Stored::Known { state, unwritable } => format!("known, unwritable {unwritable:?}: {}", state.to_string()),
+        Stored::Known { state, unwritable } => format!("known, unwritable {unwritable:?}: {state}"),
         other => format!("{other:?}"),
     }
 }
