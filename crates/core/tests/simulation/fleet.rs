@@ -7,14 +7,16 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
+use std::rc::Rc;
 use std::time::{Duration, UNIX_EPOCH};
 use std::{env, fs};
 
+use ddns_core::engine::plan::Plan;
+use ddns_core::engine::{Event, Facts};
+use ddns_core::net::family::Family;
 use ddns_core::schedule::retry_after;
-use ddns_core::update::domain::Domain;
-use ddns_core::update::outcome::{Outcome, Why};
 
-use crate::host::{BEGIN, Host, Request, clock};
+use crate::host::{BEGIN, Host, Request, clock, failure, plan, response};
 use crate::random::Random;
 
 const HOSTS: u32 = 100_000;
@@ -31,18 +33,18 @@ const RETURN: Duration = Duration::from_secs(300 + 3600);
 /// Until then every host is watched: nobody may send twice.
 const END: Duration = Duration::from_secs(300 + 3600 + 2 * 330);
 
-/// What the endpoint says while it is out of order, by the time of day.
-type Trouble = fn(u64) -> (Outcome, Option<String>);
+/// What the endpoint says while it is out of order.
+type Trouble = fn() -> Facts;
 
 const TROUBLES: [(u32, &str, Trouble); 5] = [
-    (HOSTS, "503, `Retry-After` with the date of its return", |_| {
+    (HOSTS, "503, `Retry-After` with the date of its return", || {
         let date = UNIX_EPOCH + Duration::from_secs(BEGIN) + RETURN;
-        (Outcome::of_status(503), Some(httpdate::fmt_http_date(date)))
+        response(503, Some(httpdate::fmt_http_date(date)))
     }),
-    (FEWER, "503, `Retry-After: 3600` every time", |_| (Outcome::of_status(503), Some("3600".to_owned()))),
-    (FEWER, "503, `Retry-After: 120` every time", |_| (Outcome::of_status(503), Some("120".to_owned()))),
-    (FEWER, "503 without `Retry-After`", |_| (Outcome::of_status(503), None)),
-    (FEWER, "no connection", |_| (Outcome::Failed(Why::NoResponse { why: String::new(), reached: false }), None)),
+    (FEWER, "503, `Retry-After: 3600` every time", || response(503, Some("3600".to_owned()))),
+    (FEWER, "503, `Retry-After: 120` every time", || response(503, Some("120".to_owned()))),
+    (FEWER, "503 without `Retry-After`", || response(503, None)),
+    (FEWER, "no connection", || failure(false)),
 ];
 
 /// What came to the endpoint from the moment on when addresses change.
@@ -56,17 +58,18 @@ struct Figures {
 impl Figures {
     fn of(hosts: u32, trouble: Trouble) -> Self {
         let mut figures = Self { seconds: vec![0; usize::try_from(END.as_secs()).unwrap_or(0)], last: Duration::ZERO };
+        let plan = plan(1, INTERVAL);
         for number in 0..hosts {
-            figures.run(number, trouble);
+            figures.run(&plan, number, trouble);
         }
         figures
     }
 
     /// One host, by itself: hosts do not know each other, and the endpoint goes by the time alone.
-    fn run(&mut self, number: u32, trouble: Trouble) {
+    fn run(&mut self, plan: &Rc<Plan>, number: u32, trouble: Trouble) {
         let mut random = Random(u64::from(number) << 20);
-        let domains = [Domain::parse("home.example.com").expect("a domain")];
-        let mut host = Host::new(&domains, INTERVAL, random.up_to(INTERVAL));
+        let start = random.up_to(INTERVAL);
+        let mut host = Host::new(plan, start, &mut random);
         let new = IpAddr::from(Ipv4Addr::from(0x0b00_0000 + number));
         let mut address = IpAddr::from([203, 0, 113, 7]);
         let mut change = Some(OUTAGE + random.up_to(CHANGES));
@@ -80,20 +83,24 @@ impl Figures {
             };
             if change.take_if(|at| *at <= now).is_some() {
                 address = new;
-                host.network_changed(now);
+                host.tell(Event::Network { family: Family::V4, is_settling: false }, now);
             }
             if let Some((_, since, request)) = under_way.take_if(|(at, ..)| *at <= now) {
                 let is_down = (OUTAGE..RETURN).contains(&since);
-                let (outcome, header) = if is_down { trouble(clock(now)) } else { (Outcome::Accepted(204), None) };
-                let asked = header.as_deref().and_then(|text| retry_after::parse(text, clock(now)));
+                let facts = if is_down { trouble() } else { response(204, None) };
+                let header = match &facts {
+                    Facts::Response(response) => response.retry_after.as_deref(),
+                    Facts::Failed { .. } => None,
+                };
+                let asked = header.and_then(|text| retry_after::parse(text, clock(now)));
                 // A date has no fractions of a second.
                 not_before = asked.map_or(not_before, |asked| now + asked.saturating_sub(Duration::from_secs(1)));
-                if outcome.is_accepted() && request.ip == new {
+                if !is_down && request.ip == new {
                     accepted = Some(now);
                 }
-                host.ended(&request, &outcome, asked, now, &mut random);
+                host.ended(&request, facts, now);
             }
-            for request in host.step(Some(address), now, &mut random) {
+            for request in host.step(Some(address), now) {
                 assert!(accepted.is_none(), "{number}: sent again although it was accepted");
                 assert!(now >= not_before, "{number}: sent at {now:?}, not to be before {not_before:?}");
                 if request.ip == new {
@@ -150,7 +157,7 @@ const PAGE: &str = "# Many hosts, one endpoint
 What 100,000 hosts with `ddns watch` do to one endpoint when all of their addresses change within a minute, and the endpoint
 is out of order for the hour that begins with it. Each host has one domain and the default interval of 5 minutes.
 
-The figures come from a simulation that runs the program's own scheduling with time and network as inputs
+The figures come from a simulation that runs the engine of the program with time and network as inputs
 (`crates/core/tests/simulation`). It is a test: it fails when a figure on this page differs, when a host sends again
 although it was accepted, or sooner than the endpoint asked for, when a host is not accepted within one interval (and two
 seconds: dates are whole seconds) of the endpoint's return, or of the time that the endpoint asked for, and when the worst

@@ -1,19 +1,21 @@
-//! A host that runs `ddns watch`: the parts of the core that the program drives, called in the order in which it calls them
-//! (`sync.rs` and `watch/event_loop.rs`). One entry, IPv4; looking up an address takes no time.
+//! A host that runs `ddns watch`: the engine, with a cache that is always there. One entry, IPv4; looking up an address takes no
+//! time.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
+use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 
-use ddns_core::config::Concurrency;
-use ddns_core::net::family::Family;
-use ddns_core::schedule::lookups::Schedule;
-use ddns_core::schedule::queue::{Lane, LaneKey, Queue, UpdateId};
-use ddns_core::update::Update;
-use ddns_core::update::domain::Domain;
-use ddns_core::update::outcome::Outcome;
-use ddns_core::update::plan::{Rules, Verdict, judge};
-use ddns_core::update::state::{ClaimKey, Fingerprint, InDoubt, State};
+use ddns_core::address::lookup::Lookup;
+use ddns_core::address::observation::Choice;
+use ddns_core::address::source::Source;
+use ddns_core::callback::Timestamp;
+use ddns_core::config::raw::{self, Document};
+use ddns_core::config::validate::{Surroundings, validate};
+use ddns_core::engine::plan::{ConfigIdentity, Plan, StorePlace};
+use ddns_core::engine::{Effect, Engine, Event, Facts, Mode, Now, Out, RequestId, ResponseFacts, Stored};
+use ddns_core::schedule::limiter::Line;
+use ddns_core::text::diagnostic::Diagnostic;
 
 use crate::random::Random;
 
@@ -23,128 +25,121 @@ pub(crate) const MAX_AGE: Duration = Duration::from_secs(3 * 86_400);
 /// The time of day at the beginning, in seconds since the epoch.
 pub(crate) const BEGIN: u64 = 1_763_170_000;
 
-/// The number that marks of this process carry.
-const OWN: u32 = 7;
-
 /// A request that begins.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
-    pub(crate) start: (UpdateId, Lane),
+    number: RequestId,
+    /// The place of its domain.
+    pub(crate) domain: usize,
     pub(crate) ip: IpAddr,
 }
 
 #[derive(Debug)]
 pub(crate) struct Host {
-    keys: Vec<ClaimKey>,
-    schedule: Schedule,
-    queue: Queue,
-    lane: Lane,
-    state: State,
-    observed: Option<IpAddr>,
-    doubts: HashMap<UpdateId, InDoubt>,
+    engine: Engine,
+    out: Out,
+    has_file: bool,
+    /// When it begins; `None` once it has.
+    begins: Option<Duration>,
+}
+
+/// What every host with so many domains, `d0.example.com` and so on, is configured with.
+pub(crate) fn plan(domains: usize, interval: Duration) -> Rc<Plan> {
+    let names: Vec<String> = (0..domains).map(|number| format!("\"d{number}.example.com\"")).collect();
+    let text = format!(
+        r#"{{"dns":"callback","id":"http://endpoint/__DOMAIN__/__IP__","ipv4":[{}],"ipv6":[],"interval":"{}s","timeout":{}}}"#,
+        names.join(","),
+        interval.as_secs(),
+        TIMEOUT.as_secs()
+    );
+    let document = Document { name: "config.json".to_owned(), text, fetched: false };
+    let written = raw::read(&Rc::new(document)).map_err(|error| vec![error]);
+    let valid = written.and_then(|written| validate("config.json", Some(written), &Surroundings::default()));
+    let valid = valid.unwrap_or_else(|wrong| panic!("{}", wrong.iter().map(Diagnostic::shown).collect::<String>()));
+    let identity = ConfigIdentity { name: "config.json".to_owned(), is_file: true };
+    Rc::new(Plan::new(Rc::new(vec![valid]), vec![identity], |_, _| StorePlace::File(PathBuf::from("cache"))))
 }
 
 impl Host {
-    pub(crate) fn new(domains: &[Domain], interval: Duration, now: Duration) -> Self {
-        let callback = Fingerprint::new([7; 16]);
-        let key = |domain: &Domain| ClaimKey { callback, domain: domain.clone(), family: Family::V4 };
-        let mut queue = Queue::new(domains.len(), Some(Schedule::backoff(&[interval])));
-        Self {
-            lane: queue.lane(LaneKey::Origin("http://endpoint".to_owned()), Concurrency::Auto),
-            queue,
-            keys: domains.iter().map(key).collect(),
-            schedule: Schedule::new(&[interval], now),
-            state: State::new(vec![1]),
-            observed: None,
-            doubts: HashMap::new(),
-        }
+    pub(crate) fn new(plan: &Rc<Plan>, now: Duration, random: &mut Random) -> Self {
+        let engine = Engine::new(Rc::clone(plan), Mode::Service, random.number(), at(now));
+        Self { engine, out: Out::default(), has_file: false, begins: Some(now) }
     }
 
     /// When to step again, if nothing happens before.
     pub(crate) fn wake_at(&self) -> Option<Duration> {
-        self.schedule.wake_at().into_iter().chain(self.queue.wake_at()).min()
+        self.begins.or_else(|| self.engine.wake_at())
     }
 
-    pub(crate) fn network_changed(&mut self, now: Duration) {
-        self.schedule.network_changed(Family::V4, false, now);
+    pub(crate) fn tell(&mut self, event: Event, now: Duration) {
+        self.engine.on(event, at(now), &mut self.out);
+        self.out.journal.clear();
     }
 
-    pub(crate) fn request(&mut self, now: Duration) {
-        self.schedule.request(now);
-    }
-
-    /// Looks up what is due, where the host's address is this one, and begins what may begin.
-    pub(crate) fn step(&mut self, address: Option<IpAddr>, now: Duration, random: &mut Random) -> Vec<Request> {
-        if self.schedule.wake_at().is_some_and(|at| at <= now) {
-            let due = self.schedule.due(now, random.jitter());
-            if due.includes(0, 0, Family::V4) {
-                self.observed = address;
-                self.schedule.looked_up(0, Family::V4, address, now, random.jitter());
-                (0..).zip(0..self.keys.len()).for_each(|(job, _)| self.queue_update(job, now));
-            }
-            if let Some(everything) = self.schedule.take_retry() {
-                self.queue.retry_now(everything);
-            }
+    /// Does what is due, where the host's address is this one: what it sends.
+    pub(crate) fn step(&mut self, address: Option<IpAddr>, now: Duration) -> Vec<Request> {
+        if self.wake_at().is_some_and(|at| at <= now) {
+            let event = if self.begins.take().is_some() { Event::Begin } else { Event::Time };
+            self.tell(event, now);
         }
-        self.start(now)
-    }
-
-    fn start(&mut self, now: Duration) -> Vec<Request> {
         let mut requests = Vec::new();
-        while let Some(start) = self.queue.start(now) {
-            let Some(ip) = self.observed else {
-                self.queue.give_back(start);
-                continue;
-            };
-            let key = &self.keys[start.0 as usize];
-            let update = Update { domain: &key.domain, family: Family::V4, ip };
-            let until = clock(now + TIMEOUT);
-            if let Some((marked, before)) = self.state.entry(key).marked(&update, until, OWN, clock(now)) {
-                self.state.set(key, marked);
-                self.doubts.extend(before.map(|before| (start.0, before)));
+        while let Some(effect) = self.out.effects.pop_front() {
+            match effect {
+                Effect::LookUp { lookup, .. } => {
+                    let mut found = Lookup::default();
+                    let choice = address.map(|ip| Choice { ip, why: String::new() }).ok_or_else(String::new);
+                    found.add(&Source::Default, choice, Duration::ZERO);
+                    self.tell(Event::LookedUp { lookup, found }, now);
+                }
+                Effect::Read { store } => {
+                    let stored = if self.has_file { Stored::Unchanged } else { Stored::Missing { salt: vec![1] } };
+                    self.tell(Event::Read { store, stored }, now);
+                }
+                Effect::Persist { store, upto, .. } => {
+                    self.has_file = true;
+                    self.engine.text(store);
+                    self.tell(Event::Persisted { store, upto, result: Ok(()) }, now);
+                }
+                Effect::Send { request: number, message, .. } => {
+                    let (domain, ip) = message.url.path[1..].split_once('/').expect("a domain and an address");
+                    let (label, _) = domain[1..].split_once('.').expect("a number");
+                    let (domain, ip) = (label.parse().expect("a number"), ip.parse().expect("an address"));
+                    requests.push(Request { number, domain, ip });
+                }
+                Effect::Begin | Effect::Idle { .. } => {}
+                other => unreachable!("nobody ends it, and it is in no group: {other:?}"),
             }
-            requests.push(Request { start, ip });
         }
         requests
     }
 
     /// Takes in how a request ended.
-    pub(crate) fn ended(
-        &mut self,
-        request: &Request,
-        outcome: &Outcome,
-        retry_after: Option<Duration>,
-        now: Duration,
-        random: &mut Random,
-    ) {
-        let job = request.start.0;
-        let key = &self.keys[job as usize];
-        let update = Update { domain: &key.domain, family: Family::V4, ip: request.ip };
-        let before = self.doubts.remove(&job);
-        let entry = self.state.entry(key).settled(outcome, &update, before, clock(now));
-        self.state.set(key, entry);
-        let is_outdated = self.queue.finish(request.start, outcome, retry_after, now, random.jitter());
-        match self.observed {
-            None => self.queue.withdraw(job),
-            Some(_) if is_outdated => self.queue_update(job, now),
-            Some(_) => {}
-        }
+    pub(crate) fn ended(&mut self, request: &Request, facts: Facts, now: Duration) {
+        self.tell(Event::Settled { request: request.number, facts }, now);
     }
+}
 
-    fn queue_update(&mut self, job: UpdateId, now: Duration) {
-        let Some(ip) = self.observed else {
-            self.queue.withdraw(job);
-            return;
-        };
-        let key = &self.keys[job as usize];
-        let update = Update { domain: &key.domain, family: Family::V4, ip };
-        let rules = Rules { max_age: Some(MAX_AGE), min_interval: Duration::ZERO };
-        match judge(&update, rules, Some(self.state.of(key.callback)), OWN, clock(now)) {
-            Verdict::Send(_) => self.queue.push(job, self.lane),
-            Verdict::UpToDate(_) => self.queue.withdraw(job),
-            other => unreachable!("nobody else sends, and nothing is held back: {other:?}"),
-        }
-    }
+/// A response with this status.
+pub(crate) fn response(status: u16, retry_after: Option<String>) -> Facts {
+    Facts::Response(Box::new(ResponseFacts {
+        status,
+        body: Vec::new(),
+        is_whole: true,
+        retry_after,
+        allow: None,
+        via: None,
+        is_relayed: false,
+        line: Line::Free,
+    }))
+}
+
+/// No response came.
+pub(crate) fn failure(reached: bool) -> Facts {
+    Facts::Failed { why: String::new(), reached }
+}
+
+fn at(now: Duration) -> Now {
+    Now { steady: now, day: Timestamp { seconds: clock(now), micros: now.subsec_micros() } }
 }
 
 pub(crate) fn clock(now: Duration) -> u64 {

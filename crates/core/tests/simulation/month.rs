@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use ddns_core::update::domain::Domain;
-use ddns_core::update::outcome::{Outcome, Why};
+use ddns_core::engine::{Event, Facts};
+use ddns_core::net::family::Family;
 
-use crate::host::{Host, MAX_AGE, Request, TIMEOUT};
+use crate::host::{Host, MAX_AGE, Request, TIMEOUT, failure, plan, response};
 use crate::random::Random;
 
 const DOMAINS: usize = 20;
@@ -120,7 +120,7 @@ fn script(random: &mut Random) -> Vec<(Duration, Step)> {
 #[derive(Debug)]
 enum Happens {
     Applied,
-    Ends(Outcome, Option<Duration>),
+    Ends(Facts),
 }
 
 /// The host, and all that is around it.
@@ -146,11 +146,10 @@ struct World {
 
 impl World {
     fn new(seed: u64) -> Self {
-        let domains: Vec<Domain> =
-            (0..DOMAINS).map(|number| Domain::parse(&format!("d{number}.example.com")).expect("a domain")).collect();
+        let mut random = Random(seed);
         Self {
-            random: Random(seed),
-            host: Host::new(&domains, INTERVAL, Duration::ZERO),
+            host: Host::new(&plan(DOMAINS, INTERVAL), Duration::ZERO, &mut random),
+            random,
             address: Some(IpAddr::from([203, 0, 113, 7])),
             mode: Mode::Good,
             changes: BTreeMap::new(),
@@ -178,8 +177,8 @@ impl World {
     }
 
     fn step(&mut self, now: Duration) {
-        for request in self.host.step(self.address, now, &mut self.random) {
-            let job = request.start.0 as usize;
+        for request in self.host.step(self.address, now) {
+            let job = request.domain;
             assert!(!std::mem::replace(&mut self.under_way[job], true), "two requests for one update at {now:?}");
             let is_known = |(ip, at): (IpAddr, Duration)| ip == request.ip && now + INTERVAL < at + MAX_AGE;
             assert!(!self.known[job].is_some_and(is_known), "sent without cause at {now:?}: {request:?}");
@@ -191,13 +190,12 @@ impl World {
     /// Decides what happens to a request.
     fn answer(&mut self, request: Request, now: Duration) {
         let took = Duration::from_millis(5 + self.random.below(500));
-        let failed = |reached| Outcome::Failed(Why::NoResponse { why: String::new(), reached });
-        let (ends, outcome, asked) = match self.mode {
-            Mode::Good => (took, Outcome::Accepted(204), None),
-            Mode::Refuses(status, asked) => (took, Outcome::of_status(status), asked.map(Duration::from_secs)),
-            Mode::Unreachable => (took, failed(false), None),
-            Mode::Hangs => (TIMEOUT, failed(true), None),
-            Mode::Breaks => (took, failed(true), None),
+        let (ends, facts) = match self.mode {
+            Mode::Good => (took, response(204, None)),
+            Mode::Refuses(status, asked) => (took, response(status, asked.map(|seconds| seconds.to_string()))),
+            Mode::Unreachable => (took, failure(false)),
+            Mode::Hangs => (TIMEOUT, failure(true)),
+            Mode::Breaks => (took, failure(true)),
         };
         let is_applied = match self.mode {
             Mode::Good => true,
@@ -210,24 +208,24 @@ impl World {
             let at = now + self.random.up_to(ends);
             self.open.insert((at, number * 2), (request.clone(), change, Happens::Applied));
         }
-        self.open.insert((now + ends, number * 2 + 1), (request, change, Happens::Ends(outcome, asked)));
+        self.open.insert((now + ends, number * 2 + 1), (request, change, Happens::Ends(facts)));
     }
 
     fn happens(&mut self, request: &Request, change: usize, happens: Happens, now: Duration) {
-        let job = request.start.0 as usize;
+        let job = request.domain;
         match happens {
             Happens::Applied => {
                 assert!(change >= self.applied[job], "an older address after a newer one at {now:?}: {request:?}");
                 (self.applied[job], self.holds[job]) = (change, Some(request.ip));
             }
-            Happens::Ends(outcome, asked) => {
+            Happens::Ends(facts) => {
                 self.under_way[job] = false;
-                if outcome.is_accepted() {
-                    self.known[job] = Some((request.ip, now));
-                } else if outcome.may_have_reached() {
-                    self.known[job] = None;
+                match &facts {
+                    Facts::Response(response) if response.status == 204 => self.known[job] = Some((request.ip, now)),
+                    Facts::Failed { reached: false, .. } => {}
+                    _ => self.known[job] = None,
                 }
-                self.host.ended(request, &outcome, asked, now, &mut self.random);
+                self.host.ended(request, facts, now);
             }
         }
     }
@@ -237,10 +235,10 @@ impl World {
             Step::Address(address) => {
                 self.address = address;
                 self.changes.extend(address.map(|ip| (ip, number)));
-                self.host.network_changed(now);
+                self.host.tell(Event::Network { family: Family::V4, is_settling: false }, now);
             }
             Step::Mode(mode) => self.mode = mode,
-            Step::Woke => self.host.request(now),
+            Step::Woke => self.host.tell(Event::Synchronize, now),
             Step::Calm => {
                 assert_eq!(self.holds, [self.address; DOMAINS], "at {now:?} the endpoint has another address");
                 self.sizes.push(format!("{:?}", self.host).len());
