@@ -86,9 +86,13 @@ fn a6_a_response_in_two_parts_is_acknowledged_at_once() {
 fn a6_a_server_of_one_thread_makes_auto_hardly_slower_than_one_at_a_time() {
     for more in [KEEP, UNSAID] {
         let endpoint = endpoint(5, move |stream| respond(stream, more));
-        let quickest = |concurrency: Value| (0..3).map(|_| time(endpoint, 300, &concurrency)).min().unwrap_or_default();
-        let [one, auto] = [json!(1), json!("auto")].map(quickest);
-        // One that had to wait in line is noticed after 50 ms at the latest.
-        assert!(auto < one.mul_f32(1.5) + Duration::from_millis(60), "{more:?}, one at a time {one:?}, auto {auto:?}");
+        let run = || [json!(1), json!("auto")].map(|concurrency| time(endpoint, 300, &concurrency));
+        // One that had to wait in line is noticed after 50 ms at the latest. Where it is never so, it is not the machine.
+        let is_quick = |[one, auto]: &[Duration; 2]| *auto < one.mul_f32(1.5) + Duration::from_millis(60);
+        let mut runs = Vec::new();
+        while !runs.last().is_some_and(is_quick) {
+            assert!(runs.len() < 8, "{more:?}, one at a time, and auto: {runs:?}");
+            runs.push(run());
+        }
     }
 }
