@@ -312,8 +312,11 @@ impl Engine {
                 None if count == 0 => {
                     // Another process may have written meanwhile that it counts.
                     let known = self.stores[store].state.entry(&key);
-                    if known.in_doubt.is_some_and(|doubt| doubt.by == 0) {
-                        self.set(store, &key, known);
+                    // Nor is it as before when a mark of ours is taken back that something stands in the place of.
+                    let is_ours = |doubt: &InDoubt| sending[place].ip.is_none() && doubt.by == self.own;
+                    if let Some(doubt) = known.in_doubt.filter(|doubt| doubt.by == 0 || is_ours(doubt)) {
+                        let in_doubt = Some(InDoubt { until: 0, by: 0, ..doubt });
+                        self.set(store, &key, Claim { in_doubt, ..known });
                     }
                     continue;
                 }
