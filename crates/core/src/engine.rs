@@ -36,7 +36,7 @@ use crate::text::log_format::Level;
 use crate::update::outcome::Tally;
 use crate::update::state::{ClaimKey, Fingerprint};
 
-use claims::{Before, GivenUp};
+use claims::{Before, GivenUp, Replaced};
 use observe::LookupState;
 use plan::{Plan, StoreId};
 use queueing::Todo;
@@ -243,8 +243,8 @@ pub struct Engine {
     tallies: Vec<Tally>,
     /// What was remembered of an update before it was marked; nothing that differs where it is not in here.
     before: BTreeMap<UpdateId, Before>,
-    /// Claims that requests under way replace, each with how many there are.
-    replaced: HashMap<ClaimKey, usize>,
+    /// Claims that requests under way replace.
+    replaced: HashMap<ClaimKey, Replaced>,
     /// Requests that were given up and may still arrive.
     given_up: GivenUp,
     /// How the last request of each update ended; empty where none was sent, or nobody asks.
@@ -378,8 +378,10 @@ impl Engine {
             return closing.wake_at();
         }
         let schedule = self.schedule.as_ref().and_then(Schedule::wake_at);
-        let hang = if self.may_start() { self.queue.hang_at() } else { None };
-        let times = [schedule, self.queue.wake_at(), hang, self.recheck_at, self.release_at(), self.save_at()];
+        // What may not start wakes nobody.
+        let start = [self.queue.wake_at(), self.queue.hang_at(), self.recheck_at].into_iter().flatten();
+        let start = start.min().filter(|_| self.may_start());
+        let times = [schedule, start, self.release_at(), self.save_at()];
         times.into_iter().flatten().min()
     }
 

@@ -34,6 +34,15 @@ pub(super) struct Before {
     replaced: Vec<ClaimKey>,
 }
 
+/// A claim that is in doubt because of requests of ours.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Replaced {
+    /// How many requests.
+    count: usize,
+    /// When it was put in doubt, in seconds since the epoch.
+    since: u64,
+}
+
 /// Other processes may have a longer `timeout`: at least so long is waited for them.
 const MIN_BELIEVED: Duration = Duration::from_secs(120);
 
@@ -63,6 +72,18 @@ impl Engine {
         }
         let given_up = self.given_up.get(&(update.domain.clone(), update.family)).map_or(&[][..], Vec::as_slice);
         after_given_up(verdict, update, given_up, self.own, self.clock())
+    }
+
+    /// By which rules an update is judged. What we marked for a group, and is not settled, was not sent yet: its mark does not say
+    /// that it is ours.
+    pub(super) fn rules(&self, id: UpdateId, at: usize, is_due: bool) -> Rules {
+        let rules = self.plan.entry(at).rules(is_due);
+        let min_interval = if self.is_marked_for_group(id, at) { Duration::ZERO } else { rules.min_interval };
+        Rules { min_interval, ..rules }
+    }
+
+    fn is_marked_for_group(&self, id: UpdateId, at: usize) -> bool {
+        !self.plan.entry(at).min_interval.is_zero() && self.is_of_group(at) && self.before.contains_key(&id)
     }
 
     pub(super) fn memory(&self, at: usize, domain: &Domain, family: Family) -> Option<Memory<'_>> {
@@ -139,8 +160,10 @@ impl Engine {
             if !outcome.may_have_reached() {
                 // Nothing was sent: what others send is in doubt again.
                 let is_foreign = |other: &UnderWay| InDoubt::from(*other).is_foreign(self.own, now);
-                let other = hold.under_way.iter().position(is_foreign).map(|place| hold.under_way.remove(place));
-                let doubt = before.in_doubt.or_else(|| self.doubt_of_others(at, known));
+                let place = hold.under_way.iter().position(is_foreign).filter(|_| beside.is_none());
+                let other = place.map(|place| hold.under_way.remove(place));
+                let theirs = known.in_doubt.filter(|doubt| doubt.by != self.own && !is_of_group);
+                let doubt = theirs.or(before.in_doubt).or_else(|| self.doubt_of_others(at, known));
                 let ended = doubt.map(|doubt| InDoubt { until: 0, by: 0, ..doubt });
                 before.in_doubt = other.map(InDoubt::from).or(ended);
             } else if outcome.is_accepted() {
@@ -293,6 +316,7 @@ impl Engine {
     /// Puts in doubt what callbacks claim that are no longer configured (E3), and what was accepted of a family that has no
     /// address now (H7): these requests replace it.
     fn mark_replaced(&mut self, plan: &Plan, store: StoreId, ids: &[UpdateId], sending: &[Sending]) {
+        let now = self.clock();
         let here = (0..plan.entry_count()).filter(|at| plan.store_of(*at) == store);
         let entries = &self.entries;
         let present = here.flat_map(|at| {
@@ -306,7 +330,8 @@ impl Engine {
         let missing = missing.map(|(place, one)| (place, one.key.clone()));
         let replaced = self.stores[store].state.replaced_by(sending, present);
         for (place, key) in replaced.into_iter().chain(missing) {
-            let count = self.replaced.get(&key).copied().unwrap_or(0);
+            let Replaced { count, since } =
+                self.replaced.get(&key).copied().unwrap_or(Replaced { count: 0, since: now });
             match self.stores[store].state.entry(&key).doubted() {
                 Some(doubted) => self.set(store, &key, doubted),
                 None if count == 0 => {
@@ -324,7 +349,7 @@ impl Engine {
             }
             let replaced = &mut self.before.entry(ids[place]).or_default().replaced;
             if !replaced.contains(&key) {
-                self.replaced.insert(key.clone(), count + 1);
+                self.replaced.insert(key.clone(), Replaced { count: count + 1, since });
                 replaced.push(key);
             }
         }
@@ -357,11 +382,12 @@ impl Engine {
     fn settle_replaced(&mut self, at: usize, keys: Vec<ClaimKey>, was_sent: bool) {
         let store = self.plan.store_of(at);
         for key in keys {
-            let Some(count) = self.replaced.remove(&key) else { continue };
+            let Some(Replaced { count, since }) = self.replaced.remove(&key) else { continue };
             if !was_sent && count > 1 {
-                self.replaced.insert(key, count - 1);
+                self.replaced.insert(key, Replaced { count: count - 1, since });
             } else if !was_sent
-                && !self.stores[store].state.is_replaced(&key, self.own, self.clock())
+                // Something of other processes was taken in since: they may have put it in doubt, too.
+                && self.stores[store].merged_at < since
                 && let Some(before) = self.stores[store].state.entry(&key).undoubted()
             {
                 self.set(store, &key, before);
@@ -372,12 +398,12 @@ impl Engine {
     /// What keeps updates from being sent that were accepted and are sent all the same; `None` if nothing does (H6).
     pub(super) fn held_along(&self, at: usize, batch: &Sendables<'_>) -> Option<Verdict> {
         let min_interval = self.plan.entry(at).min_interval;
-        let until = |(_, update): &(UpdateId, Sendable<'_>)| {
+        let until = |(id, update): &(UpdateId, Sendable<'_>)| {
             let memory = self.memory(at, update.domain, update.family)?;
             // What we marked ourselves, and is not settled, was not sent yet.
             let doubt = memory.entry(update.domain, update.family).in_doubt;
-            let hold =
-                memory.hold(update.domain, update.family).filter(|_| doubt.is_none_or(|doubt| doubt.by != self.own));
+            let is_ours = doubt.is_some_and(|doubt| doubt.by == self.own) || self.is_marked_for_group(*id, at);
+            let hold = memory.hold(update.domain, update.family).filter(|_| !is_ours);
             hold?.until(min_interval, self.clock())
         };
         batch.iter().filter_map(until).max_by_key(|(until, _)| *until).map(|(until, by)| Verdict::Held(until, by))

@@ -246,9 +246,8 @@ impl Engine {
         batch: &mut Sendables<'p>,
         is_due: bool,
     ) -> (Verdict, Vec<(UpdateId, Sendable<'p>, Verdict)>) {
-        let rules = self.plan.entry(at).rules(is_due);
         if let [(id, update)] = batch[..] {
-            let verdict = self.judge_by(at, &update, rules);
+            let verdict = self.judge_by(at, &update, self.rules(id, at, is_due));
             let stopped = matches!(verdict, Verdict::Stopped(..)).then(|| (id, update, verdict.clone()));
             if stopped.is_some() {
                 batch.clear();
@@ -256,7 +255,7 @@ impl Engine {
             return (verdict, stopped.into_iter().collect());
         }
         let (updates, mut verdicts): (Vec<_>, Vec<_>) =
-            batch.iter().map(|(_, update)| (**update, self.judge_by(at, update, rules))).unzip();
+            batch.iter().map(|(id, update)| (**update, self.judge_by(at, update, self.rules(*id, at, is_due)))).unzip();
         let (mut verdict, mut carried) = together(&updates, &verdicts);
         // What is up to date and stopped since does not go along.
         if matches!(verdict, Verdict::Send(_)) {

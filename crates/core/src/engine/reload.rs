@@ -27,6 +27,11 @@ impl Closing {
         Self { until: Duration::ZERO, next: None, is_over: true }
     }
 
+    /// Whether another plan comes after it.
+    pub(super) fn is_reload(&self) -> bool {
+        self.next.is_some()
+    }
+
     pub(super) fn wake_at(&self) -> Option<Duration> {
         (!self.is_over).then_some(self.until)
     }

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use super::plan::{Plan, StoreId, StorePlace};
 use super::queueing::Task;
+use super::reload::Closing;
 use super::{Chance, Effect, Engine};
 use crate::schedule::queue::UpdateId;
 use crate::text::log_format::Level;
 use crate::update::hold::Hold;
-use crate::update::state::{Changed, Claim, ClaimKey, Pair, Saved, State};
+use crate::update::state::{Changed, Claim, ClaimKey, InDoubt, Pair, Saved, State};
 
 /// News is written after this long at the latest, and what could not be written is tried again.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
@@ -249,7 +250,11 @@ impl Engine {
         if theirs.salt() == of.state.salt() {
             let mut changed = of.take_news();
             theirs.merge(&of.state, &mut changed, own, now);
+            let is_news = changed.claims && of.save_at.is_none();
             (of.state, of.unsaved) = (theirs, changed);
+            if is_news {
+                self.must_save(store);
+            }
             self.mark_replaced_again(store);
         } else if of.stage == StoreStage::Opening {
             // Another process made it just now: both use one salt, and so one name for each callback.
@@ -298,6 +303,7 @@ impl Engine {
         of.state.merge(&ours, &mut changed, own, now);
         of.unsaved = changed;
         self.must_save(store);
+        self.mark_replaced_again(store);
     }
 
     /// A cache file as it should be now: what changed counts as written, until [`Event::Persisted`](super::Event::Persisted) says otherwise.
@@ -379,10 +385,14 @@ impl Engine {
                 let writing = std::mem::take(&mut of.writing);
                 of.unsaved.extend(&writing);
                 of.state.turn(Saved::Perhaps, Saved::No);
-                let is_mark = |key: &ClaimKey| of.state.entry(key).in_doubt.is_some_and(|doubt| doubt.by == self.own);
+                // What is marked in doubt here from now on is remembered elsewhere.
+                let is_left = self.closing.as_ref().is_some_and(Closing::is_reload);
+                let is_mark = |doubt: InDoubt| doubt.by == self.own || is_left && doubt.by == 0;
                 // It says that an address is known which is about to be replaced.
-                if of.state.changed(&of.unsaved).iter().any(is_mark) {
-                    self.out.effects.push_back(Effect::Discard { store });
+                let unsaved = of.state.changed(&of.unsaved);
+                if unsaved.iter().any(|key| of.state.entry(key).in_doubt.is_some_and(is_mark)) {
+                    // Before it is closed.
+                    self.out.effects.push_front(Effect::Discard { store });
                 }
                 // What others claim may change now without being written.
                 if !of.has_failed {

@@ -141,7 +141,7 @@ impl Hold {
             (false, true) => self.stopped,
             (false, false) => match (self.stopped, theirs.stopped) {
                 (Some(ours), Some(theirs)) => Some(ours.or_stronger(theirs)),
-                (None, theirs) => theirs.filter(|theirs| theirs.at > accepted),
+                (None, theirs) => theirs.filter(|theirs| theirs.at >= accepted),
                 (ours, None) => ours,
             },
         };

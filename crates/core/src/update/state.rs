@@ -494,32 +494,19 @@ impl State {
         replaced
     }
 
-    /// Whether somebody else than `own` may be sending an address of this domain and type, by whatever callback, or another callback
-    /// had one accepted since.
-    pub fn is_replaced(&self, key: &ClaimKey, own: u32, now: u64) -> bool {
-        let former = self.entry(key).accepted;
-        let is_later = |other: Accepted| former.is_none_or(|former| other.at >= former.at && other.ip != former.ip);
-        self.callbacks.values().any(|claims| {
-            let claim = claims.entries[key.family.index()].get(&key.domain).copied().map(Claim::from);
-            claim.is_some_and(|claim| {
-                claim.in_doubt.is_some_and(|doubt| doubt.is_foreign(own, now)) || claim.accepted.is_some_and(is_later)
-            })
-        }) || self.holds.values().any(|holds| {
-            let hold = holds[key.family.index()].get(&key.domain);
-            hold.is_some_and(|hold| hold.under_way.iter().any(|other| InDoubt::from(*other).is_foreign(own, now)))
-        })
-    }
-
-    /// Whether somebody else is sending another address of this domain and type by another callback of the same file and origin.
+    /// Whether another callback of the same file and origin had another address of this domain and type accepted since, or somebody
+    /// else is sending one by it.
     fn is_being_replaced(&self, key: &ClaimKey, claim: &Claim, own: u32, now: u64) -> bool {
         let Some(makers) = self.callbacks.get(&key.callback).map(|claims| &claims.by) else { return false };
+        let Some(accepted) = claim.accepted else { return false };
         self.callbacks.iter().any(|(callback, claims)| {
-            let other = claims.entries[key.family.index()].get(&key.domain).map(|kept| Claim::from(*kept));
-            let is_other = |doubt: InDoubt| {
-                doubt.is_foreign(own, now) && claim.accepted.is_some_and(|accepted| accepted.ip != doubt.ip)
+            let is_other = |kept: &KeptClaim| {
+                let other = Claim::from(*kept);
+                other.in_doubt.is_some_and(|doubt| doubt.is_foreign(own, now) && doubt.ip != accepted.ip)
+                    || other.accepted.is_some_and(|other| other.at >= accepted.at && other.ip != accepted.ip)
             };
             *callback != key.callback
-                && other.and_then(|other| other.in_doubt).is_some_and(is_other)
+                && claims.entries[key.family.index()].get(&key.domain).is_some_and(is_other)
                 && claims.by.iter().any(|by| makers.contains(by))
         })
     }
@@ -527,7 +514,7 @@ impl State {
     /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
     /// was written first stays (E4a), unless both send the same; of two acceptances the later one counts.
     pub fn merge(&mut self, ours: &Self, changed: &mut Changed, own: u32, now: u64) {
-        self.doubt_former(ours, own);
+        changed.claims |= self.doubt_former(ours, own, now);
         for key in &ours.changed(changed) {
             let (is_changed, mut base) = (ours.is_changed(key), changed.holds.get_mut(key));
             let (claim, theirs, mut hold) = (ours.entry(key), self.entry(key), self.hold(key));
@@ -537,6 +524,14 @@ impl State {
             let is_outdated = is_marked && is_changed && base.as_ref().is_some_and(|base| hold.has_news(base));
             let is_taken = is_changed && !is_outdated;
             let mut merged = if is_taken { claim.over(theirs, own, now) } else { theirs };
+            // Which of two in one second came last is not known.
+            if let Some((accepted, theirs)) = merged.accepted.zip(theirs.accepted)
+                && accepted.at == theirs.at
+                && accepted.ip != theirs.ip
+                && let Some(doubted) = merged.doubted()
+            {
+                merged = doubted;
+            }
             if let Some(doubt) = merged.in_doubt.as_mut().filter(|doubt| doubt.by != 0) {
                 let is_old = doubt.by == own && is_outdated;
                 // It stood there before our mark: its process has ended it since.
@@ -561,11 +556,9 @@ impl State {
                 hold.under_way.retain(|other| other.by != doubt.by);
                 hold.under_way.push(doubt.into());
             }
-            // Ours was not sent, and somebody had another one accepted meanwhile, by another callback; or is about to.
-            let is_unsent =
-                || theirs.in_doubt.is_some_and(|doubt| doubt.by == own) && merged.accepted == theirs.accepted;
+            // Another one was sent meanwhile by another callback, or is about to.
             if is_changed
-                && (self.is_being_replaced(key, &merged, own, now) || is_unsent() && self.is_replaced(key, own, now))
+                && self.is_being_replaced(key, &merged, own, now)
                 && let Some(doubted) = merged.doubted()
             {
                 merged = doubted;
@@ -592,8 +585,9 @@ impl State {
     }
 
     /// A file that says less than what is known is a former one that somebody put back, a folder that was away and came back,
-    /// for example. Its claims do not count where another address was accepted since.
-    fn doubt_former(&mut self, ours: &Self, own: u32) {
+    /// for example. Its claims do not count where another address was accepted since, and marks of ours stand in it again. Whether any does.
+    fn doubt_former(&mut self, ours: &Self, own: u32, now: u64) -> bool {
+        let mut is_again = false;
         for (callback, known) in &ours.callbacks {
             let Some(claims) = self.callbacks.get_mut(callback) else { continue };
             for (family, (entries, known)) in Family::ALL.into_iter().zip(claims.entries.iter_mut().zip(&known.entries))
@@ -620,10 +614,21 @@ impl State {
                     {
                         entry.in_doubt = Some(InDoubt { ip: known.ip, until: 0, by: 0, message: 0 });
                     }
+                    // It was put back after we marked this one.
+                    let is_gone = |doubt: &InDoubt| {
+                        let marks = self.holds.get(callback).and_then(|holds| holds[family.index()].get(domain));
+                        is_ours(doubt) && doubt.until > now && !marks.is_some_and(|hold| hold.is_sent_by(own))
+                    };
+                    if entry.in_doubt.is_none()
+                        && let Some(mark) = known.in_doubt.filter(is_gone)
+                    {
+                        (entry.in_doubt, slot.saved, is_again) = (Some(mark), Saved::No, true);
+                    }
                     *slot = KeptClaim { saved: slot.saved, ..entry.into() };
                 }
             }
         }
+        is_again
     }
 
     /// Forgets what is older than 90 days and than `max_age`: it belongs to callbacks that are gone.

@@ -46,6 +46,18 @@ pub(crate) struct Model {
     fingerprints: HashMap<Vec<u8>, (usize, HashMap<Fingerprint, usize>)>,
 }
 
+impl Model {
+    /// Whether it is to be known. Of what two processes hear in one second, nobody can tell which came first.
+    fn stop(&mut self, memory: Memory, heard: Heard, until_address: bool) -> bool {
+        let is_same = |other: &Heard| other.by != heard.by && other.at.as_secs() == heard.at.as_secs();
+        let is_known = !self.accepted.get(&memory).is_some_and(is_same);
+        if is_known {
+            self.stopped.insert(memory, (heard, until_address));
+        }
+        is_known
+    }
+}
+
 fn memory(process: (usize, u32), entry: &EntryShape, key: Key) -> Memory {
     (entry.cache.ok_or(process), entry.path, key)
 }
@@ -119,7 +131,7 @@ impl World {
         }
         // What could not be remembered, or waited for another process, comes later.
         let is_smooth = self.processes.len() == 1 && self.files.iter().all(|file| file.lost.is_none());
-        if concurrency == Some(1) && is_smooth {
+        if concurrency == Some(1) && is_smooth && shape.min_interval == 0 {
             self.check_file_order(process, members);
         }
         if all > 768 || here > most {
@@ -158,6 +170,11 @@ impl World {
             if let Some(wrong) = wrong {
                 self.fail(|| format!("S2: process {process} sends, and its file says of it: {wrong}"));
             }
+        }
+        // What another callback had accepted does not count any more.
+        for (key, ip) in members {
+            let is_other = |(_, path, of): &Memory| of == key && *path != shape.path;
+            self.memory.accepted.retain(|memory, heard| !is_other(memory) || heard.ip == *ip);
         }
         // Before it was set, nobody noted it.
         for (key, _) in members.iter().filter(|(_, ip)| shape.min_interval > 0 && ip.is_some()) {
@@ -300,7 +317,7 @@ impl World {
         self.processes.len() == 1
             && heard.ip == ip
             && (heard.by == who || heard.is_saved && started > heard.at && heard.shift == self.processes[process].shift)
-            && !self.is_lost(shape, heard.at.saturating_sub(shape.timeout()))
+            && !self.is_lost(shape, heard.at.saturating_sub(shape.timeout() + Duration::from_secs(60)))
             && now < heard.at + max_age
             && !self.was_paused(process, heard.at.saturating_sub(shape.timeout()))
             && self.processes[process].used.get(&key).is_none_or(|files| files.len() < 2)
@@ -400,13 +417,14 @@ impl World {
                     model.waits.insert(memory_key, (heard, now + Duration::from_secs(seconds)));
                 }
                 Told::Stopped { until_address, all } => {
-                    model.accepted.remove(&memory_key);
-                    model.stopped.insert(memory_key, (heard, until_address));
+                    if model.stop(memory_key, heard, until_address) {
+                        model.accepted.remove(&memory_key);
+                    }
                     if all {
                         for family in Family::ALL {
                             for domain in 0..entry.domains[family.index()] {
                                 let key = (entry.origin, (entry.number, domain), family);
-                                model.stopped.insert(memory(who, &entry, key), (heard, until_address));
+                                model.stop(memory(who, &entry, key), heard, until_address);
                             }
                         }
                     }
@@ -537,7 +555,12 @@ impl World {
             if self.processes.len() > sites && self.processes.iter().any(is_former) {
                 continue;
             }
-            let is_lost = self.files[file].lost.is_some_and(|lost| lost + begin >= accepted);
+            let is_unknown = |flight: &Flight, lost: Duration| {
+                flight.sent <= lost && flight.may_arrive(lost) && flight.members.iter().any(|(key, _)| *key == at)
+            };
+            let is_lost = self.files[file].lost.is_some_and(|lost| {
+                lost + begin >= accepted || self.flights.values().any(|flight| is_unknown(flight, lost))
+            });
             if is_lost && self.processes.len() > sites {
                 continue;
             }
@@ -610,6 +633,9 @@ impl World {
 
     /// A process has nothing to do for now.
     pub(crate) fn idle(&mut self, process: usize, tallies: &[Tally]) {
+        if self.processes[process].ended.is_some() {
+            return;
+        }
         self.processes[process].is_mixed = false;
         let tally = tallies.iter().fold(Tally::default(), |all, tally| all.plus(*tally));
         if self.processes[process].mode == Mode::Once {
@@ -648,7 +674,13 @@ impl World {
                     let Some(found) = known.observed.get(&(at, family)).copied().flatten() else { continue };
                     // Sources that failed are asked again for one entry at a time.
                     let is_it = |row: &&Row| name_of(&row.domain) == key.1 && row.kind == family.record_type();
-                    if rows.iter().find(is_it).is_some_and(|row| row.address != Some(found)) {
+                    let row = rows.iter().find(is_it);
+                    if row.is_some_and(|row| row.address != Some(found)) {
+                        continue;
+                    }
+                    // Processes that cannot write do not know of each other.
+                    let accepted = row.and_then(|row| row.accepted).unwrap_or(0).saturating_sub(crate::world::BEGIN);
+                    if self.processes.len() > self.shapes.len() && self.is_lost(entry, Duration::from_secs(accepted)) {
                         continue;
                     }
                     let has = self.origins[key.0].has.get(&(key.1, family)).copied().flatten();
@@ -701,7 +733,9 @@ impl World {
                 let is_excused = is_missing
                     || self.unruly.contains(&key)
                     || self.files.iter().any(|file| file.excused.contains_key(&key));
-                if row.state == UpdateState::Stopped || is_excused {
+                // A wait is remembered by a time of day, and lasts longer where the clock is set back.
+                let is_waiting = row.state == UpdateState::HeldBack && self.counts.contains_key("clock set");
+                if row.state == UpdateState::Stopped || is_excused || is_waiting {
                     continue;
                 }
                 let has = self.origins[entry.origin].has.get(&(name, family)).copied().flatten();

@@ -153,6 +153,14 @@ impl EntryShape {
 impl Shape {
     /// The plan of this configuration.
     pub(crate) fn plan(&self) -> Rc<Plan> {
+        self.plan_in(|cache| match cache {
+            Cache::File(path) => StorePlace::File(PathBuf::from(path)),
+            Cache::Off | Cache::Standard => StorePlace::Memory,
+        })
+    }
+
+    /// The same with what is remembered in these places.
+    pub(crate) fn plan_in(&self, place: impl Fn(&Cache) -> StorePlace) -> Rc<Plan> {
         let concurrency = self.concurrency.map(|number| format!("\"concurrency\":{number},")).unwrap_or_default();
         let entries: Vec<String> = self.entries.iter().map(|entry| format!("{{{}}}", entry.text())).collect();
         let text =
@@ -163,10 +171,7 @@ impl Shape {
         let valid = valid
             .unwrap_or_else(|wrong| panic!("{self:?}: {}", wrong.iter().map(Diagnostic::shown).collect::<String>()));
         let identity = ConfigIdentity { name: format!("site {}", self.site), is_file: true };
-        Rc::new(Plan::new(Rc::new(vec![valid]), vec![identity], |_, entry| match &entry.cache {
-            Cache::File(path) => StorePlace::File(PathBuf::from(path)),
-            Cache::Off | Cache::Standard => StorePlace::Memory,
-        }))
+        Rc::new(Plan::new(Rc::new(vec![valid]), vec![identity], |_, entry| place(&entry.cache)))
     }
 }
 

@@ -23,6 +23,17 @@ fn j1_a_single_run_takes_the_lease_sends_and_gives_it_back() {
 }
 
 #[test]
+fn h6_min_interval_in_a_group_holds_back_the_second_request_and_not_the_first() {
+    let Some(etcd) = Etcd::start() else { return };
+    let endpoint = Endpoint::new();
+    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
+    let other = Member::new("other", "203.0.113.2", &etcd, &endpoint, &json!({}));
+    one.sandbox.sync(&one.single(&json!({"min_interval": "1h"}))).expect(0).prints("accepted");
+    other.sandbox.sync(&other.single(&json!({"min_interval": "1h"}))).expect(1).prints("held back for 60 min");
+    assert_eq!(endpoint.ips(), ["203.0.113.1"], "the other waits its turn");
+}
+
+#[test]
 fn j1_a_single_run_beside_a_holder_says_so_and_ends_well() {
     let Some(etcd) = Etcd::start() else { return };
     let endpoint = Endpoint::new();
