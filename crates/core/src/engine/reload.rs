@@ -27,17 +27,17 @@ impl Closing {
         Self { until: Duration::ZERO, next: None, is_over: true }
     }
 
-    /// Whether another plan comes after it.
-    pub(super) fn is_reload(&self) -> bool {
-        self.next.is_some()
-    }
-
     pub(super) fn wake_at(&self) -> Option<Duration> {
         (!self.is_over).then_some(self.until)
     }
 }
 
 impl Engine {
+    /// Whether another plan is to come.
+    pub(super) fn is_reloading(&self) -> bool {
+        self.closing.as_ref().is_some_and(|closing| closing.next.is_some())
+    }
+
     /// Starts nothing more.
     pub(super) fn close(&mut self, next: Option<Rc<Plan>>) {
         let until = self.closing.as_ref().map_or(self.now.steady + GRACE, |closing| closing.until);

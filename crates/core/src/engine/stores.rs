@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use super::plan::{Plan, StoreId, StorePlace};
 use super::queueing::Task;
-use super::reload::Closing;
 use super::{Chance, Effect, Engine};
 use crate::schedule::queue::UpdateId;
 use crate::text::log_format::Level;
@@ -368,6 +367,8 @@ impl Engine {
 
     /// A store was written, or could not be.
     pub(super) fn persisted(&mut self, store: StoreId, upto: Ticket, result: Result<(), String>) {
+        // What is put in doubt last is remembered elsewhere from now on.
+        let is_left = self.is_reloading();
         let Some(of) = self.stores.get_mut(store) else { return };
         of.persisted = of.persisted.max(upto);
         let was_opening = of.stage == StoreStage::Opening;
@@ -385,8 +386,6 @@ impl Engine {
                 let writing = std::mem::take(&mut of.writing);
                 of.unsaved.extend(&writing);
                 of.state.turn(Saved::Perhaps, Saved::No);
-                // What is marked in doubt here from now on is remembered elsewhere.
-                let is_left = self.closing.as_ref().is_some_and(Closing::is_reload);
                 let is_mark = |doubt: InDoubt| doubt.by == self.own || is_left && doubt.by == 0;
                 // It says that an address is known which is about to be replaced.
                 let unsaved = of.state.changed(&of.unsaved);

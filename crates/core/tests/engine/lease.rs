@@ -172,7 +172,6 @@ impl Group {
             What::Apply(term, taken) if self.holder.is_some_and(|(_, of)| of == term) => {
                 self.origin.has.extend(taken.into_iter().map(|((_, name, family), ip)| ((name, family), ip)));
             }
-            What::Apply(..) => {}
             What::End(host, term, request, facts) => {
                 self.hosts[host].open = self.hosts[host].open.saturating_sub(1);
                 // A process that holds the lease no more takes nothing in (J3).
@@ -208,7 +207,7 @@ impl Group {
                 (self.hosts[host].term, self.hosts[host].open) = (None, 0);
                 self.feed(host, Event::Lease(LeaseEvent::Lost));
             }
-            What::Hear(..) => {}
+            What::Apply(..) | What::Hear(..) => {}
             What::Drain => {
                 if let Some((host, _)) = self.holder {
                     self.feed(host, Event::Lease(LeaseEvent::Draining));
