@@ -7,8 +7,9 @@ use ddns_core::net::family::Family;
 use ddns_core::text::own_json;
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
+use ddns_core::update::hold::Hold;
 use ddns_core::update::outcome::Outcome;
-use ddns_core::update::state::{Changed, ClaimKey, Fingerprint, State, Touched};
+use ddns_core::update::state::{Changed, ClaimKey, Fingerprint, Saved, State};
 use ddns_core::journal::Status;
 use libfuzzer_sys::fuzz_target;
 
@@ -37,13 +38,14 @@ fn use_up(mut state: State) {
     hold.stop_for(update.ip);
     entry.accepted.map(|accepted| accepted.counts(Duration::from_secs(60), NOW));
     if let Some((marked, before)) = entry.marked(&update, NOW + 30, 7, NOW) {
-        state.set(&key, marked.settled(&Outcome::of_status(500), &update, before, NOW));
+        state.change(&key, marked.settled(&Outcome::of_status(500), &update, before, NOW));
     }
     state.set_hold(&key, hold.settled(&Outcome::Unchanged(200), &update, true, NOW));
     let ours = state.clone();
-    let touched = Touched { claim: true, hold: Some(Box::default()) };
-    let mut changed = Changed { entries: [(key, touched)].into_iter().collect(), ..Changed::default() };
+    let holds = [(key, Hold::default())].into_iter().collect();
+    let mut changed = Changed { claims: true, holds, ..Changed::default() };
     state.merge(&ours, &mut changed, 7, NOW);
     state.prune(Duration::ZERO, NOW);
+    state.turn(Saved::No, Saved::Yes);
     assert_eq!(State::from_text(&state.to_string()), Some(state));
 }
