@@ -31,7 +31,9 @@ pub use notice::{Notice, Outbound, Subject};
 pub use redacted::{Redacted, RedactedProxy};
 pub use redirect::{MAX_REDIRECTS, RedirectError};
 pub use request::{Method, Request};
-pub use sign::{HEADERS as SIGNATURE_HEADERS, SigningKey, message_id};
+pub use sign::{
+    RsaDigest, RsaKey, RsaSign, SIGNATURE_HEADERS, SchemeSigning, SignScheme, Signing, SigningKey, message_id,
+};
 pub use target::{Target, TargetError, outline, outline_literal};
 pub use variables::{Moment, Timestamp, Variables};
 
@@ -40,6 +42,7 @@ pub const USER_AGENT: &str = concat!("ddns-callback/", env!("CARGO_PKG_VERSION")
 
 use self::expect::Expect;
 use self::piece::{Piece, Show};
+use self::sign::Signable;
 use self::variables::{Values, Variable, scalar_text};
 use crate::journal::Endpoint;
 use crate::net::family::Family;
@@ -59,8 +62,8 @@ pub struct Callback {
     pub headers: Vec<Header>,
     /// What to send there; `None` if nothing is sent but the head.
     pub body: Option<Body>,
-    /// The keys that sign its requests; empty if they are not signed.
-    pub sign: Vec<SigningKey>,
+    /// How its requests are signed; `None` if they are not.
+    pub sign: Option<Signing>,
     /// The values that do not depend on the update.
     pub variables: Variables,
     /// What a response must say; `None` if its status decides (A4).
@@ -88,6 +91,8 @@ pub enum RenderError {
     Address(UrlError),
     /// A value puts a control character into this header.
     Header(String),
+    /// The key of `sign` signs nothing.
+    Signature,
 }
 
 impl Callback {
@@ -131,10 +136,22 @@ impl Callback {
         }
         let format = self.body.as_ref().map_or(Format::Json, |body| body.format);
         let body = self.body.as_ref().map(|body| body.render(values, show));
-        let is_signed = !self.sign.is_empty();
-        if is_signed {
-            let signed = (show == Show::All).then(|| body.as_deref().unwrap_or_default());
-            headers.extend(sign::headers(&self.sign, &values.message(), values.seconds(), signed));
+        let is_signed = self.sign.is_some();
+        if let Some(sign) = &self.sign {
+            let mut known = headers.clone();
+            if body.is_some() && known.iter().all(|(name, _)| name != "Content-Type") {
+                known.push(("Content-Type".to_owned(), format.content_type().to_owned()));
+            }
+            let signable = Signable {
+                method: self.method().as_str(),
+                url: &url,
+                headers: &known,
+                body: body.as_deref().unwrap_or_default(),
+                seconds: values.seconds(),
+                nonce: &values.nonce(),
+                is_redacted: show != Show::All,
+            };
+            headers.extend(sign.headers(&values.message(), &signable).ok_or(RenderError::Signature)?);
         }
         Ok(Request { url, method: self.method(), headers, body, format, is_signed })
     }
@@ -149,7 +166,7 @@ impl Callback {
         let mut secrets = self.target.secrets();
         secrets.extend(self.headers.iter().flat_map(|header| piece::secrets(&header.pieces)));
         secrets.extend(self.body.iter().flat_map(|body| piece::secrets(&body.pieces)));
-        secrets.extend(self.sign.iter().flat_map(SigningKey::secrets));
+        secrets.extend(self.sign.iter().flat_map(Signing::secrets));
         secrets.extend(self.variables.typed().map(|value| scalar_text(value).into_owned()));
         secrets
     }
@@ -260,6 +277,7 @@ impl std::fmt::Display for RenderError {
             Self::Header(name) => {
                 write!(f, "a value would put a line end or another control character into the header `{name}`")
             }
+            Self::Signature => f.write_str("the key of `sign` cannot sign"),
         }
     }
 }

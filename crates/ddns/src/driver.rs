@@ -224,8 +224,9 @@ impl<'a> Driver<'a> {
         let (warnings, facts) = match result {
             Ok(response) => {
                 let via = response.via.as_ref().map(ToString::to_string);
-                let Response { status, body, is_whole, retry_after, allow, is_relayed, line, warnings, .. } = response;
-                let facts = ResponseFacts { status, body, is_whole, retry_after, allow, via, is_relayed, line };
+                let Response { status, body, is_whole, retry_after, allow, date, is_relayed, line, warnings, .. } =
+                    response;
+                let facts = ResponseFacts { status, body, is_whole, retry_after, allow, date, via, is_relayed, line };
                 (warnings, Facts::Response(Box::new(facts)))
             }
             Err(Failure { why, reached, warnings }) => (warnings, Facts::Failed { why, reached }),

@@ -26,6 +26,7 @@ use crate::cli::CliSettings;
 use crate::environment::Environment;
 use crate::http::{Client, read_ca};
 use crate::output::complain;
+use crate::rsa;
 
 /// What a configuration is called that stands in no file.
 pub(crate) const OUTSIDE: &str = "environment and options";
@@ -144,6 +145,7 @@ fn around(options: Raw, environment: &Environment, diagnostics: &mut Vec<Diagnos
         environment: variables::settings(environment, diagnostics),
         proxies: Arc::new(environment.proxies()),
         files: FileContents::default(),
+        rsa: Some(rsa::sign),
     }
 }
 

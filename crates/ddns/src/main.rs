@@ -20,6 +20,7 @@ mod open_file;
 mod output;
 mod platform;
 mod random;
+mod rsa;
 mod signals;
 mod store;
 mod watch;

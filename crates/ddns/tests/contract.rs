@@ -12,6 +12,7 @@ mod request {
     mod headers;
     mod method;
     mod redirects;
+    mod scheme;
     mod sign;
     mod substitution;
     mod updates;

@@ -27,6 +27,8 @@
 //! | `zone` | `name` | a zone; sorted |
 //! | `combine` | `families`, `domains`, then `missing` | `true` or `false`; decimal; as written, where it is set |
 //! | `sign` | `key` | a key, in hexadecimal digits; in the order of the configuration |
+//! | `sign` | `scheme`, then `id`, `region`, `service` | of a scheme: its word, and what is set of these, as written |
+//! | `sign` | `consumer`, `key` | the same, in hexadecimal digits |
 //!
 //! The key is the first 16 bytes of SHA-256 over the salt and the records. A domain with an `extra` of its own has a key of its
 //! own: the same over the key of the callback, in place of the salt, and the records of that `extra`. A field that is added later comes after these and adds
@@ -40,7 +42,7 @@ use sha2::{Digest, Sha256};
 use super::expect::Expect;
 use super::piece::Piece;
 use super::variables::{Variables, scalar_text};
-use super::{Callback, Format, Header, Method};
+use super::{Callback, Format, Header, Method, Signing};
 use crate::text::hex;
 use crate::text::json::Value;
 use crate::text::number::push_number;
@@ -128,8 +130,18 @@ fn encoded(callback: &Callback) -> String {
             push(&mut records, "combine", "missing", missing);
         }
     }
-    for key in sign {
-        push(&mut records, "sign", "key", &hex::text(key.as_bytes()));
+    match sign {
+        None => {}
+        Some(Signing::Webhooks(keys)) => {
+            for key in keys {
+                push(&mut records, "sign", "key", &hex::text(key.as_bytes()));
+            }
+        }
+        Some(Signing::Scheme(signing)) => {
+            for (kind, text) in signing.records() {
+                push(&mut records, "sign", kind, &text);
+            }
+        }
     }
     records
 }
@@ -205,7 +217,9 @@ mod tests {
             with_header(base.clone(), "X-Key", "__IP__"),
             Callback { variables: base.variables.clone().with_zones(vec![domain("h.example")]), ..base.clone() },
             Callback {
-                sign: vec![SigningKey::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").expect("a key")],
+                sign: Some(Signing::Webhooks(vec![
+                    SigningKey::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").expect("a key"),
+                ])),
                 ..base.clone()
             },
             Callback { body: Some(Body::text(r#"{"a":"b"}"#, &base.variables, &mut Vec::new())), ..base.clone() },

@@ -25,12 +25,12 @@ pub(super) fn callback(endpoint: &str, id: &str, token: Option<&str>, variables:
         let document = parse(token, Dialect::TOKEN).expect("JSON");
         Body::new(&document, &variables, &mut unknown).expect("known placeholders").expect("an object or list")
     });
-    Callback { target, method: None, headers: Vec::new(), body, sign: Vec::new(), variables, expect: None }
+    Callback { target, method: None, headers: Vec::new(), body, sign: None, variables, expect: None }
 }
 
 /// A GET of an address.
 fn plain(target: Target, variables: Variables) -> Callback {
-    Callback { target, method: None, headers: Vec::new(), body: None, sign: Vec::new(), variables, expect: None }
+    Callback { target, method: None, headers: Vec::new(), body: None, sign: None, variables, expect: None }
 }
 
 fn render_with(callback: &Callback, ip: &str) -> Request {

@@ -433,6 +433,12 @@ impl Values<'_> {
         message_id(callback, &about)
     }
 
+    /// A word that no other try has.
+    pub(super) fn nonce(&self) -> String {
+        let about = format!("{} {}", self.message(), self.moment.now);
+        message_id(self.moment.message.0, &about).trim_start_matches("msg_").to_owned()
+    }
+
     /// Whole seconds since the epoch.
     pub(super) fn seconds(&self) -> u64 {
         self.moment.now.seconds

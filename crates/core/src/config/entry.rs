@@ -4,6 +4,7 @@ mod callback;
 pub(super) mod combine;
 mod domains;
 mod expect;
+mod sign;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,8 +16,8 @@ use super::read::{BoolOrText, SettingReader};
 use super::value::{is_auto, is_off};
 use super::{Cache, Entry, Ssl};
 use crate::address::source::{FORMS, Source};
-use crate::callback::Target;
 use crate::callback::expect::Expect;
+use crate::callback::{RsaSign, Target};
 use crate::net::family::Family;
 use crate::net::proxy::{Proxies, ProxyError, ProxyItem, Route, System};
 use crate::text::diagnostic::{Place, Severity};
@@ -38,6 +39,8 @@ pub(super) struct Maker<'a, 'b> {
     pub(super) system: &'b Arc<System>,
     /// What the files hold that it names.
     pub(super) files: &'b FileContents,
+    /// What signs with an RSA key.
+    pub(super) rsa: Option<RsaSign>,
 }
 
 impl Maker<'_, '_> {

@@ -210,6 +210,8 @@ pub enum SubKind {
     List,
     /// An object of scalars; each may be in a file of its own.
     Values,
+    /// A string, or an object that names a file with it.
+    Secret,
     /// The path of a file.
     Path,
     /// The path of a file for its owner alone.
@@ -329,6 +331,20 @@ const NONE: &[SubField] = &[];
 
 /// What every object has that names a file in place of a value (H13).
 pub const FILE: &[SubField] = parts! { "file" SecretPath must Path [] NONE; };
+
+const SIGN: &[SubField] = parts! {
+    "file" SecretPath may Path [] NONE "A file that holds a secret `whsec_…` on one line";
+    "scheme" Text may Never [CacheKey Recipe Notify] NONE "`aws4`, `tc3`, `acs3`, `huawei`, `ovh`, `google` or `rsa-sha512`";
+    "id" Text may Never [CacheKey Recipe Notify] NONE "The public id of the key";
+    "secret" Secret may Never [Recipe Notify] FILE;
+    "region" Text may Never [CacheKey Recipe Notify] NONE;
+    "service" Text may Never [CacheKey Recipe Notify] NONE;
+    "consumer" Secret may Never [CacheKey Recipe Notify] FILE;
+    "token" Secret may Never [Recipe Notify] FILE "The session token of temporary credentials";
+    "key" Secret may Never [CacheKey Recipe Notify] FILE "A private key in PEM, or the JSON file of a service account";
+    "header" Text may Never [Recipe Notify] NONE "Where the signature of `rsa-sha512` stands; not set: `Signature`";
+    "audience" Text may Never [Recipe Notify] NONE "Whom a token of `google` is for; not set: the origin";
+};
 
 const DOMAIN: &[SubField] = parts! {
     "name" Text must Domains [] NONE;
@@ -468,9 +484,9 @@ fields! {
     Zone "zone" ("DDNS_ZONE" "zone") List [] Entry Plain Free Content [CacheKey Recipe] NONE;
         "ZONE" "" "\"example.com\"" "a domain name, or a list of them";
         "Zone of the domains: gives `__ZONE__`, `__HOST__` (`@` for the zone itself) and `__SUBDOMAIN__`"
-    Sign "sign" ("DDNS_SIGN" "sign" FILE) Secrets [] Entry Never Free Content [CacheKey Recipe Notify] FILE;
-        "SECRET" "" "\"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"" "a secret `whsec_…`, a list of them, or files (`{\"file\": \"path\"}`)";
-        "Sign requests with this secret (Standard Webhooks): `whsec_…`; several while it is replaced"
+    Sign "sign" ("DDNS_SIGN" "sign" FILE) Secrets [] Entry Never Free Content [CacheKey Recipe Notify] SIGN;
+        "SECRET" "" "\"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"" "a secret `whsec_…`, a list of them, files (`{\"file\": \"path\"}`), or a scheme (`{\"scheme\": \"aws4\", …}`)";
+        "Sign requests: with a secret `whsec_…` (Standard Webhooks), or as a service wants it (`scheme`)"
     Proxy "proxy" ("DDNS_PROXY" "proxy") List [] Entry Proxies Free Way [Notify] NONE;
         "PROXY" "SYSTEM" "[\"DIRECT\"]" "a list of strings, or one string";
         "Proxies for callbacks, tried in order: `http://`, `https://`, `socks5://`, `socks5h://`, `DIRECT`, `SYSTEM`"

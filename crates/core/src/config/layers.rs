@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::fields::Key;
 use super::files::FileContents;
 use super::raw::{Raw, Setting};
+use crate::callback::RsaSign;
 use crate::net::proxy::System;
 
 /// Layers from the one that wins to the one that gives way.
@@ -29,6 +30,8 @@ pub struct Surroundings {
     pub proxies: Arc<System>,
     /// What the files hold that any of them names.
     pub files: FileContents,
+    /// What signs with an RSA key; `None`: nobody looks at such keys.
+    pub rsa: Option<RsaSign>,
 }
 
 impl Surroundings {

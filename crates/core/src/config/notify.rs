@@ -84,7 +84,7 @@ fn notification(
     };
     let layers = Layers(vec![options, &own, file, environment]);
     let reader = SettingReader { layers, diagnostics: &mut *whole.diagnostics };
-    let mut maker = Maker { reader, start: &start, system: &around.proxies, files: &around.files };
+    let mut maker = Maker { reader, start: &start, system: &around.proxies, files: &around.files, rsa: around.rsa };
     let callback = maker.notice();
     let proxies = maker.proxy(callback.as_ref().map(|callback| &callback.target));
     let (ssl, timeout) = (maker.ssl(), maker.timeout());

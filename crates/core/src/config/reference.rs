@@ -114,6 +114,9 @@ fn described_part(part: &SubField) -> Value {
     let list = |items: Value| Value::object([("type", Value::string("array")), ("items", items)]);
     let mut members = match part.kind {
         SubKind::Text | SubKind::Path | SubKind::SecretPath => one("string"),
+        SubKind::Secret => {
+            vec![("anyOf", Value::list([kind_of("string"), Value::object(object(part.parts, true))]))]
+        }
         SubKind::Flag => one("boolean"),
         SubKind::Pointers => one("object"),
         SubKind::Whole => [one("integer"), vec![("minimum", Value::Number("1".into()))]].concat(),

@@ -55,7 +55,7 @@ pub fn validate(name: &str, written: Option<FileLayers>, around: &Surroundings) 
         let mut reader = SettingReader { layers: layers(raw), diagnostics: &mut diagnostics };
         // The log is one for the whole file: a detailed one is asked for by any of its entries.
         is_debug |= reader.flag(Key::Debug) == Some(true);
-        let maker = Maker { reader, start, system: &around.proxies, files: &around.files };
+        let maker = Maker { reader, start, system: &around.proxies, files: &around.files, rsa: around.rsa };
         valid.extend(maker.entry());
     }
     let whole = around.layers(&empty, &file);
@@ -91,7 +91,7 @@ pub fn for_fetching(file: &Raw, around: &Surroundings) -> Result<(Proxies, Ssl),
     let (empty, mut diagnostics) = (Raw::default(), Diagnostics::default());
     let reader = SettingReader { layers: around.layers(&empty, file), diagnostics: &mut diagnostics };
     let (start, files) = (&Start::Whole(Place::Nowhere), &around.files);
-    let mut maker = Maker { reader, start, system: &around.proxies, files };
+    let mut maker = Maker { reader, start, system: &around.proxies, files, rsa: around.rsa };
     let (proxies, ssl) = (maker.proxy(None), maker.ssl());
     match ssl {
         Some(ssl) if diagnostics.errors() == 0 => Ok((proxies, ssl)),

@@ -100,7 +100,7 @@ impl Engine {
     pub(super) fn moment(&self, at: usize, update: &Update<'_>, fresh: u32) -> Moment {
         let claim = self.claim(at, update.domain, update.family);
         let moment = Moment { accepted: claim.accepted.map(|accepted| accepted.ip), ..Moment::from(self.now.day) };
-        if self.plan.entry(at).callback.sign.is_empty() {
+        if self.plan.entry(at).callback.sign.is_none() {
             return moment;
         }
         // The number of a try before, or a new one (H11).
@@ -287,7 +287,7 @@ impl Engine {
                 }
                 self.set_hold(store, &key, hold);
             }
-            if !entry.callback.sign.is_empty() {
+            if entry.callback.sign.is_some() {
                 marked = marked.numbered(self.chance.number());
             }
             self.stores[store].state.note_maker(key.callback, by);

@@ -9,13 +9,14 @@ use smallvec::{SmallVec, smallvec};
 use super::plan::Plan;
 use super::start::InFlight;
 use super::{Effect, Engine, Mode, Note, RequestId};
+use crate::callback::Signing;
 use crate::callback::expect::{BODY_LIMIT, Judgement, Meaning, suspicious};
 use crate::journal::{About, Last, Settled, What};
 use crate::net::family::Family;
 use crate::net::status::with_reason;
 use crate::schedule::limiter::Line;
 use crate::schedule::queue::{Stage, UpdateId};
-use crate::schedule::retry_after;
+use crate::schedule::retry_after::{self, http_seconds};
 use crate::text::log_format::Level;
 use crate::update::Update;
 use crate::update::domain::Domain;
@@ -27,6 +28,9 @@ const SHOWN_BODY: usize = 500;
 
 /// As much of what a service said is shown in a message.
 const SHOWN_WORDS: usize = 120;
+
+/// Services take signatures of clocks that differ by less.
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(120);
 
 /// How a request ended.
 #[derive(Debug)]
@@ -55,6 +59,8 @@ pub struct ResponseFacts {
     pub retry_after: Option<String>,
     /// `Allow`, as it was written.
     pub allow: Option<String>,
+    /// `Date`, as it was written.
+    pub date: Option<String>,
     /// The proxy that it came through.
     pub via: Option<String>,
     /// Whether that proxy may have responded in the endpoint's place.
@@ -94,6 +100,12 @@ impl Engine {
                         *wait = wait.or(asked);
                         asked = *wait;
                     }
+                }
+                if matches!(plan.entry(at).callback.sign, Some(Signing::Scheme(_)))
+                    && let Some(words) = wrong_clock(&response, self.now.day.seconds)
+                {
+                    let status = response.status;
+                    outcomes.fill_with(|| Outcome::Failed(Why::Response { status, words: words.clone() }));
                 }
                 let ResponseFacts { allow, via, is_relayed, line, .. } = *response;
                 let relay = via.filter(|_| is_relayed);
@@ -330,4 +342,18 @@ fn words(plan: &Plan, at: usize, words: &str) -> String {
     let words = masked.split(|letter: char| letter.is_whitespace() || letter.is_control());
     let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     line.chars().take(SHOWN_WORDS).collect()
+}
+
+/// A signed request was refused, and the clocks differ: that may be why, and a right clock ends it (H11a). A sentence then.
+fn wrong_clock(response: &ResponseFacts, now: u64) -> Option<String> {
+    if !(400..500).contains(&response.status) {
+        return None;
+    }
+    let theirs = http_seconds(response.date.as_deref()?)?;
+    let apart = Duration::from_secs(theirs.abs_diff(now));
+    let way = if now < theirs { "behind" } else { "ahead of" };
+    (apart > CLOCK_TOLERANCE).then(|| {
+        let minutes = (apart.as_secs() + 30) / 60;
+        format!("the clock of this host is {minutes} minutes {way} that of the service")
+    })
 }

@@ -133,7 +133,7 @@ impl Engine {
             self.queue.give_back(request.start);
             return;
         };
-        let fresh = if plan.entry(at).callback.sign.is_empty() { 0 } else { self.chance.number() };
+        let fresh = if plan.entry(at).callback.sign.is_none() { 0 } else { self.chance.number() };
         let moment = self.moment(at, parcel.batch().first, fresh);
         self.say_sending(plan, at, &parcel, moment);
         match plan.entry(at).callback.render(&parcel, moment) {

@@ -111,6 +111,7 @@ fn responded(status: u16) -> Facts {
         is_whole: true,
         retry_after: None,
         allow: None,
+        date: None,
         via: None,
         is_relayed: false,
         line,

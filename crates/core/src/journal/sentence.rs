@@ -39,7 +39,7 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
             let had = if matches!(outcome, Outcome::Unchanged(_)) { HAD_IT } else { "" };
             format!("{update}: accepted{by}{had} ({status}, {took} ms)")
         }
-        Outcome::Failed(Why::Response { status: status @ 200..300, words }) => {
+        Outcome::Failed(Why::Response { status, words }) if (200..300).contains(status) || !words.is_empty() => {
             format!("{update}: failed: {endpoint} responded with {} ({took} ms){again}", quoted(*status, words))
         }
         Outcome::Failed(Why::Wait { status, words, .. }) => {

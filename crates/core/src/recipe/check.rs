@@ -6,7 +6,7 @@ use std::iter;
 use super::read::RecipeReader;
 use super::{Each, Recipe, template};
 use crate::callback::expect::Pointer;
-use crate::config::fields::{Field, FieldUse, Key, Kind, SubField, used_by};
+use crate::config::fields::{FILE, Field, FieldUse, Key, Kind, SubField, SubKind, part, used_by};
 use crate::text::json::{Member, Node, Span, Value};
 
 /// Names that have a value wherever something is done for a domain, and how often that is.
@@ -60,7 +60,10 @@ impl RecipeReader<'_> {
                 }
                 let may_be_file = match keys {
                     [name] => kind_of(name) == Some(Kind::Secrets),
-                    [name, _] => kind_of(name) == Some(Kind::Values),
+                    [name, inside] => match kind_of(name) {
+                        Some(Kind::Secrets) => part(Field::of(Key::Sign).parts, inside).is_some_and(is_secret),
+                        kind => kind == Some(Kind::Values),
+                    },
                     _ => false,
                 };
                 let is_whole = template::only(text).is_some() && may_be_file;
@@ -80,7 +83,9 @@ impl RecipeReader<'_> {
             let names_a_file = match (kind_of(key), &node.value) {
                 (Some(Kind::Values), Value::Object(members)) => !members.iter().all(|member| is_scalar(&member.node)),
                 (Some(Kind::Secrets), Value::Array(items)) => !items.iter().all(is_scalar),
-                (Some(Kind::Secrets), _) => !is_scalar(node),
+                (Some(Kind::Secrets), Value::Object(members)) => {
+                    !members.iter().all(|member| is_scalar(&member.node) && member.key != FILE[0].name)
+                }
                 (kind, _) => kind == Some(Kind::Values),
             };
             if names_a_file {
@@ -114,6 +119,10 @@ fn filled(fields: impl Iterator<Item = &'static Field>, parts: &'static [SubFiel
 
 fn kind_of(name: &str) -> Option<Kind> {
     Field::written(name).map(|field| field.kind)
+}
+
+fn is_secret(part: &SubField) -> bool {
+    part.kind == SubKind::Secret
 }
 
 fn is_scalar(node: &Node) -> bool {

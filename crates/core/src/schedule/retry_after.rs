@@ -9,8 +9,13 @@ pub fn parse(text: &str, now: u64) -> Option<Duration> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
-    let until = httpdate::parse_http_date(text).ok()?;
-    Some(until.duration_since(UNIX_EPOCH).ok()?.saturating_sub(Duration::from_secs(now)))
+    Some(Duration::from_secs(http_seconds(text)?.saturating_sub(now)))
+}
+
+/// A date of HTTP in seconds since the epoch; none where it is none.
+pub fn http_seconds(text: &str) -> Option<u64> {
+    let date = httpdate::parse_http_date(text.trim()).ok()?;
+    Some(date.duration_since(UNIX_EPOCH).ok()?.as_secs())
 }
 
 /// How long to wait where this was asked for: as long, and up to as long again, but no more than `most` in addition. Hosts

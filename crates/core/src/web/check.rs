@@ -110,7 +110,7 @@ fn without_files(around: &Surroundings, named: Vec<String>) -> Surroundings {
         files.add(path, Ok(STAND_IN.to_owned()));
     }
     let (options, environment) = (around.options.clone(), around.environment.clone());
-    Surroundings { options, environment, proxies: around.proxies.clone(), files }
+    Surroundings { options, environment, proxies: around.proxies.clone(), files, rsa: None }
 }
 
 fn finding(diagnostic: Diagnostic, text: &str, fields: &FieldSpans) -> Finding {

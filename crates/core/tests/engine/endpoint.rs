@@ -210,6 +210,7 @@ fn response(status: u16, body: &str, retry_after: Option<u64>) -> Facts {
         is_whole: true,
         retry_after: retry_after.map(|seconds| seconds.to_string()),
         allow: None,
+        date: None,
         via: None,
         is_relayed: false,
         line: Line::Free,

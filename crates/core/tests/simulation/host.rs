@@ -127,6 +127,7 @@ pub(crate) fn response(status: u16, retry_after: Option<String>) -> Facts {
         is_whole: true,
         retry_after,
         allow: None,
+        date: None,
         via: None,
         is_relayed: false,
         line: Line::Free,

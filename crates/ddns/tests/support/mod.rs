@@ -22,6 +22,7 @@ mod receiver;
 mod sandbox;
 pub mod scripted;
 pub mod secret_forms;
+pub mod signatures;
 pub mod slow_way;
 pub mod stand_ins;
 pub mod terminal;

@@ -44,13 +44,13 @@ impl SigningKey {
     }
 
     /// The forms in which it may be seen somewhere.
-    pub(super) fn secrets(&self) -> [String; 2] {
+    pub(in super::super) fn secrets(&self) -> [String; 2] {
         let coded = STANDARD.encode(&self.0);
         [format!("{PREFIX}{coded}"), coded]
     }
 
     /// Its bytes, for the key of the cache.
-    pub(super) fn as_bytes(&self) -> &[u8] {
+    pub(in super::super) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 }

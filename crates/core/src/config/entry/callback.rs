@@ -4,9 +4,7 @@ use super::super::fields::{Field, Key};
 use super::super::value::{document, is_empty_token, members, own_names};
 use super::Maker;
 use super::combine::combine;
-use crate::callback::{
-    Body, Callback, Format, Header, Method, SIGNATURE_HEADERS, SigningKey, Target, TargetError, Variables,
-};
+use crate::callback::{Body, Callback, Format, Header, Method, Target, TargetError, Variables};
 use crate::text::diagnostic::Severity;
 use crate::text::json::{Dialect, Node, Value, is_placeholder_name};
 use crate::text::number::grouped;
@@ -84,33 +82,6 @@ impl Maker<'_, '_> {
             }
         }
         headers
-    }
-
-    /// `sign`: a key that is wrong is among the errors, and never shown.
-    fn sign(&mut self, headers: &[Header]) -> Vec<SigningKey> {
-        let mut keys = Vec::new();
-        for item in self.reader.short_list(Key::Sign) {
-            let place = item.span;
-            let Some(value) = self.resolved(Key::Sign, place, item.value.clone(), "`sign`") else { continue };
-            let Value::String(text) = value else {
-                let message = format!("`sign` must be {}, not {}", Field::of(Key::Sign).allowed, value.kind());
-                self.reader.wrong(Key::Sign, place, message, "");
-                continue;
-            };
-            match SigningKey::parse(&text) {
-                Ok(key) => keys.push(key),
-                Err(why) => {
-                    let hint = "a secret is `whsec_` and 24 to 64 random bytes in base64, as the receiver shows it";
-                    self.reader.wrong(Key::Sign, place, format!("`sign`: a secret {why}"), hint);
-                }
-            }
-        }
-        let theirs = headers.iter().find(|header| SIGNATURE_HEADERS.contains(&header.name()));
-        if let Some(header) = theirs.filter(|_| !keys.is_empty()) {
-            let message = format!("`headers` must not set `{}` where `sign` is set", header.name());
-            self.reader.wrong_whole(Key::Headers, message, "leave it out: `sign` sets it");
-        }
-        keys
     }
 
     fn format(&mut self) -> Option<Format> {

@@ -15,7 +15,7 @@ use ddns_core::net::url::Url;
 use ddns_core::schedule::limiter::Line;
 use hyper::body::Incoming;
 use hyper::header::{
-    self, ALLOW, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, TRANSFER_ENCODING,
+    self, ALLOW, CONNECTION, CONTENT_LENGTH, DATE, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, TRANSFER_ENCODING,
 };
 use hyper::http::response::Parts;
 use hyper::{StatusCode, Uri, Version};
@@ -47,6 +47,8 @@ pub(crate) struct Response {
     pub(crate) retry_after: Option<String>,
     /// `Allow`, as it was written.
     pub(crate) allow: Option<String>,
+    /// `Date`, as it was written.
+    pub(crate) date: Option<String>,
     /// Warnings about who got the request; each is given once for an origin.
     pub(crate) warnings: Vec<String>,
     /// The proxy it came through.
@@ -106,6 +108,7 @@ pub(super) async fn exchange<S: ByteStream>(
         location: text(LOCATION),
         retry_after: text(RETRY_AFTER),
         allow: text(ALLOW),
+        date: text(DATE),
         warnings: Vec::new(),
         via: None,
         is_relayed: relay.is_some(),

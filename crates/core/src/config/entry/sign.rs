@@ -1,0 +1,149 @@
+//! `sign`: secrets of Standard Webhooks (H11), or a scheme and its keys (H11a).
+
+use super::super::fields::{Field, Key};
+use super::super::files::path_of;
+use super::super::raw::Setting;
+use super::Maker;
+use crate::callback::{Header, RsaKey, SIGNATURE_HEADERS, SchemeSigning, SignScheme, Signing, SigningKey};
+use crate::text::json::{Member, Node, Span, Value};
+
+impl Maker<'_, '_> {
+    /// A key that is wrong is among the errors, and never shown.
+    pub(super) fn sign(&mut self, headers: &[Header]) -> Option<Signing> {
+        let items = self.reader.short_list(Key::Sign);
+        let schemes = items.iter().filter(|item| is_scheme(&item.value)).count();
+        let signing = match &items[..] {
+            [item] if schemes == 1 => self.scheme(item).map(|scheme| Signing::Scheme(Box::new(scheme))),
+            _ if schemes > 0 => {
+                let message = "`sign`: a scheme stands alone, not in a list with others";
+                self.reader.wrong_whole(Key::Sign, message, "");
+                None
+            }
+            items => {
+                let keys: Vec<SigningKey> = items.iter().filter_map(|item| self.webhook_key(item)).collect();
+                (!keys.is_empty()).then_some(Signing::Webhooks(keys))
+            }
+        }?;
+        let own: Vec<&str> = match &signing {
+            Signing::Webhooks(_) => SIGNATURE_HEADERS.to_vec(),
+            Signing::Scheme(scheme) => scheme.own_headers(),
+        };
+        let is_own = |header: &&Header| own.iter().any(|name| name.eq_ignore_ascii_case(header.name()));
+        if let Some(header) = headers.iter().find(is_own) {
+            let message = format!("`headers` must not set `{}` where `sign` is set", header.name());
+            self.reader.wrong_whole(Key::Headers, message, "leave it out: `sign` sets it");
+        }
+        let id = self.reader.text(Key::Id).unwrap_or_default();
+        let is_plus = id.split_once('?').is_some_and(|(_, query)| query.contains('+'));
+        if is_plus && matches!(signing, Signing::Scheme(_)) {
+            let message = "`id` has a `+` in its query: services that check a signature read it in two ways";
+            self.reader.wrong_whole(Key::Id, message, "write %20 for a blank, %2B for a plus sign");
+        }
+        Some(signing)
+    }
+
+    fn webhook_key(&mut self, item: &Node) -> Option<SigningKey> {
+        let value = self.resolved(Key::Sign, item.span, item.value.clone(), "`sign`")?;
+        let Value::String(text) = value else {
+            let message = format!("`sign` must be {}, not {}", Field::of(Key::Sign).allowed, value.kind());
+            self.reader.wrong(Key::Sign, item.span, message, "");
+            return None;
+        };
+        let hint = "a secret is `whsec_` and 24 to 64 random bytes in base64, as the receiver shows it";
+        let key = SigningKey::parse(&text);
+        key.map_err(|why| self.reader.wrong(Key::Sign, item.span, format!("`sign`: a secret {why}"), hint)).ok()
+    }
+
+    fn scheme(&mut self, item: &Node) -> Option<SchemeSigning> {
+        let members = item.value.members().unwrap_or_default();
+        let word = members.iter().find(|member| member.key == "scheme")?;
+        let Some(scheme) = word.node.value.text().and_then(SignScheme::parse) else {
+            let words: Vec<&str> = SignScheme::ALL.map(SignScheme::word).to_vec();
+            let hint = format!("use one of {}", words.join(", "));
+            self.reader.wrong(Key::Sign, word.node.span, "`sign`: `scheme` is none that is known", &hint);
+            return None;
+        };
+        let [needed, further] = scheme.parts();
+        let before = self.errors();
+        let mut parts: Vec<(&'static str, String)> = Vec::new();
+        for member in members.iter().filter(|member| member.key != "scheme") {
+            let Some(name) = needed.iter().chain(further).find(|name| **name == member.key) else {
+                let known: Vec<String> = needed.iter().chain(further).map(|name| format!("`{name}`")).collect();
+                let message = format!("`sign`: `{}` is no part of the scheme `{}`", member.key, scheme.word());
+                self.reader.wrong(Key::Sign, member.key_span, message, &format!("it has {}", known.join(", ")));
+                continue;
+            };
+            parts.extend(self.part_of_scheme(name, member).map(|text| (*name, text)));
+        }
+        for name in needed.iter().filter(|name| members.iter().all(|member| member.key != **name)) {
+            let message = format!("`sign`: the scheme `{}` needs `{name}`", scheme.word());
+            self.reader.wrong(Key::Sign, item.span, message, "");
+        }
+        if self.errors() > before {
+            return None;
+        }
+        let key = parts.iter().find(|(name, _)| *name == "key").map(|(_, text)| text.as_str());
+        let key = match key.zip(self.rsa) {
+            Some((text, rsa)) if scheme == SignScheme::Google => Some(RsaKey::from_account(text, rsa)),
+            Some((text, rsa)) => Some(RsaKey::from_pem(text, rsa)),
+            None => None,
+        };
+        match key.transpose() {
+            Ok(key) => Some(SchemeSigning::new(scheme, parts, key)),
+            Err(why) => {
+                let hint = "`key` is the whole file that the service gave you, best as `{\"file\": \"path\"}`";
+                self.reader.wrong(Key::Sign, item.span, format!("`sign`: `key` {why}"), hint);
+                None
+            }
+        }
+    }
+
+    /// The text of a part: on one line, but for a key.
+    fn part_of_scheme(&mut self, name: &str, member: &Member) -> Option<String> {
+        let (span, what) = (member.node.span, format!("`sign`: `{name}`"));
+        let has_lines = name == "key";
+        let value = match path_of(&member.node.value).filter(|_| has_lines) {
+            Some(path) => self.whole_file(path, span, &what)?,
+            None => self.resolved(Key::Sign, span, member.node.value.clone(), &what)?,
+        };
+        let Value::String(text) = value else {
+            let message =
+                format!("{what} must be a string, or a file (`{{\"file\": \"path\"}}`), not {}", value.kind());
+            self.reader.wrong(Key::Sign, span, message, "");
+            return None;
+        };
+        let is_header = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let why = match text.trim() {
+            "" => "is empty",
+            text if !has_lines && text.chars().any(|letter| !letter.is_ascii_graphic()) => {
+                "has a blank or a letter that no key has"
+            }
+            text if name == "header" && !is_header(text) => "is no name of a header",
+            text => return Some(text.to_owned()),
+        };
+        self.reader.wrong(Key::Sign, span, format!("{what} {why}"), "");
+        None
+    }
+
+    /// A file of several lines.
+    fn whole_file(&mut self, path: &str, span: Span, what: &str) -> Option<Value> {
+        if self.reader.setting(Key::Sign).is_some_and(Setting::is_fetched) {
+            let message = format!("{what} names a file, which a fetched configuration may not");
+            self.reader.wrong(Key::Sign, span, message, "put it into a local file");
+            return None;
+        }
+        match self.files.text(path) {
+            Ok(text) => Some(Value::String(text)),
+            Err(why) => {
+                let message = format!("{what}: {} {why}", self.files.shown(path));
+                self.reader.wrong(Key::Sign, span, message, "");
+                None
+            }
+        }
+    }
+}
+
+/// Whether a value names a scheme.
+fn is_scheme(value: &Value) -> bool {
+    value.members().is_some_and(|members| members.iter().any(|member| member.key == "scheme"))
+}
