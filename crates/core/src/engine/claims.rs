@@ -178,6 +178,14 @@ impl Engine {
             // So late that others need not have waited for it: nobody knows what came after it.
             settled.in_doubt = Some(InDoubt { ip: update.ip, until: 0, by: 0, message: 0 });
         }
+        let state = &self.stores[store].state;
+        if outcome.is_accepted()
+            && state.has_several()
+            && state.is_being_replaced(&key, &settled, self.own, now)
+            && let Some(doubted) = settled.doubted()
+        {
+            settled = doubted;
+        }
         self.set(store, &key, settled);
         previous
     }
@@ -205,15 +213,10 @@ impl Engine {
 
     /// Whether nothing that was read since they were marked keeps updates from being sent.
     pub(super) fn is_still_to_send(&self, at: usize, batch: &Sendables<'_>) -> bool {
-        let is_ours = |(_, update): &(UpdateId, Sendable<'_>)| {
-            let Some(memory) = self.memory(at, update.domain, update.family) else { return true };
-            let doubt = memory.entry(update.domain, update.family).in_doubt;
-            doubt.is_some_and(|doubt| doubt.ip == update.ip && (doubt.by == self.own || self.is_of_group(at)))
-        };
         let mut judged = batch.clone();
         matches!(self.judge_batch(at, &mut judged, true).0, Verdict::Send(_))
             && judged.len() == batch.len()
-            && batch.iter().all(is_ours)
+            && batch.iter().all(|member| self.is_marked(at, member))
     }
 
     /// Marks updates in doubt: from the moment an address is sent, nobody knows which one the endpoint has. What starts soon

@@ -494,21 +494,30 @@ impl State {
         replaced
     }
 
-    /// Whether another callback of the same file and origin had another address of this domain and type accepted since, or somebody
-    /// else is sending one by it.
-    fn is_being_replaced(&self, key: &ClaimKey, claim: &Claim, own: u32, now: u64) -> bool {
-        let Some(makers) = self.callbacks.get(&key.callback).map(|claims| &claims.by) else { return false };
-        let Some(accepted) = claim.accepted else { return false };
-        self.callbacks.iter().any(|(callback, claims)| {
-            let is_other = |kept: &KeptClaim| {
-                let other = Claim::from(*kept);
-                other.in_doubt.is_some_and(|doubt| doubt.is_foreign(own, now) && doubt.ip != accepted.ip)
-                    || other.accepted.is_some_and(|other| other.at >= accepted.at && other.ip != accepted.ip)
-            };
-            *callback != key.callback
-                && claims.entries[key.family.index()].get(&key.domain).is_some_and(is_other)
-                && claims.by.iter().any(|by| makers.contains(by))
-        })
+    /// What other callbacks of the same file and origin claim of this domain and type.
+    fn others_of<'a>(&'a self, key: &'a ClaimKey) -> impl Iterator<Item = Claim> + 'a {
+        let makers = self.callbacks.get(&key.callback).map_or(&[][..], |claims| &claims.by);
+        let others = self.callbacks.iter().filter(move |(callback, claims)| {
+            **callback != key.callback && claims.by.iter().any(|by| makers.contains(by))
+        });
+        others.filter_map(|(_, claims)| claims.entries[key.family.index()].get(&key.domain).copied().map(Claim::from))
+    }
+
+    /// Whether somebody else is sending another address of this domain and type by such a callback.
+    pub(crate) fn is_being_replaced(&self, key: &ClaimKey, claim: &Claim, own: u32, now: u64) -> bool {
+        let is_other = |doubt: InDoubt| {
+            doubt.is_foreign(own, now) && claim.accepted.is_some_and(|accepted| accepted.ip != doubt.ip)
+        };
+        self.others_of(key).any(|other| other.in_doubt.is_some_and(is_other))
+    }
+
+    /// Whether such a callback had another address accepted since.
+    fn was_replaced(&self, key: &ClaimKey, claim: &Claim, now: u64) -> bool {
+        let is_later = |other: Accepted| {
+            let is_other = |own: Accepted| own.at <= other.at && own.ip != other.ip;
+            other.at <= now && claim.accepted.is_some_and(is_other)
+        };
+        self.others_of(key).any(|other| other.accepted.is_some_and(is_later))
     }
 
     /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
@@ -558,7 +567,7 @@ impl State {
             }
             // Another one was sent meanwhile by another callback, or is about to.
             if is_changed
-                && self.is_being_replaced(key, &merged, own, now)
+                && (self.is_being_replaced(key, &merged, own, now) || self.was_replaced(key, &merged, now))
                 && let Some(doubted) = merged.doubted()
             {
                 merged = doubted;

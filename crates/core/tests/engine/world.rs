@@ -377,8 +377,9 @@ impl World {
     }
 
     pub(crate) fn pause(&mut self, process: usize, time: Duration) {
-        self.processes[process].paused_until = self.now + time;
-        self.processes[process].paused = Some((self.now, self.now + time));
+        let known = &mut self.processes[process];
+        known.paused_until = known.paused_until.max(self.now + time);
+        known.paused = Some((self.now, known.paused_until));
     }
 
     pub(crate) fn was_paused(&self, process: usize, since: Duration) -> bool {
