@@ -150,6 +150,8 @@ impl Engine {
         let mut hold = self.stores[store].state.hold(&key);
         // Another process sends the same meanwhile, and put its mark in the place of ours.
         let beside = known.in_doubt.filter(|doubt| doubt.is_foreign(self.own, now));
+        // What others marked before is over, or was waited for.
+        let marked_until = known.in_doubt.filter(|doubt| doubt.by == self.own).map_or(0, |doubt| doubt.until);
         let is_of_group = self.is_of_group(at);
         let is_in_time = known.in_doubt.is_some_and(|doubt| doubt.by == self.own && doubt.until >= now)
             || hold.under_way.iter().any(|other| other.by == self.own && other.until >= now);
@@ -178,10 +180,13 @@ impl Engine {
             // So late that others need not have waited for it: nobody knows what came after it.
             settled.in_doubt = Some(InDoubt { ip: update.ip, until: 0, by: 0, message: 0 });
         }
+        let (own, believed) = (self.own, self.latest_believed(at));
+        let is_live =
+            |doubt: &InDoubt| doubt.by != own && doubt.until > now.max(marked_until) && doubt.until <= believed;
         let state = &self.stores[store].state;
         if outcome.is_accepted()
             && state.has_several()
-            && state.is_being_replaced(&key, &settled, self.own, now)
+            && state.is_being_replaced(&key, &settled, is_live)
             && let Some(doubted) = settled.doubted()
         {
             settled = doubted;
@@ -490,10 +495,15 @@ impl Engine {
         }
     }
 
+    /// A mark that ends later was made by a clock that is wrong.
+    fn latest_believed(&self, at: usize) -> u64 {
+        self.clock() + MIN_BELIEVED.max(2 * self.plan.entry(at).timeout).as_secs()
+    }
+
     /// Marks of others that end later than any request of this entry would are those of a clock that was ahead, or of this one
     /// before it was set back: nobody waits for them. Whether there were any.
     pub(super) fn end_impossible(&mut self, at: usize, batch: &Sendables<'_>) -> bool {
-        let latest = self.clock() + MIN_BELIEVED.max(2 * self.plan.entry(at).timeout).as_secs();
+        let latest = self.latest_believed(at);
         let (store, mut is_any) = (self.plan.store_of(at), false);
         for (_, update) in batch {
             let Some(key) = self.key(at, update.domain, update.family) else { continue };

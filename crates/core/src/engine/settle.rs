@@ -59,7 +59,7 @@ pub struct ResponseFacts {
     pub retry_after: Option<String>,
     /// `Allow`, as it was written.
     pub allow: Option<String>,
-    /// `Date`, as it was written.
+    /// `Date`, as it was written, where the status is one of 400 to 499.
     pub date: Option<String>,
     /// The proxy that it came through.
     pub via: Option<String>,

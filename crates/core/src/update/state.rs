@@ -503,11 +503,10 @@ impl State {
         others.filter_map(|(_, claims)| claims.entries[key.family.index()].get(&key.domain).copied().map(Claim::from))
     }
 
-    /// Whether somebody else is sending another address of this domain and type by such a callback.
-    pub(crate) fn is_being_replaced(&self, key: &ClaimKey, claim: &Claim, own: u32, now: u64) -> bool {
-        let is_other = |doubt: InDoubt| {
-            doubt.is_foreign(own, now) && claim.accepted.is_some_and(|accepted| accepted.ip != doubt.ip)
-        };
+    /// Whether somebody else is sending another address of this domain and type by such a callback; `is_live`: by which marks.
+    pub(crate) fn is_being_replaced(&self, key: &ClaimKey, claim: &Claim, is_live: impl Fn(&InDoubt) -> bool) -> bool {
+        let is_other =
+            |doubt: InDoubt| is_live(&doubt) && claim.accepted.is_some_and(|accepted| accepted.ip != doubt.ip);
         self.others_of(key).any(|other| other.in_doubt.is_some_and(is_other))
     }
 
@@ -567,7 +566,8 @@ impl State {
             }
             // Another one was sent meanwhile by another callback, or is about to.
             if is_changed
-                && (self.is_being_replaced(key, &merged, own, now) || self.was_replaced(key, &merged, now))
+                && (self.is_being_replaced(key, &merged, |doubt| doubt.is_foreign(own, now))
+                    || self.was_replaced(key, &merged, now))
                 && let Some(doubted) = merged.doubted()
             {
                 merged = doubted;

@@ -47,7 +47,7 @@ pub(crate) struct Response {
     pub(crate) retry_after: Option<String>,
     /// `Allow`, as it was written.
     pub(crate) allow: Option<String>,
-    /// `Date`, as it was written.
+    /// `Date`, as it was written, where the status is one of 400 to 499.
     pub(crate) date: Option<String>,
     /// Warnings about who got the request; each is given once for an origin.
     pub(crate) warnings: Vec<String>,
@@ -108,7 +108,8 @@ pub(super) async fn exchange<S: ByteStream>(
         location: text(LOCATION),
         retry_after: text(RETRY_AFTER),
         allow: text(ALLOW),
-        date: text(DATE),
+        // Asked for where a signature was refused.
+        date: head.status.is_client_error().then(|| text(DATE)).flatten(),
         warnings: Vec::new(),
         via: None,
         is_relayed: relay.is_some(),
