@@ -247,6 +247,44 @@ fn e4_a_former_file_that_was_put_back_is_not_believed() {
     let doubt = marked(accepted(7, 900), 9, 1020, OTHER);
     assert_eq!(merged(doubt, accepted(8, 950)), doubt, "nobody believes it anyway");
     assert_eq!(merged(Claim::default(), accepted(8, 950)), Claim::default());
+    let mark = marked(accepted(7, 900), 8, 1030, OWN);
+    assert_eq!(merged(accepted(7, 900), mark), mark, "our request is under way: its mark stands again");
+    let over = marked(accepted(7, 900), 8, 999, OWN);
+    assert_eq!(merged(accepted(7, 900), over), accepted(7, 900), "it has ended");
+}
+
+#[test]
+fn e4a_of_two_addresses_that_were_accepted_in_one_second_none_is_known() {
+    let (mut state, mut ours) =
+        (state_with("a.example", accepted(8, 1000)), state_with("a.example", accepted(7, 1000)));
+    let mut changed = changed(&key("a.example"), &mut ours);
+    state.merge(&ours, &mut changed, OWN, 1000);
+    assert!(state.entry(&key("a.example")).in_doubt.is_some(), "{:?}", state.entry(&key("a.example")));
+}
+
+#[test]
+fn e3_what_was_accepted_is_in_doubt_while_another_callback_sends_in_its_place() {
+    let successor = ClaimKey { callback: Fingerprint::new([9; 16]), ..key("a.example") };
+    let maker = Fingerprint::new([5; 16]);
+    let merged = |other: Claim, by: Fingerprint| {
+        let (mut state, mut ours) =
+            (state_with("a.example", accepted(7, 900)), state_with("a.example", accepted(8, 990)));
+        state.set(&successor, other);
+        state.note_maker(successor.callback, by);
+        for state in [&mut state, &mut ours] {
+            state.note_maker(key("a.example").callback, maker);
+        }
+        let mut changed = changed(&key("a.example"), &mut ours);
+        state.merge(&ours, &mut changed, OWN, 1000);
+        state.entry(&key("a.example")).in_doubt.is_some()
+    };
+    let sending = |last| marked(Claim::default(), last, 1030, OTHER);
+    assert!(merged(sending(9), maker), "another address is on its way");
+    assert!(!merged(sending(8), maker), "the same one is");
+    assert!(!merged(sending(9), Fingerprint::new([6; 16])), "somebody else's");
+    assert!(merged(accepted(9, 995), maker), "accepted since");
+    assert!(!merged(accepted(9, 980), maker), "accepted before");
+    assert!(!merged(accepted(9, 9_999), maker), "by a clock that was ahead");
 }
 
 #[test]

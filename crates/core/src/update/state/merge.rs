@@ -1,0 +1,184 @@
+//! Two processes on one file: what each of them changed since it was read, in one (E4a).
+
+use super::{Accepted, Changed, Claim, ClaimKey, InDoubt, KeptClaim, Saved, State};
+use crate::net::family::Family;
+use crate::update::hold::UnderWay;
+
+impl Claim {
+    /// The same with what another process wrote of it meanwhile.
+    fn over(self, theirs: Self, own: u32, now: u64) -> Self {
+        let is_live = |doubt: &InDoubt| doubt.is_foreign(own, now);
+        // One that is to come is that of a wrong clock.
+        let is_later = |theirs: &Accepted| {
+            let is_after = |ours: Accepted| (ours.at, false) < (theirs.at, self.in_doubt.is_some());
+            self.accepted.is_none_or(|ours| is_after(ours) && theirs.at <= now)
+        };
+        let accepted = theirs.accepted.filter(is_later).or(self.accepted);
+        let in_doubt = match (self.in_doubt, theirs.in_doubt) {
+            // The mark that was written first stays; two for one address are both right.
+            (Some(ours), Some(theirs)) if ours.by == own && is_live(&theirs) && theirs.ip != ours.ip => Some(theirs),
+            (Some(ours), _) if ours.by == own => Some(ours),
+            // What stood there before our mark, which was not sent: it stands again, unless they changed it.
+            (Some(before), Some(mark)) if before.by != 0 && mark.by == own => Some(before),
+            (Some(before), theirs) if before.by != 0 => theirs,
+            (Some(_), Some(theirs)) if is_live(&theirs) => Some(theirs),
+            (Some(ours), _) => Some(ours),
+            // Whichever of two requests with one address is applied last, it is right.
+            (None, Some(doubt)) => {
+                let is_news = accepted == self.accepted && accepted != theirs.accepted;
+                let is_settled = is_news && accepted.is_some_and(|accepted| accepted.ip == doubt.ip);
+                Some(doubt).filter(|_| doubt.by != own && !is_settled)
+            }
+            (None, None) => None,
+        };
+        Self { accepted, in_doubt }
+    }
+}
+
+impl State {
+    /// What other callbacks of the same file and origin claim of this domain and type.
+    fn others_of<'a>(&'a self, key: &'a ClaimKey) -> impl Iterator<Item = Claim> + 'a {
+        let makers = self.callbacks.get(&key.callback).map_or(&[][..], |claims| &claims.by);
+        let others = self.callbacks.iter().filter(move |(callback, claims)| {
+            **callback != key.callback && claims.by.iter().any(|by| makers.contains(by))
+        });
+        others.filter_map(|(_, claims)| claims.entries[key.family.index()].get(&key.domain).copied().map(Claim::from))
+    }
+
+    /// Whether somebody else is sending another address of this domain and type by such a callback; `is_live`: by which marks.
+    pub(crate) fn is_being_replaced(&self, key: &ClaimKey, claim: &Claim, is_live: impl Fn(&InDoubt) -> bool) -> bool {
+        let is_other =
+            |doubt: InDoubt| is_live(&doubt) && claim.accepted.is_some_and(|accepted| accepted.ip != doubt.ip);
+        self.others_of(key).any(|other| other.in_doubt.is_some_and(is_other))
+    }
+
+    /// Whether such a callback had another address accepted since.
+    fn was_replaced(&self, key: &ClaimKey, claim: &Claim, now: u64) -> bool {
+        let is_later = |other: Accepted| {
+            let is_other = |own: Accepted| own.at <= other.at && own.ip != other.ip;
+            other.at <= now && claim.accepted.is_some_and(is_other)
+        };
+        self.others_of(key).any(|other| other.accepted.is_some_and(is_later))
+    }
+
+    /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
+    /// was written first stays (E4a), unless both send the same; of two acceptances the later one counts.
+    pub fn merge(&mut self, ours: &Self, changed: &mut Changed, own: u32, now: u64) {
+        changed.claims |= self.doubt_former(ours, own, now);
+        for key in &ours.changed(changed) {
+            let (is_changed, mut base) = (ours.is_changed(key), changed.holds.get_mut(key));
+            let (claim, theirs, mut hold) = (ours.entry(key), self.entry(key), self.hold(key));
+            let beside = hold.clone();
+            let is_marked = claim.in_doubt.is_some_and(|doubt| doubt.by == own);
+            // A mark of ours that was not sent yet is judged again by what another process was told meanwhile.
+            let is_outdated = is_marked && is_changed && base.as_ref().is_some_and(|base| hold.has_news(base));
+            let is_taken = is_changed && !is_outdated;
+            let mut merged = if is_taken { claim.over(theirs, own, now) } else { theirs };
+            // Which of two in one second came last is not known.
+            if let Some((accepted, theirs)) = merged.accepted.zip(theirs.accepted)
+                && accepted.at == theirs.at
+                && accepted.ip != theirs.ip
+                && let Some(doubted) = merged.doubted()
+            {
+                merged = doubted;
+            }
+            if let Some(doubt) = merged.in_doubt.as_mut().filter(|doubt| doubt.by != 0) {
+                let is_old = doubt.by == own && is_outdated;
+                // It stood there before our mark: its process has ended it since.
+                let is_over = doubt.by != own
+                    && theirs.in_doubt != Some(*doubt)
+                    && hold.under_way.iter().all(|other| other.by != doubt.by);
+                if is_old || is_over {
+                    (doubt.by, doubt.until) = (0, 0);
+                }
+            }
+            if let Some(base) = &mut base {
+                if !is_outdated {
+                    hold = ours.hold(key).merged(base, hold, merged.accepted.map_or(0, |accepted| accepted.at));
+                }
+                **base = beside;
+            }
+            let is_open = is_marked || ours.hold(key).is_sent_by(own);
+            hold.under_way.retain(|other| other.until > now && (other.by != own || is_open));
+            if let Some(doubt) = theirs.in_doubt.filter(|doubt| doubt.is_foreign(own, now))
+                && merged.in_doubt != theirs.in_doubt
+            {
+                hold.under_way.retain(|other| other.by != doubt.by);
+                hold.under_way.push(doubt.into());
+            }
+            // Another one was sent meanwhile by another callback, or is about to.
+            if is_changed
+                && (self.is_being_replaced(key, &merged, |doubt| doubt.is_foreign(own, now))
+                    || self.was_replaced(key, &merged, now))
+                && let Some(doubted) = merged.doubted()
+            {
+                merged = doubted;
+            }
+            // Ours was not sent, or settled, and theirs may still arrive with another address.
+            let is_other = |other: &UnderWay| {
+                InDoubt::from(*other).is_foreign(own, now)
+                    && merged.accepted.is_none_or(|accepted| accepted.ip != other.ip)
+            };
+            if merged.in_doubt.is_none()
+                && let Some(place) = hold.under_way.iter().position(is_other)
+            {
+                merged.in_doubt = Some(hold.under_way.remove(place).into());
+            }
+            self.put_claim(key, merged, is_changed.then_some(Saved::No));
+            for by in ours.callbacks.get(&key.callback).iter().flat_map(|claims| &claims.by) {
+                self.note_maker(key.callback, *by);
+            }
+            self.set_hold(key, hold);
+        }
+        for key in &changed.streaks {
+            self.set_streak(key, ours.streak(key).unwrap_or_default());
+        }
+    }
+
+    /// A file that says less than what is known is a former one that somebody put back, a folder that was away and came back,
+    /// for example. Its claims do not count where another address was accepted since, and marks of ours stand in it again. Whether any does.
+    fn doubt_former(&mut self, ours: &Self, own: u32, now: u64) -> bool {
+        let mut is_again = false;
+        for (callback, known) in &ours.callbacks {
+            let Some(claims) = self.callbacks.get_mut(callback) else { continue };
+            for (family, (entries, known)) in Family::ALL.into_iter().zip(claims.entries.iter_mut().zip(&known.entries))
+            {
+                for (domain, known) in known {
+                    let Some(slot) = entries.get_mut(domain) else { continue };
+                    let (mut entry, is_changed, known) =
+                        (Claim::from(*slot), known.saved != Saved::Yes, Claim::from(*known));
+                    let is_ours = |doubt: &InDoubt| doubt.by == own;
+                    let is_open = || {
+                        let key = ClaimKey { callback: *callback, domain: domain.clone(), family };
+                        is_changed || ours.hold(&key).is_sent_by(own)
+                    };
+                    // Its request has ended.
+                    if let Some(doubt) = entry.in_doubt.as_mut().filter(|doubt| is_ours(doubt))
+                        && !known.in_doubt.as_ref().is_some_and(is_ours)
+                        && !is_open()
+                    {
+                        (doubt.by, doubt.until) = (0, 0);
+                    }
+                    if let Some(known) = known.accepted
+                        && entry.in_doubt.is_none()
+                        && entry.accepted.is_some_and(|former| former.at < known.at && former.ip != known.ip)
+                    {
+                        entry.in_doubt = Some(InDoubt { ip: known.ip, until: 0, by: 0, message: 0 });
+                    }
+                    // It was put back after we marked this one.
+                    let is_gone = |doubt: &InDoubt| {
+                        let marks = self.holds.get(callback).and_then(|holds| holds[family.index()].get(domain));
+                        is_ours(doubt) && doubt.until > now && !marks.is_some_and(|hold| hold.is_sent_by(own))
+                    };
+                    if entry.in_doubt.is_none()
+                        && let Some(mark) = known.in_doubt.filter(is_gone)
+                    {
+                        (entry.in_doubt, slot.saved, is_again) = (Some(mark), Saved::No, true);
+                    }
+                    *slot = KeptClaim { saved: slot.saved, ..entry.into() };
+                }
+            }
+        }
+        is_again
+    }
+}
