@@ -41,6 +41,8 @@ use crate::update::domain::Domain;
 use crate::update::plan::Rules;
 use crate::update::{Sendable, Update};
 
+pub use entry::PROVIDERS;
+
 use group::Group;
 use web::Web;
 

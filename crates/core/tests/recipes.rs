@@ -10,7 +10,7 @@ use ddns_core::callback::{Callback, Parcel, Request, SIGNATURE_HEADERS, Timestam
 use ddns_core::config::lint::lint;
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, validate};
-use ddns_core::config::{Concurrency, Config, Entry, Notification};
+use ddns_core::config::{Concurrency, Config, Entry, Notification, PROVIDERS};
 use ddns_core::net::family::Family;
 use ddns_core::notify::{NotifyEvent, example, notice};
 use ddns_core::recipe::{self, Form, Recipe, named};
@@ -338,4 +338,11 @@ fn h12_every_recipe_understands_its_service() {
         }
     }
     assert!(count >= 60, "{count} responses");
+}
+
+#[test]
+fn h12_the_provider_of_another_client_leads_to_a_recipe_that_exists() {
+    for (provider, recipe) in PROVIDERS {
+        assert!(named(recipe).is_ok(), "{provider}: {recipe}");
+    }
 }

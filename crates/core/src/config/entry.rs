@@ -47,7 +47,9 @@ impl Maker<'_, '_> {
     /// None where something is wrong: it is among the errors then.
     pub(super) fn entry(mut self) -> Option<Entry> {
         let before = self.errors();
-        self.dns();
+        if self.is_for_other_client() {
+            return None;
+        }
         let ssl = self.ssl();
         let mut callback = self.callback();
         let proxies = self.proxy(callback.as_ref().map(|callback| &callback.target));
@@ -138,7 +140,8 @@ impl Maker<'_, '_> {
         self.note(Severity::Error, message, &|| Some(hint.to_owned()));
     }
 
-    fn dns(&mut self) {
+    /// `dns`. Whether it names a service as other clients do: the other fields mean something else then.
+    fn is_for_other_client(&mut self) -> bool {
         let Some(setting) = self.reader.setting(Key::Dns) else {
             // An entry of `providers` has a place of its own.
             let name = if matches!(self.start, Start::Entry(..)) { "provider" } else { "dns" };
@@ -147,16 +150,24 @@ impl Maker<'_, '_> {
                 _ => format!("add \"{name}\": \"callback\""),
             };
             self.missing(&format!("`{name}` is missing"), &hint);
-            return;
+            return false;
         };
         let (name, node) = (setting.name, &setting.node);
         let message = match &node.value {
-            Value::String(text) if text.trim().eq_ignore_ascii_case("callback") => return,
+            Value::String(text) if text.trim().eq_ignore_ascii_case("callback") => return false,
             Value::String(text) => format!("`{name}` is `{text}`, but the only provider is `callback`"),
             other => format!("`{name}` must be the string `callback`, not {}", other.kind()),
         };
-        let hint = format!("set `{name}` to `callback` and `id` to the address of your endpoint");
+        let recipe = node.value.text().and_then(recipe_of);
+        let hint = match recipe {
+            Some(recipe) => format!("`ddns init --recipe {recipe}` writes a configuration for this service"),
+            None => format!(
+                "set `{name}` to `callback` and `id` to the address of your endpoint; `ddns recipes` lists services that \
+                 are known"
+            ),
+        };
         self.reader.wrong(Key::Dns, node.span, message, &hint);
+        recipe.is_some()
     }
 
     /// `proxy`; the environment's proxies where it is not set (D5). A variable that names no proxy is an error only where
@@ -266,4 +277,42 @@ impl Maker<'_, '_> {
         }
         sources
     }
+}
+
+/// What other clients call a service, and our recipe for it.
+pub const PROVIDERS: &[(&str, &str)] = &[
+    ("cloudflare", "cloudflare"),
+    ("digitalocean", "digitalocean"),
+    ("dnsomatic", "dnsomatic"),
+    ("dnspod", "dnspod"),
+    ("duckdns", "duckdns"),
+    ("dynu", "dynu"),
+    ("dynv6", "dynv6"),
+    ("easydns", "easydns"),
+    ("gandi", "gandi"),
+    ("godaddy", "godaddy"),
+    ("he", "he-net"),
+    ("hetzner", "hetzner-cloud"),
+    ("infomaniak", "infomaniak"),
+    ("inwx", "inwx"),
+    ("ionos", "ionos"),
+    ("linode", "linode"),
+    ("loopia", "loopia"),
+    ("luadns", "luadns"),
+    ("namecheap", "namecheap"),
+    ("namesilo", "namesilo"),
+    ("njalla", "njalla"),
+    ("no-ip", "no-ip"),
+    ("noip", "no-ip"),
+    ("opendns", "opendns"),
+    ("ovh", "ovh"),
+    ("porkbun", "porkbun"),
+    ("route53", "route53"),
+    ("vercel", "vercel"),
+    ("vultr", "vultr"),
+];
+
+fn recipe_of(provider: &str) -> Option<&'static str> {
+    let is_it = |(name, _): &&(&str, &str)| name.eq_ignore_ascii_case(provider.trim());
+    PROVIDERS.iter().find(is_it).map(|(_, recipe)| *recipe)
 }

@@ -220,6 +220,18 @@ fn b_an_entry_without_any_domain_is_an_error() {
 }
 
 #[test]
+fn h12_the_provider_of_another_client_is_answered_with_its_recipe() {
+    let sandbox = Sandbox::new();
+    for (dns, recipe) in [("cloudflare", "cloudflare"), ("he", "he-net"), ("noip", "no-ip"), ("Route53", "route53")] {
+        let config = json!({"dns": dns, "id": "me@example.com", "token": "k3y", "ipv4": ["home.example.com"]});
+        let run = sandbox.sync(&config).expect(2);
+        assert!(run.stderr.contains(&format!("`ddns init --recipe {recipe}`")), "{}", run.stderr);
+        assert_eq!(run.stderr.matches("error: ").count(), 1, "nothing else: {}", run.stderr);
+        assert!(!run.stderr.contains("k3y"), "{}", run.stderr);
+    }
+}
+
+#[test]
 fn b_what_belongs_outside_of_providers_is_refused_inside() {
     for (field, value) in [("interval", json!(5)), ("concurrency", json!(1))] {
         let entries = json!([{"provider": "callback"}, {"provider": "callback", field: value}]);
