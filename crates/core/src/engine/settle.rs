@@ -235,7 +235,11 @@ impl Engine {
         let status = response.status;
         let Some(expect) = &plan.entry(at).callback.expect else {
             self.hint_at_expect(plan, at, response);
-            return (smallvec![Outcome::of_status(status)], Vec::new());
+            let mut outcome = Outcome::of_status(status);
+            if let Outcome::Failed(Why::Response { words, .. }) = &mut outcome {
+                *words = said(plan, at, &response.body);
+            }
+            return (smallvec![outcome], Vec::new());
         };
         if expect.needs_body() && !response.is_whole && response.body.len() < BODY_LIMIT {
             let why = format!("{status}, but the rest of the response did not come, and `expect` needs it");
@@ -261,7 +265,7 @@ impl Engine {
             };
             let update = Update { domain, family, ip: *ip };
             self.say(at, Level::Debug, || format!("{update}: expect: {}", judgement.because));
-            outcomes.push(outcome_of(plan, at, status, judgement));
+            outcomes.push(outcome_of(plan, at, response, judgement));
             because.push(judgement.because.clone());
         }
         (outcomes, because)
@@ -324,12 +328,15 @@ impl Engine {
     }
 }
 
-fn outcome_of(plan: &Plan, at: usize, status: u16, judgement: &Judgement) -> Outcome {
+fn outcome_of(plan: &Plan, at: usize, response: &ResponseFacts, judgement: &Judgement) -> Outcome {
+    let status = response.status;
     let words = || words(plan, at, &judgement.words);
     match judgement.verdict {
         Meaning::Accepted => Outcome::Accepted(status),
         Meaning::Unchanged => Outcome::Unchanged(status),
-        Meaning::Rejected if !(200..300).contains(&status) => Outcome::of_status(status),
+        Meaning::Rejected if !(200..300).contains(&status) => {
+            Outcome::Failed(Why::Response { status, words: said(plan, at, &response.body) })
+        }
         Meaning::Rejected => Outcome::Failed(Why::Response { status, words: words() }),
         Meaning::Stopped { until_address, all } => Outcome::Stopped { status, words: words(), until_address, all },
         Meaning::Wait(wait) => Outcome::Failed(Why::Wait { status, words: words(), wait }),
@@ -342,6 +349,25 @@ fn words(plan: &Plan, at: usize, words: &str) -> String {
     let words = masked.split(|letter: char| letter.is_whitespace() || letter.is_control());
     let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     line.chars().take(SHOWN_WORDS).collect()
+}
+
+/// What a service said, in one line without its markup, masked.
+fn said(plan: &Plan, at: usize, body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let masked = plan.masked(at, &text);
+    let (mut bare, mut rest) = (String::new(), &*masked);
+    while let Some((before, tag)) = rest.split_once('<') {
+        bare += before;
+        // `a < b` is no tag, and neither is what never ends.
+        let is_tag = tag.starts_with(|letter: char| letter.is_ascii_alphabetic() || "/!?".contains(letter));
+        let end = tag.split_once('>').filter(|_| is_tag).map(|(_, behind)| behind);
+        bare.push(if end.is_some() { ' ' } else { '<' });
+        rest = end.unwrap_or(tag);
+    }
+    bare += rest;
+    let words = bare.split(|letter: char| letter.is_whitespace() || letter.is_control());
+    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    line.chars().take(SHOWN_BODY).collect()
 }
 
 /// A signed request was refused, and the clocks differ: that may be why, and a right clock ends it (H11a). A sentence then.

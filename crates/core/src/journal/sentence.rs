@@ -39,7 +39,7 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
             let had = if matches!(outcome, Outcome::Unchanged(_)) { HAD_IT } else { "" };
             format!("{update}: accepted{by}{had} ({status}, {took} ms)")
         }
-        Outcome::Failed(Why::Response { status, words }) if (200..300).contains(status) || !words.is_empty() => {
+        Outcome::Failed(Why::Response { status: status @ 200..300, words }) => {
             format!("{update}: failed: {endpoint} responded with {} ({took} ms){again}", quoted(*status, words))
         }
         Outcome::Failed(Why::Wait { status, words, .. }) => {
@@ -52,7 +52,7 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
                  its configuration changes, or `ddns --retry-stopped` says so."
             )
         }
-        Outcome::Failed(Why::Response { status, .. }) => {
+        Outcome::Failed(Why::Response { status, words }) => {
             let advice = match status {
                 405 => allowed(has_body, settled.allow.as_deref().unwrap_or_default()),
                 _ => advice(*status).to_owned(),
@@ -60,11 +60,12 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
             // Nobody can know which of the two it was: proxies have their own 403, 500 or 502, tinyproxy even a 401.
             let relay =
                 settled.relay.as_ref().map(|relay| format!(", by or through the proxy {relay}")).unwrap_or_default();
-            format!(
-                "{update}: failed: {endpoint} responded with {}{relay} ({took} ms){again}.{advice} --debug shows the \
-                 response.",
-                with_reason(*status)
-            )
+            let (said, advice) = match words.as_str() {
+                "" => (String::new(), format!("{advice} --debug shows the response.")),
+                words => (format!(": `{words}`"), advice),
+            };
+            let status = with_reason(*status);
+            format!("{update}: failed: {endpoint} responded with {status}{relay}{said} ({took} ms){again}.{advice}")
         }
         Outcome::Failed(Why::NoResponse { why, .. }) => format!("{update}: failed: {why} ({took} ms){again}"),
     }

@@ -290,3 +290,29 @@ fn h4_check_shows_the_conditions() {
     let shown = sandbox.run(&["check", "--wide"]).expect(0).stdout;
     assert!(shown.contains(r#"expect = {"accept": ["^OK",{"status": 304}]}"#), "{shown}");
 }
+
+#[test]
+fn e1_a_failure_shows_what_the_service_said_without_markup_and_without_keys() {
+    let long = format!("{} THE REST", "x".repeat(600));
+    for (body, shown, hidden) in [
+        (
+            "<?xml version=\"1.0\"?><r><Err1>Domain name not found</Err1></r>",
+            "403 Forbidden: `Domain name not found`",
+            "Err1",
+        ),
+        ("{\"error\":\"the key\n k3y-of-mine is wrong\"}", "`{\"error\":\"the key *** is wrong\"}`", "k3y-of-mine"),
+        ("1 < 2 and\u{1b}[31m red <b", "`1 < 2 and [31m red <b`", "\u{1b}"),
+        (&long, "xxx`", "THE REST"),
+        ("", "403 Forbidden (", "`"),
+    ] {
+        let (receiver, _) = saying(403, body);
+        for expect in [json!({}), json!({"expect": {"accept": "good"}})] {
+            let sandbox = Sandbox::new();
+            let config = with(&home(&receiver.url("/?key=k3y-of-mine")), &expect);
+            let run = sandbox.sync(&config).expect(1);
+            let line = run.stderr.lines().next().expect("a line");
+            assert!(line.contains(shown), "{shown}: {line}");
+            assert!(!line.replace("`id`, `headers` or `token`", "").contains(hidden), "{hidden}: {line}");
+        }
+    }
+}
