@@ -318,6 +318,7 @@ mod tests {
             (r#""ssl": "/etc/passwd""#, "the path of a file"),
             (r#""log": {"file": "/etc/cron.d/x"}"#, "the path of a file"),
             (r#""sign": {"file": "/etc/shadow"}"#, "the path of a file"),
+            (r#""sign": {"scheme": "acs3", "id": "A", "secret": {"file": "/etc/shadow"}}"#, "the path of a file"),
             (r#""extra": {"__A__": {"file": "/etc/shadow"}}"#, "the path of a file"),
             (
                 r#""ipv6": "{\"name\": \"a.example\", \"extra\": {\"__A__\": {\"file\": \"/x\"}}}""#,
