@@ -443,7 +443,7 @@ fn real_server(turnserver: &Path, sandbox: &Sandbox) -> Option<(Ended, u16)> {
     command.current_dir(sandbox.path("")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut server = Ended(command.spawn().expect("turnserver starts"));
     let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(5) && server.0.try_wait().expect("its state").is_none() {
+    while begun.elapsed() < Duration::from_secs(20) && server.0.try_wait().expect("its state").is_none() {
         if responds(port) {
             return Some((server, port));
         }
