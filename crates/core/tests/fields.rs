@@ -53,6 +53,7 @@ impl Row {
                 (Key::Notify, _) => json!({"id": "https://n.example/__MESSAGE__"}),
                 (Key::Combine, "missing") => json!({"families": true}),
                 (Key::Expect, "for" | "until" | "all") => json!({"body": "x"}),
+                (Key::Sign, name) if name != "file" => beside_in_sign(name),
                 (Key::Group, "user") => json!({"password_file": "/one"}),
                 (Key::Group, "password_file") => json!({"user": "u"}),
                 (Key::Group | Key::Web, "certificate") => json!({"key": "/one"}),
@@ -80,6 +81,19 @@ impl Row {
         merge(&mut config, self.set_to(value));
         config
     }
+}
+
+/// What a part of `sign` needs beside it.
+fn beside_in_sign(part: &str) -> Value {
+    let scheme = match part {
+        "region" | "service" => json!({"scheme": "aws4", "id": "A", "secret": "s", "region": "r", "service": "v"}),
+        "consumer" => json!({"scheme": "ovh", "id": "A", "secret": "s", "consumer": "c"}),
+        "key" | "header" => json!({"scheme": "rsa-sha512", "key": "k"}),
+        "audience" => json!({"scheme": "google", "key": "k"}),
+        _ => json!({"scheme": "acs3", "id": "A", "secret": "s"}),
+    };
+    let members = scheme.as_object().expect("an object").clone();
+    members.into_iter().filter(|(name, _)| name != part).collect()
 }
 
 fn merge(config: &mut Value, more: Value) {
@@ -142,6 +156,8 @@ fn samples(path: &str) -> (Value, Value, Value) {
         "line" | "$schema" | "log.file" | "log.datefmt" | "combine/missing" | "web/hosts" | "group/name"
         | "group/member" | "group/user" => (json!("a"), json!("b")),
         _ => match path.split('/').collect::<Vec<_>>()[..] {
+            ["sign", "scheme"] => (json!("acs3"), json!("huawei")),
+            ["sign", name] if name != "file" => (json!("a"), json!("b")),
             ["expect", _, "status"] => (json!(200), json!("201-299")),
             ["expect", _, "json"] => (json!({"/a": 1}), json!({"/a": 2})),
             ["expect", _, "for"] => (json!("5m"), json!("6m")),
@@ -232,6 +248,7 @@ fn seen(row: &Row) -> Vec<(Value, bool)> {
             vec![(json!(format!("https://{s}.example/")), true), (json!(format!("https://u:{s}@h/?k={s}")), false)]
         }
         Visibility::Body | Visibility::Headers => vec![(json!({"A": s}), false), (json!({s: "a"}), true)],
+        Visibility::Never if row.field.kind == Kind::Secrets && !row.parts.is_empty() => vec![(json!(s), false)],
         Visibility::Never if row.field.kind == Kind::Secrets => {
             vec![(json!(s), false), (json!({"file": format!("/{s}")}), true), (json!({"file": s}), false)]
         }

@@ -336,12 +336,12 @@ const SIGN: &[SubField] = parts! {
     "file" SecretPath may Path [] NONE "A file that holds a secret `whsec_…` on one line";
     "scheme" Text may Never [CacheKey Recipe Notify] NONE "`aws4`, `tc3`, `acs3`, `huawei`, `ovh`, `google` or `rsa-sha512`";
     "id" Text may Never [CacheKey Recipe Notify] NONE "The public id of the key";
-    "secret" Secret may Never [Recipe Notify] FILE;
+    "secret" Secret may Never [Recipe Notify] NONE;
     "region" Text may Never [CacheKey Recipe Notify] NONE;
     "service" Text may Never [CacheKey Recipe Notify] NONE;
-    "consumer" Secret may Never [CacheKey Recipe Notify] FILE;
-    "token" Secret may Never [Recipe Notify] FILE "The session token of temporary credentials";
-    "key" Secret may Never [CacheKey Recipe Notify] FILE "A private key in PEM, or the JSON file of a service account";
+    "consumer" Secret may Never [CacheKey Recipe Notify] NONE;
+    "token" Secret may Never [Recipe Notify] NONE "The session token of temporary credentials";
+    "key" Secret may Never [CacheKey Recipe Notify] NONE "A private key in PEM, or the JSON file of a service account";
     "header" Text may Never [Recipe Notify] NONE "Where the signature of `rsa-sha512` stands; not set: `Signature`";
     "audience" Text may Never [Recipe Notify] NONE "Whom a token of `google` is for; not set: the origin";
 };

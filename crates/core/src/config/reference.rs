@@ -1,6 +1,6 @@
 //! What is generated from the table of fields: the JSON schema for editors, and the reference for people.
 
-use super::fields::{FIELDS, Field, FieldScope, FieldUse, Key, Kind, SubField, SubKind, file_variables, used_by};
+use super::fields::{FIELDS, FILE, Field, FieldScope, FieldUse, Key, Kind, SubField, SubKind, file_variables, used_by};
 use super::value::natural;
 use crate::notify::NotifyEvent;
 use crate::text::json::{Node, Value, pretty};
@@ -114,9 +114,7 @@ fn described_part(part: &SubField) -> Value {
     let list = |items: Value| Value::object([("type", Value::string("array")), ("items", items)]);
     let mut members = match part.kind {
         SubKind::Text | SubKind::Path | SubKind::SecretPath => one("string"),
-        SubKind::Secret => {
-            vec![("anyOf", Value::list([kind_of("string"), Value::object(object(part.parts, true))]))]
-        }
+        SubKind::Secret => vec![("anyOf", Value::list([kind_of("string"), Value::object(object(FILE, true))]))],
         SubKind::Flag => one("boolean"),
         SubKind::Pointers => one("object"),
         SubKind::Whole => [one("integer"), vec![("minimum", Value::Number("1".into()))]].concat(),
