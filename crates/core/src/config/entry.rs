@@ -110,14 +110,26 @@ impl Maker<'_, '_> {
     /// A value, or the line of the file that it names (H13); `None` if there is no line: that is among the errors then.
     /// `at` is the place, `what` begins the message.
     fn resolved(&mut self, key: Key, at: Span, value: Value, what: &str) -> Option<Value> {
+        self.resolved_by(key, at, value, what, FileContents::line)
+    }
+
+    /// The same with what counts of the file.
+    fn resolved_by(
+        &mut self,
+        key: Key,
+        at: Span,
+        value: Value,
+        what: &str,
+        text_of: fn(&FileContents, &str) -> Result<String, String>,
+    ) -> Option<Value> {
         let Some(path) = path_of(&value) else { return Some(value) };
         if self.reader.setting(key).is_some_and(Setting::is_fetched) {
             let message = format!("{what} names a file, which a fetched configuration may not");
             self.reader.wrong(key, at, message, "put it into a local file");
             return None;
         }
-        match self.files.line(path) {
-            Ok(line) => Some(Value::string(line)),
+        match text_of(self.files, path) {
+            Ok(text) => Some(Value::String(text)),
             Err(why) => {
                 let hint = "`file` is the path of a file that holds the value on one line";
                 self.reader.wrong(key, at, format!("{what}: {} {why}", self.files.shown(path)), hint);

@@ -38,7 +38,7 @@ impl FileContents {
     }
 
     /// The one line of a file, or why there is none.
-    pub(super) fn line(&self, path: &str) -> Result<&str, String> {
+    pub(super) fn line(&self, path: &str) -> Result<String, String> {
         let text = match self.0.get(path) {
             Some(Ok(text)) => text.trim_end_matches(['\r', '\n']),
             Some(Err(why)) => return Err(why.clone()),
@@ -47,7 +47,7 @@ impl FileContents {
         match text {
             _ if text.trim().is_empty() => Err("is empty".to_owned()),
             _ if text.contains(['\r', '\n']) => Err("must hold one line".to_owned()),
-            line => Ok(line),
+            line => Ok(line.to_owned()),
         }
     }
 }
@@ -167,7 +167,7 @@ mod tests {
         ];
         for (text, expected) in cases {
             files.add("f".to_owned(), Ok(text.to_owned()));
-            assert_eq!(files.line("f"), expected.map_err(str::to_owned), "{text:?}");
+            assert_eq!(files.line("f"), expected.map(str::to_owned).map_err(str::to_owned), "{text:?}");
         }
         files.add("f".to_owned(), Err("does not exist".to_owned()));
         assert_eq!(files.line("f"), Err("does not exist".to_owned()));

@@ -241,7 +241,7 @@ impl<'a> GroupReader<'a, '_, '_> {
     fn login(&mut self) -> Option<(String, Password)> {
         let text = |node: &Node| node.value.text().filter(|text| !text.trim().is_empty()).map(str::to_owned);
         let user = self.part("user", text, ["the name of a user of the store", ""]);
-        let (_, line) = self.in_file("password_file", |files, path| files.line(path).map(str::to_owned))?;
+        let (_, line) = self.in_file("password_file", FileContents::line)?;
         Some((user?, Password(line)))
     }
 

@@ -345,10 +345,14 @@ fn outcome_of(plan: &Plan, at: usize, response: &ResponseFacts, judgement: &Judg
 
 /// The words of a service as they may be seen: on one line, and masked before they are cut.
 fn words(plan: &Plan, at: usize, words: &str) -> String {
-    let masked = plan.masked(at, words);
-    let words = masked.split(|letter: char| letter.is_whitespace() || letter.is_control());
+    line(&plan.masked(at, words), SHOWN_WORDS)
+}
+
+/// A text on one line, cut.
+fn line(text: &str, most: usize) -> String {
+    let words = text.split(|letter: char| letter.is_whitespace() || letter.is_control());
     let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    line.chars().take(SHOWN_WORDS).collect()
+    line.chars().take(most).collect()
 }
 
 /// What a service said, in one line without its markup, masked.
@@ -365,9 +369,7 @@ fn said(plan: &Plan, at: usize, body: &[u8]) -> String {
         rest = end.unwrap_or(tag);
     }
     bare += rest;
-    let words = bare.split(|letter: char| letter.is_whitespace() || letter.is_control());
-    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    line.chars().take(SHOWN_BODY).collect()
+    line(&bare, SHOWN_BODY)
 }
 
 /// A signed request was refused, and the clocks differ: that may be why, and a right clock ends it (H11a). A sentence then.

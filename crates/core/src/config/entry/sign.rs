@@ -1,11 +1,10 @@
 //! `sign`: secrets of Standard Webhooks (H11), or a scheme and its keys (H11a).
 
 use super::super::fields::{Field, Key};
-use super::super::files::path_of;
-use super::super::raw::Setting;
+use super::super::files::FileContents;
 use super::Maker;
 use crate::callback::{Header, RsaKey, SIGNATURE_HEADERS, SchemeSigning, SignScheme, Signing, SigningKey};
-use crate::text::json::{Member, Node, Span, Value};
+use crate::text::json::{Member, Node, Value};
 
 impl Maker<'_, '_> {
     /// A key that is wrong is among the errors, and never shown.
@@ -102,10 +101,8 @@ impl Maker<'_, '_> {
     fn part_of_scheme(&mut self, name: &str, member: &Member) -> Option<String> {
         let (span, what) = (member.node.span, format!("`sign`: `{name}`"));
         let has_lines = name == "key";
-        let value = match path_of(&member.node.value).filter(|_| has_lines) {
-            Some(path) => self.whole_file(path, span, &what)?,
-            None => self.resolved(Key::Sign, span, member.node.value.clone(), &what)?,
-        };
+        let text_of = if has_lines { FileContents::text } else { FileContents::line };
+        let value = self.resolved_by(Key::Sign, span, member.node.value.clone(), &what, text_of)?;
         let Value::String(text) = value else {
             let message =
                 format!("{what} must be a string, or a file (`{{\"file\": \"path\"}}`), not {}", value.kind());
@@ -123,23 +120,6 @@ impl Maker<'_, '_> {
         };
         self.reader.wrong(Key::Sign, span, format!("{what} {why}"), "");
         None
-    }
-
-    /// A file of several lines.
-    fn whole_file(&mut self, path: &str, span: Span, what: &str) -> Option<Value> {
-        if self.reader.setting(Key::Sign).is_some_and(Setting::is_fetched) {
-            let message = format!("{what} names a file, which a fetched configuration may not");
-            self.reader.wrong(Key::Sign, span, message, "put it into a local file");
-            return None;
-        }
-        match self.files.text(path) {
-            Ok(text) => Some(Value::String(text)),
-            Err(why) => {
-                let message = format!("{what}: {} {why}", self.files.shown(path));
-                self.reader.wrong(Key::Sign, span, message, "");
-                None
-            }
-        }
     }
 }
 
