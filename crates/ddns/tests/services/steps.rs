@@ -7,11 +7,10 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::Run;
-use crate::support::Sandbox;
 use crate::support::fakes::{self, Fake, PEM, Record, Service};
 use crate::support::given::{SOURCE, ends, with};
 use crate::support::watching::{SOON, Watch, host, until};
+use crate::support::{Run, Sandbox};
 
 macro_rules! examples {
     ($($name:ident),*) => {
@@ -128,19 +127,23 @@ impl Setup {
         assert_eq!(lines.len(), count, "{}: {lines:#?}\n{}", self.name, run.stderr);
     }
 
-    /// Fails unless the run ended so.
+    /// Fails unless the run ends so, without a word of what is secret.
     #[track_caller]
     fn ran(&self, code: i32) -> Run {
         let run = self.run();
         ends(&run, code, self.name);
-        run
+        run.never_prints("s3cret")
     }
 }
 
+/// The names of the examples for which it holds, by name and text.
+fn named(is_wanted: impl Fn(&str, &str) -> bool) -> Vec<&'static str> {
+    let wanted = EXAMPLES.iter().filter(|(service, text)| is_wanted(service.name, text));
+    wanted.map(|(service, _)| service.name).collect()
+}
+
 /// Each example by itself, side by side.
-fn each(wanted: impl Fn(&str, &str) -> bool, case: impl Fn(&'static str) + Sync) {
-    let names = EXAMPLES.iter().filter(|(service, text)| wanted(service.name, text)).map(|(service, _)| service.name);
-    let names: Vec<&str> = names.collect();
+fn each(names: &[&'static str], case: impl Fn(&'static str) + Sync) {
     assert!(!names.is_empty());
     thread::scope(|scope| {
         for name in names {
@@ -152,53 +155,44 @@ fn each(wanted: impl Fn(&str, &str) -> bool, case: impl Fn(&'static str) + Sync)
 
 #[test]
 fn h14_an_update_changes_the_record_that_is_there() {
-    each(
-        |_, _| true,
-        |name| {
-            let setup = Setup::new(name).has(OLD);
-            let run = setup.ran(0);
-            // A record keeps its TTL but where it is made anew.
-            let ttl = if matches!(name, "route53" | "spaceship") { 300 } else { TTL };
-            assert_eq!(setup.home(), [(NEW.to_owned(), ttl)], "{name}");
-            assert!(setup.is_rest_untouched(), "{name}");
-            assert!(name != "ovh" || !setup.fake.zone().is_pending, "the zone is published");
-            setup.sent(setup.steps() + 1 + usize::from(setup.config["after"].is_object()), &run);
-            let again = setup.ran(0);
-            setup.sent(0, &again);
-        },
-    );
+    each(&named(|_, _| true), |name| {
+        let setup = Setup::new(name).has(OLD);
+        let run = setup.ran(0);
+        // A record keeps its TTL but where it is made anew.
+        let ttl = if matches!(name, "route53" | "spaceship") { 300 } else { TTL };
+        assert_eq!(setup.home(), [(NEW.to_owned(), ttl)], "{name}");
+        assert!(setup.is_rest_untouched(), "{name}");
+        assert!(name != "ovh" || !setup.fake.zone().is_pending, "the zone is published");
+        setup.sent(setup.steps() + 1 + usize::from(setup.config["after"].is_object()), &run);
+        let again = setup.ran(0);
+        setup.sent(0, &again);
+    });
 }
 
 #[test]
 fn h18_a_record_that_is_missing_is_made() {
-    each(
-        |_, _| true,
-        |name| {
-            let setup = Setup::new(name);
-            let run = setup.ran(0);
-            let home: Vec<String> = setup.home().into_iter().map(|(value, _)| value).collect();
-            assert_eq!(home, [NEW], "{name}");
-            assert!(setup.is_rest_untouched(), "{name}");
-            assert!(name != "ovh" || !setup.fake.zone().is_pending, "the zone is published");
-            // Where there was no old record, there is none to remove.
-            setup.sent(setup.steps() + 1 + usize::from(name == "ovh"), &run);
-        },
-    );
+    each(&named(|_, _| true), |name| {
+        let setup = Setup::new(name);
+        let run = setup.ran(0);
+        let home: Vec<String> = setup.home().into_iter().map(|(value, _)| value).collect();
+        assert_eq!(home, [NEW], "{name}");
+        assert!(setup.is_rest_untouched(), "{name}");
+        assert!(name != "ovh" || !setup.fake.zone().is_pending, "the zone is published");
+        // Where there was no old record, there is none to remove.
+        setup.sent(setup.steps() + 1 + usize::from(name == "ovh"), &run);
+    });
 }
 
 #[test]
 fn h17_what_is_already_there_is_not_sent() {
-    each(
-        |_, text| text.contains("\"same\""),
-        |name| {
-            let setup = Setup::new(name).has(NEW);
-            let run = setup.ran(0).prints("already there");
-            assert_eq!(setup.home(), [(NEW.to_owned(), TTL)], "{name}");
-            setup.sent(setup.steps(), &run);
-            let again = setup.ran(0);
-            setup.sent(0, &again);
-        },
-    );
+    each(&named(|_, text| text.contains("\"same\"")), |name| {
+        let setup = Setup::new(name).has(NEW);
+        let run = setup.ran(0).prints("already there");
+        assert_eq!(setup.home(), [(NEW.to_owned(), TTL)], "{name}");
+        setup.sent(setup.steps(), &run);
+        let again = setup.ran(0);
+        setup.sent(0, &again);
+    });
 }
 
 /// The old record is still there because its removal failed.
@@ -223,54 +217,45 @@ fn wrong_key(name: &str) -> (&'static str, &'static str) {
 
 #[test]
 fn h20_a_wrong_key_stops_at_once() {
-    each(
-        |_, _| true,
-        |name| {
-            let setup = Setup::swapped(name, wrong_key(name)).has(OLD);
-            let run = setup.ran(1);
-            setup.sent(1, &run);
-            let again = setup.ran(1);
-            // Vultr says the same where the new address is not on the list of the key.
-            setup.sent(usize::from(name == "vultr"), &again);
-            assert_eq!(again.stderr.contains("--retry-stopped"), name != "vultr", "{name}: {}", again.stderr);
-            assert_eq!(setup.home(), [(OLD.to_owned(), TTL)], "{name}");
-        },
-    );
+    each(&named(|_, _| true), |name| {
+        let setup = Setup::swapped(name, wrong_key(name)).has(OLD);
+        let run = setup.ran(1);
+        setup.sent(1, &run);
+        let again = setup.ran(1);
+        // Vultr says the same where the new address is not on the list of the key.
+        setup.sent(usize::from(name == "vultr"), &again);
+        assert_eq!(again.stderr.contains("--retry-stopped"), name != "vultr", "{name}: {}", again.stderr);
+        assert_eq!(setup.home(), [(OLD.to_owned(), TTL)], "{name}");
+    });
 }
 
 #[test]
 fn h20_a_limit_makes_it_wait() {
-    each(
-        |_, _| true,
-        |name| {
-            let setup = Setup::new(name).has(OLD);
-            setup.fake.zone().is_limited = true;
-            let run = setup.ran(1);
-            setup.fake.zone().is_limited = false;
-            let again = setup.ran(1);
-            setup.sent(1, &run);
-            // netcup answers a wrong key in the same way.
-            assert!(name == "netcup" || again.stderr.contains("held back"), "{name}: {}", again.stderr);
-        },
-    );
+    each(&named(|_, _| true), |name| {
+        let setup = Setup::new(name).has(OLD);
+        setup.fake.zone().is_limited = true;
+        let run = setup.ran(1);
+        setup.fake.zone().is_limited = false;
+        let again = setup.ran(1);
+        setup.sent(1, &run);
+        // netcup answers a wrong key in the same way.
+        assert!(name == "netcup" || again.stderr.contains("held back"), "{name}: {}", again.stderr);
+    });
 }
 
 #[test]
 fn h15_two_records_are_a_failure_and_nothing_is_changed() {
-    each(
-        |name, _| !SETS.contains(&name),
-        |name| {
-            let setup = Setup::new(name).has(OLD).has("203.0.113.10");
-            let run = setup.ran(1).prints("2 entries match");
-            let has_id = !matches!(name, "spaceship" | "transip" | "godaddy");
-            for record in setup.fake.zone().of("home", "A") {
-                let ids = [record.id.to_string(), format!("{:012x}", record.id)];
-                assert!(!has_id || ids.iter().any(|id| run.stderr.contains(id)), "{name}: {ids:?}: {}", run.stderr);
-            }
-            setup.sent(setup.steps(), &run);
-            assert_eq!(setup.home().len(), 2, "{name}");
-        },
-    );
+    each(&named(|name, _| !SETS.contains(&name)), |name| {
+        let setup = Setup::new(name).has(OLD).has("203.0.113.10");
+        let run = setup.ran(1).prints("2 entries match");
+        let has_id = !matches!(name, "spaceship" | "transip" | "godaddy");
+        for record in setup.fake.zone().of("home", "A") {
+            let ids = [record.id.to_string(), format!("{:012x}", record.id)];
+            assert!(!has_id || ids.iter().any(|id| run.stderr.contains(id)), "{name}: {ids:?}: {}", run.stderr);
+        }
+        setup.sent(setup.steps(), &run);
+        assert_eq!(setup.home().len(), 2, "{name}");
+    });
 }
 
 #[test]
@@ -292,71 +277,62 @@ fn h15_pages_are_followed() {
 
 #[test]
 fn h15_a_list_that_is_shorter_than_it_says_is_a_failure() {
-    each(
-        |_, text| text.contains("\"total\""),
-        |name| {
-            let setup = Setup::new(name);
-            setup.fake.zone().is_short = true;
-            let run = setup.ran(1).prints("the list has");
-            setup.sent(setup.steps(), &run);
-            assert!(setup.home().is_empty(), "{name}");
-        },
-    );
+    each(&named(|_, text| text.contains("\"total\"")), |name| {
+        let setup = Setup::new(name);
+        setup.fake.zone().is_short = true;
+        let run = setup.ran(1).prints("the list has");
+        setup.sent(setup.steps(), &run);
+        assert!(setup.home().is_empty(), "{name}");
+    });
 }
 
 #[test]
 fn h21_a_session_that_ended_is_opened_again() {
-    each(
-        |name, _| matches!(name, "netcup" | "transip"),
-        |name| {
-            let setup = Setup::new(name).has(OLD);
-            let receiver = &setup.fake.receiver;
-            let config = with(&setup.config, &json!({"index4": receiver.index4(), "proxy": "DIRECT"}));
-            let watch = Watch::start(&setup.sandbox, &config);
-            let updated = |ip: &str, logins: usize| {
-                receiver.set_ip(ip);
-                if ip != NEW {
-                    watch.signal(Signal::USR1);
-                }
-                let what = format!("{name}: {ip}");
-                until(SOON * 2, &what, || setup.home() == [(ip.to_owned(), TTL)]);
-                assert_eq!(setup.fake.zone().logins, logins, "{what}: {}", watch.log());
-            };
-            updated(NEW, 1);
-            watch.prints("accepted");
-            updated("203.0.113.8", 1);
-            until(SOON, "the second to be accepted", || watch.lines_with("accepted") > 1);
-            assert_eq!(watch.lines_with("retry in"), 0, "{}", watch.log());
-            setup.fake.zone().sessions.clear();
-            updated("203.0.113.10", 2);
-            assert_eq!(watch.lines_with("retry in"), 1, "it fails once: {}", watch.log());
-            for part in ["s3cret", "session-"] {
-                assert_eq!(watch.lines_with(part), 0, "{}", watch.log());
+    each(&named(|name, _| matches!(name, "netcup" | "transip")), |name| {
+        let setup = Setup::new(name).has(OLD);
+        let receiver = &setup.fake.receiver;
+        let config = with(&setup.config, &json!({"index4": receiver.index4(), "proxy": "DIRECT"}));
+        let watch = Watch::start(&setup.sandbox, &config);
+        let updated = |ip: &str, logins: usize| {
+            receiver.set_ip(ip);
+            if ip != NEW {
+                watch.signal(Signal::USR1);
             }
-            watch.stop();
-        },
-    );
+            let what = format!("{name}: {ip}");
+            until(SOON * 2, &what, || setup.home() == [(ip.to_owned(), TTL)]);
+            assert_eq!(setup.fake.zone().logins, logins, "{what}: {}", watch.log());
+        };
+        updated(NEW, 1);
+        watch.prints("accepted");
+        updated("203.0.113.8", 1);
+        until(SOON, "the second to be accepted", || watch.lines_with("accepted") > 1);
+        assert_eq!(watch.lines_with("retry in"), 0, "{}", watch.log());
+        setup.fake.zone().sessions.clear();
+        updated("203.0.113.10", 2);
+        assert_eq!(watch.lines_with("retry in"), 1, "it fails once: {}", watch.log());
+        for part in ["s3cret", "session-"] {
+            assert_eq!(watch.lines_with(part), 0, "{}", watch.log());
+        }
+        watch.stop();
+    });
 }
 
 #[test]
 fn h18_a_creation_whose_response_was_lost_is_not_made_twice() {
     let names = ["cloudflare", "digitalocean", "linode", "vultr", "alidns", "ovh"];
-    each(
-        |name, _| names.contains(&name),
-        |name| {
-            let mut setup = Setup::new(name);
-            setup.config["timeout"] = json!(1);
-            setup.fake.zone().is_lossy = true;
-            setup.ran(1);
-            assert!(!setup.fake.zone().is_lossy, "{name}: it was made");
-            // H17: until then a late request of ours could undo what is found.
-            thread::sleep(Duration::from_millis(1500));
-            setup.ran(0);
-            let home: Vec<String> = setup.home().into_iter().map(|(value, _)| value).collect();
-            assert_eq!(home, [NEW], "{name}");
-            assert!(name != "ovh" || !setup.fake.zone().is_pending, "the zone is published");
-        },
-    );
+    each(&named(|name, _| names.contains(&name)), |name| {
+        let mut setup = Setup::new(name);
+        setup.config["timeout"] = json!(1);
+        setup.fake.zone().is_lossy = true;
+        setup.ran(1);
+        assert!(!setup.fake.zone().is_lossy, "{name}: it was made");
+        // H17: until then a late request of ours could undo what is found.
+        thread::sleep(Duration::from_millis(1500));
+        setup.ran(0);
+        let home: Vec<String> = setup.home().into_iter().map(|(value, _)| value).collect();
+        assert_eq!(home, [NEW], "{name}");
+        assert!(name != "ovh" || !setup.fake.zone().is_pending, "the zone is published");
+    });
 }
 
 /// Parts of the examples without which a service does what it is asked, or something else, and says that it did.
@@ -499,32 +475,25 @@ fn less(value: &Value) -> Vec<(String, Value)> {
 /// A fake that takes everything would prove nothing.
 #[test]
 fn a_fake_refuses_a_request_without_one_of_its_parts() {
-    each(
-        |_, _| true,
-        |name| {
-            let is_listed =
-                |part: &str| NOT_NEEDED.iter().any(|(service, known, _)| (*service, *known) == (name, part));
-            let parts: Vec<String> = reduced(&Setup::new(name).config).into_iter().map(|(part, _)| part).collect();
-            let mut wrong = Vec::new();
-            for (number, part) in parts.iter().enumerate() {
-                let mut setup = Setup::new(name);
-                if !part.starts_with("/absent") {
-                    setup = setup.has(OLD);
-                }
-                setup.config = reduced(&setup.config).swap_remove(number).1;
-                let run = setup.run();
-                if (run.code == 0) != is_listed(part) {
-                    wrong.push(format!("{name} without {part}: {}\n{}", run.code, run.stderr));
-                }
-                if std::env::var("SHOW").is_ok() {
-                    eprintln!("{name} {part}: {} {}", run.code, run.stderr);
-                }
+    each(&named(|_, _| true), |name| {
+        let is_listed = |part: &str| NOT_NEEDED.iter().any(|(service, known, _)| (*service, *known) == (name, part));
+        let parts: Vec<String> = reduced(&Setup::new(name).config).into_iter().map(|(part, _)| part).collect();
+        let mut wrong = Vec::new();
+        for (number, part) in parts.iter().enumerate() {
+            let mut setup = Setup::new(name);
+            if !part.starts_with("/absent") {
+                setup = setup.has(OLD);
             }
-            assert!(wrong.is_empty(), "{wrong:#?}");
-            let listed = NOT_NEEDED.iter().filter(|(service, ..)| *service == name);
-            for (_, part, reason) in listed {
-                assert!(parts.iter().any(|known| known == part), "{name} has no {part} ({reason})");
+            setup.config = reduced(&setup.config).swap_remove(number).1;
+            let run = setup.run();
+            if (run.code == 0) != is_listed(part) {
+                wrong.push(format!("{name} without {part}: {}\n{}", run.code, run.stderr));
             }
-        },
-    );
+        }
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        let listed = NOT_NEEDED.iter().filter(|(service, ..)| *service == name);
+        for (_, part, reason) in listed {
+            assert!(parts.iter().any(|known| known == part), "{name} has no {part} ({reason})");
+        }
+    });
 }

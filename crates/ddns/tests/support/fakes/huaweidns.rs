@@ -1,5 +1,5 @@
-//! Huawei Cloud DNS, v2 and v2.1: the API reference (parameters, DNS.03xx and APIGW error codes), its definitions in
-//! OpenAPI, and the requests of `NewFuture/DDNS` (`huaweidns.py`). A record set has a list of values.
+//! Huawei Cloud DNS, v2 and v2.1: the API reference and its OpenAPI definitions (parameters, error codes), the requests of
+//! `NewFuture/DDNS` (`huaweidns.py`), gacjie/cf2dns#26 for the duplicate. A record set has a list of values.
 
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn answer(zone: &mut Zone, call: &Call) -> Answer {
         let message = "Incorrect IAM authentication information: verify aksk signature fail";
         return Err(reply(401, &json!({"error_code": "APIGW.0301", "error_msg": message})));
     }
-    let wrong = |what: String| no(400, "DNS.0303", &what);
+    let wrong = |what: String| no(400, "DNS.0002", &what);
     let (method, path) = call.route();
     if (method, path.as_slice()) == ("GET", &["v2", "zones"]) {
         let query = call.query("name search_mode limit offset marker status type").map_err(wrong)?;
@@ -73,7 +73,7 @@ fn answer(zone: &mut Zone, call: &Call) -> Answer {
         }
         ("PUT", [wanted]) => {
             let found = zone.records.iter().find(|one| id(one) == *wanted).cloned();
-            let old = found.ok_or(no(404, "DNS.0313", "This record set does not exist."))?;
+            let old = found.ok_or(no(404, "DNS.0004", "No record sets found."))?;
             let (name, kind, value, ttl) = read(call, "name type records[] ttl#? description?").map_err(wrong)?;
             let ttl = ttl.unwrap_or(old.ttl);
             let new = Record { id: old.id, name, kind, value, ttl };
@@ -83,7 +83,7 @@ fn answer(zone: &mut Zone, call: &Call) -> Answer {
             let fields = "name type records[] ttl#? line? description? weight#? status? tags[]?";
             let (name, kind, value, ttl) = read(call, fields).map_err(wrong)?;
             if !zone.of(&name, &kind).is_empty() {
-                return Err(no(400, "DNS.0312", "This record set already exists."));
+                return Err(no(400, "DNS.0335", "Duplicate recordset exists."));
             }
             Ok(reply(202, &shown(&zone.add(&name, &kind, &value, ttl.unwrap_or(300)).map_err(wrong)?)))
         }
