@@ -55,6 +55,17 @@ pub struct Record {
     pub ttl: u64,
 }
 
+/// What a service does other than it should.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Trouble {
+    /// Lists have one entry less than they say.
+    Short,
+    /// There were too many requests.
+    Limited,
+    /// The response to the next creation gets lost.
+    Lossy,
+}
+
 /// What a service keeps, and how it behaves now.
 #[derive(Default)]
 pub struct Zone {
@@ -64,11 +75,7 @@ pub struct Zone {
     pub logins: usize,
     /// Something was changed that is not published yet.
     pub is_pending: bool,
-    /// Lists have one entry less than they say.
-    pub is_short: bool,
-    pub is_limited: bool,
-    /// The response to the next creation gets lost.
-    pub is_lossy: bool,
+    pub trouble: Option<Trouble>,
     nonces: Vec<String>,
 }
 
@@ -105,7 +112,7 @@ impl Zone {
 
     /// How many entries a list says that it has.
     pub fn total(&self, listed: usize) -> usize {
-        listed + usize::from(self.is_short)
+        listed + usize::from(self.trouble == Some(Trouble::Short))
     }
 
     /// Opens a session and gives its name.
@@ -278,14 +285,16 @@ impl Fake {
         let (kept, answer, limit) = (zone.clone(), service.answer, service.limit);
         let receiver = Receiver::responding(move |received| {
             let mut zone = kept.lock().expect("no fake failed");
-            if zone.is_limited {
+            if zone.trouble == Some(Trouble::Limited) {
                 return limit();
             }
             let before = zone.records.len();
             let response = answer(&mut zone, &Call::new(received)).unwrap_or_else(|refused| refused);
-            let is_lost = zone.is_lossy && zone.records.len() > before;
-            zone.is_lossy &= !is_lost;
-            if is_lost { Response::Close } else { response }
+            if zone.trouble == Some(Trouble::Lossy) && zone.records.len() > before {
+                zone.trouble = None;
+                return Response::Close;
+            }
+            response
         });
         Self { receiver, zone }
     }

@@ -1,5 +1,5 @@
-//! Cloudflare, API v4: its reference of zones and DNS records, the fixtures of lego (`cloudflare/internal`), and the
-//! codes that jeessy2/ddns-go#1355 and public clients report (9106, 9109, 81044, 81058, 971).
+//! Cloudflare, API v4: its reference of zones and DNS records, the fixtures of lego (`cloudflare/internal`), the codes that
+//! users of ddns-go and other clients report.
 
 use serde_json::{Value, json};
 
@@ -19,14 +19,14 @@ fn no(status: u16, code: u32, message: &str) -> Response {
     reply(status, &json!({"success": false, "errors": errors, "messages": [], "result": null}))
 }
 
-fn yes(result: &Value) -> Answer {
-    Ok(reply(200, &json!({"success": true, "errors": [], "messages": [], "result": result})))
+fn yes(result: &Value) -> Response {
+    reply(200, &json!({"success": true, "errors": [], "messages": [], "result": result}))
 }
 
 /// A page of a list.
-fn list(rows: &[Value], total: usize) -> Answer {
+fn list(rows: &[Value], total: usize) -> Response {
     let info = json!({"page": 1, "per_page": 100, "count": rows.len(), "total_count": total, "total_pages": 1});
-    Ok(reply(200, &json!({"success": true, "errors": [], "messages": [], "result": rows, "result_info": info})))
+    reply(200, &json!({"success": true, "errors": [], "messages": [], "result": rows, "result_info": info}))
 }
 
 fn shown(one: &Record) -> Value {
@@ -43,9 +43,8 @@ fn answer(zone: &mut Zone, call: &Call) -> Answer {
     }
     let wrong = |what: String| no(400, 9000, &what);
     let (method, path) = call.route();
-    let rest = match path.as_slice() {
-        ["client", "v4", "zones", rest @ ..] => rest,
-        _ => return Err(no(404, 7000, "No route for that URI")),
+    let ["client", "v4", "zones", rest @ ..] = path.as_slice() else {
+        return Err(no(404, 7000, "No route for that URI"));
     };
     match (method, rest) {
         ("GET", []) => {
@@ -53,7 +52,7 @@ fn answer(zone: &mut Zone, call: &Call) -> Answer {
             let zones = [("353105f4ecef8ad9ca31a8372d0c0231", "example.org"), (ZONE_ID, ZONE)];
             let zones = zones.iter().filter(|(_, name)| query.get("name").is_none_or(|wanted| wanted == name));
             let rows: Vec<_> = zones.map(|(id, name)| json!({"id": id, "name": name, "status": "active"})).collect();
-            list(&rows, rows.len())
+            Ok(list(&rows, rows.len()))
         }
         (_, [id, "dns_records", ..]) if *id != ZONE_ID => {
             Err(no(404, 7003, "Could not route, perhaps your object identifier is invalid?"))
@@ -65,7 +64,7 @@ fn answer(zone: &mut Zone, call: &Call) -> Answer {
                     && query.get("name").is_none_or(|name| *name == full(&one.name))
             };
             let rows: Vec<_> = zone.records.iter().filter(is_it).map(shown).collect();
-            list(&rows, zone.total(rows.len()))
+            Ok(list(&rows, zone.total(rows.len())))
         }
         ("POST", [_, "dns_records"]) => {
             let body = call.json("type name content ttl#? proxied!? comment? tags[]? priority#?").map_err(wrong)?;
@@ -74,7 +73,7 @@ fn answer(zone: &mut Zone, call: &Call) -> Answer {
             if zone.of(name, kind).iter().any(|record| record.value == value) {
                 return Err(no(400, 81058, "An identical record already exists."));
             }
-            yes(&shown(&zone.add(name, kind, value, body["ttl"].as_u64().unwrap_or(1)).map_err(wrong)?))
+            Ok(yes(&shown(&zone.add(name, kind, value, body["ttl"].as_u64().unwrap_or(1)).map_err(wrong)?)))
         }
         ("PATCH", [_, "dns_records", id]) => {
             let body = call.json("type? name? content? ttl#? proxied!? comment? tags[]?").map_err(wrong)?;
@@ -85,7 +84,7 @@ fn answer(zone: &mut Zone, call: &Call) -> Answer {
             let or = |field: &str, old: &str| body[field].as_str().unwrap_or(old).to_owned();
             let (kind, value) = (or("type", &old.kind), or("content", &old.value));
             let new = Record { id: old.id, name, kind, value, ttl: body["ttl"].as_u64().unwrap_or(old.ttl) };
-            yes(&shown(&zone.change(old.id, |record| *record = new).map_err(wrong)?))
+            Ok(yes(&shown(&zone.change(old.id, |record| *record = new).map_err(wrong)?)))
         }
         _ => Err(no(405, 10000, "Method not allowed for this authentication scheme")),
     }

@@ -1,5 +1,5 @@
 //! Google Cloud DNS, v1: the reference of `resourceRecordSets` (`get`, `create`, `patch`), AIP-4111 for the token that the
-//! service account signs itself, kubernetes-sigs/external-dns#1710 for the limit.
+//! service account signs itself, what users of external-dns report of the limit.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

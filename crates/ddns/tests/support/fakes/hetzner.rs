@@ -1,5 +1,5 @@
 //! Hetzner Cloud DNS, API v1: the requests and responses of qdm12/ddns-updater (`hetznercloud`), the fixtures of lego
-//! (`hetznerv1`), the codes of hcloud-go.
+//! (`hetznerv1`), the codes of hcloud-go. A set that exists is not made again (409).
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! Huawei Cloud DNS, v2 and v2.1: the API reference and its OpenAPI definitions (parameters, error codes), the requests of
-//! `NewFuture/DDNS` (`huaweidns.py`), gacjie/cf2dns#26 for the duplicate. A record set has a list of values.
+//! Huawei Cloud DNS, v2 and v2.1: the API reference and its `OpenAPI` definitions (parameters, error codes), the requests of
+//! `NewFuture/DDNS` (`huaweidns.py`). A record set has a list of values.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,5 @@
-//! netcup's CCP API, JSON: requests, responses and codes of lego (`netcup/internal`), of go-acme/lego#912,
-//! nbuchwitz/nc_dnsapi#7 and #9 and acmesh-official/acme.sh#7188. Errors come with status 200. A wrong key is answered
-//! as too many requests are.
+//! netcup's CCP API, JSON: requests, responses and codes of lego (`netcup/internal`), and what users of lego, nc-dnsapi and
+//! acme.sh report. Errors come with status 200. A wrong key is answered as too many requests are.
 
 use serde_json::{Value, json};
 

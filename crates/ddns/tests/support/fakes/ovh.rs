@@ -1,5 +1,5 @@
-//! OVH, API 1.0: the requests of qdm12/ddns-updater (`ovh`), the error codes of ovh/php-ovh#56, #62 and python-ovh. A
-//! change counts after the refresh of the zone.
+//! OVH, API 1.0: the requests of qdm12/ddns-updater (`ovh`), the errors that users of php-ovh report. A change counts after
+//! the refresh of the zone.
 
 use serde_json::{Value, json};
 
@@ -13,10 +13,6 @@ pub const SERVICE: Service =
 fn no(status: &str, code: &str, message: &str) -> Response {
     let number = status.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(500);
     reply(number, &json!({"errorCode": code, "httpCode": status, "message": message}))
-}
-
-fn wrong(what: String) -> Response {
-    no("400 Bad Request", "INVALID_ARGUMENT", &what)
 }
 
 fn shown(one: &Record) -> Value {
@@ -43,6 +39,7 @@ fn answer(zone: &mut Zone, call: &Call) -> Answer {
     if !is_right(call) {
         return Err(no("400 Bad Request", "INVALID_SIGNATURE", "Invalid signature"));
     }
+    let wrong = |what: String| no("400 Bad Request", "INVALID_ARGUMENT", &what);
     let (method, path) = call.route();
     let ["1.0", "domain", "zone", name, rest @ ..] = path.as_slice() else {
         return Err(no("404 Not Found", "INVALID_PATH", "Got an invalid (or empty) URL"));

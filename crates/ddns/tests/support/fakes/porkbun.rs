@@ -1,5 +1,5 @@
-//! Porkbun, API v3: its documentation, the requests of qdm12/ddns-updater (`porkbun/api.go`), and for an edit that
-//! changes nothing qdm12/ddns-updater#536 and #685. Everything is a POST with the keys in its body.
+//! Porkbun, API v3: its documentation, the requests of qdm12/ddns-updater (`porkbun/api.go`), and what its users report of
+//! an edit that changes nothing. Everything is a POST with the keys in its body.
 
 use serde_json::json;
 

@@ -13,10 +13,6 @@ fn no(status: u16, detail: &str) -> Response {
     reply(status, &json!({"detail": detail}))
 }
 
-fn wrong(what: String) -> Response {
-    reply(422, &json!({"detail": "Validation failed.", "data": [{"field": "", "details": what}]}))
-}
-
 fn answer(zone: &mut Zone, call: &Call) -> Answer {
     if (call.header("x-api-key"), call.header("x-api-secret")) != ("sp-key-s3cret", "sp-secret-s3cret") {
         return Err(no(401, "Unauthorized.").header("Spaceship-Error-Code", "unauthorized"));
@@ -28,6 +24,8 @@ fn answer(zone: &mut Zone, call: &Call) -> Answer {
     if *name != ZONE {
         return Err(no(404, &format!("SOA record for domain {name} not found.")));
     }
+    let wrong =
+        |what: String| reply(422, &json!({"detail": "Validation failed.", "data": [{"field": "", "details": what}]}));
     match method {
         "GET" => {
             let query = call.query("take skip orderBy").map_err(wrong)?;

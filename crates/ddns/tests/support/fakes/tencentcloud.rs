@@ -1,4 +1,4 @@
-//! Tencent Cloud DNSPod, API 3.0 of 2021-03-23: its pages of error codes and of the three actions, and the requests of
+//! Tencent Cloud `DNSPod`, API 3.0 of 2021-03-23: its pages of error codes and of the three actions, and the requests of
 //! `NewFuture/DDNS` (`tencentcloud.py`). Errors come with status 200.
 
 use serde_json::{Value, json};
@@ -15,20 +15,10 @@ fn no(code: &str, message: &str) -> Response {
     reply(200, &json!({"Response": {"Error": {"Code": code, "Message": message}, "RequestId": "7"}}))
 }
 
-/// What is missing has a code of its own, and so has what is unknown.
-fn wrong(what: String) -> Response {
-    let code = match what.rsplit(' ').next() {
-        Some("missing") => "MissingParameter",
-        Some("unknown") => "UnknownParameter",
-        _ => "InvalidParameter",
-    };
-    no(code, &what)
-}
-
-fn yes(more: &Value) -> Answer {
+fn yes(more: &Value) -> Response {
     let mut response = json!({"RequestId": "7"});
     response.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
-    Ok(reply(200, &json!({"Response": response})))
+    reply(200, &json!({"Response": response}))
 }
 
 fn answer(zone: &mut Zone, call: &Call) -> Answer {
@@ -53,6 +43,12 @@ fn answer(zone: &mut Zone, call: &Call) -> Answer {
         "CreateRecord" => &format!("Domain RecordType RecordLine Value {more}"),
         _ => return Err(no("InvalidAction", "The action does not exist")),
     };
+    // What is missing has a code of its own, and so has what is unknown.
+    let wrong = |what: String| match what.rsplit(' ').next() {
+        Some("missing") => no("MissingParameter", &what),
+        Some("unknown") => no("UnknownParameter", &what),
+        _ => no("InvalidParameter", &what),
+    };
     let body = call.json(fields).map_err(wrong)?;
     if text(&body, "Domain") != ZONE {
         return Err(no("ResourceNotFound.NoDataOfDomain", "The domain does not exist"));
@@ -72,12 +68,12 @@ fn answer(zone: &mut Zone, call: &Call) -> Answer {
         }
         let new = super::Record { id, name, kind, value, ttl };
         zone.change(id, |record| *record = new).map_err(wrong)?;
-        return yes(&json!({"RecordId": id}));
+        return Ok(yes(&json!({"RecordId": id})));
     }
     if zone.of(&name, &kind).iter().any(|record| record.value == value) {
         return Err(no("InvalidParameter.DomainRecordExist", "The record exists"));
     }
-    yes(&json!({"RecordId": zone.add(&name, &kind, &value, ttl).map_err(wrong)?.id}))
+    Ok(yes(&json!({"RecordId": zone.add(&name, &kind, &value, ttl).map_err(wrong)?.id})))
 }
 
 fn list(zone: &Zone, body: &Value) -> Answer {
@@ -97,5 +93,5 @@ fn list(zone: &Zone, body: &Value) -> Answer {
     });
     let rows: Vec<_> = rows.collect();
     let count = json!({"SubdomainCount": found.len(), "ListCount": rows.len(), "TotalCount": zone.total(found.len())});
-    yes(&json!({"RecordCountInfo": count, "RecordList": rows}))
+    Ok(yes(&json!({"RecordCountInfo": count, "RecordList": rows})))
 }

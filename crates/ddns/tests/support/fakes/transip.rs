@@ -1,5 +1,5 @@
-//! `TransIP`, API v6: its documentation of `/auth` and of DNS entries, the library gotransip, win-acme/win-acme#2505. The
-//! login is signed; an entry is known by its name, expiry and type.
+//! `TransIP`, API v6: its documentation of `/auth` and of DNS entries, and what users of win-acme and go-transip-dyndns
+//! report. The login is signed; an entry is known by its name, expiry and type.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
