@@ -397,7 +397,12 @@ impl Engine {
         let mut failed = Vec::new();
         for (request, end, _) in ended {
             match end {
-                PageEnd::Failed(outcome) => failed.push((request, outcome)),
+                PageEnd::Failed(mut outcome) => {
+                    if let Outcome::Failed(Why::Wait { wait, .. }) = &mut outcome {
+                        *wait = wait.or(asked);
+                    }
+                    failed.push((request, outcome));
+                }
                 end => {
                     if let Some(request) = self.end_step(plan, request, end) {
                         self.step(plan, request);

@@ -234,10 +234,16 @@ fn h20_a_limit_makes_it_wait() {
     each(&named(|_, _| true), |name| {
         let setup = Setup::new(name).has(OLD);
         setup.fake.zone().trouble = Some(Trouble::Limited);
-        let run = setup.ran(1);
+        setup.sent(1, &setup.ran(1));
         setup.fake.zone().trouble = None;
+        // Where nobody says for how long, the next run tries.
+        let has_header = matches!(name, "cloudflare" | "digitalocean" | "linode");
+        if !has_header && setup.config["expect"]["wait"]["for"].is_null() {
+            setup.ran(0);
+            return;
+        }
         let again = setup.ran(1);
-        setup.sent(1, &run);
+        setup.sent(0, &again);
         // netcup answers a wrong key in the same way.
         assert!(name == "netcup" || again.stderr.contains("held back"), "{name}: {}", again.stderr);
     });
@@ -336,7 +342,7 @@ fn h18_a_creation_whose_response_was_lost_is_not_made_twice() {
 }
 
 /// Parts of the examples without which a service does what it is asked, or something else, and says that it did.
-const NOT_NEEDED: [(&str, &str, &str); 57] = [
+const NOT_NEEDED: [(&str, &str, &str); 55] = [
     ("route53", "/headers/Content-Type", "XML is read whatever it is called"),
     ("alidns", "/before/0/token/DomainName", "the whole name is in SubDomain"),
     ("alidns", "/before/0/token/Type", FILTER),
@@ -368,7 +374,6 @@ const NOT_NEEDED: [(&str, &str, &str); 57] = [
     ("porkbun", "/absent/token/ttl", DEFAULT),
     ("spaceship", "/token/force", "without it a record that conflicts is refused, and none does"),
     ("spaceship", "/token/items/0/ttl", DEFAULT),
-    ("ovh", "/token/target", PARTIAL),
     ("ovh", "/absent/token/subDomain", APEX),
     ("ovh", "/absent/token/ttl", DEFAULT),
     ("google", "/token/name", "it is in the path"),
@@ -387,7 +392,6 @@ const NOT_NEEDED: [(&str, &str, &str); 57] = [
     ("digitalocean", "/absent/token/ttl", DEFAULT),
     ("linode", "/before/0/headers/X-Filter", FILTER),
     ("linode", "/before/1?page_size", PAGE),
-    ("linode", "/token/target", PARTIAL),
     ("linode", "/absent/token/name", APEX),
     ("linode", "/absent/token/ttl_sec", DEFAULT),
     ("vultr", "/before/0?per_page", PAGE),
