@@ -197,6 +197,14 @@ impl Engine {
             self.set_hold(store, &key, hold.settled(outcome, update, is_same, now));
         }
         let mut settled = known.settled(outcome, update, before.in_doubt, when);
+        // When it ended counts where the service is asked what it has (H17).
+        if !outcome.is_accepted()
+            && outcome.may_have_reached()
+            && !is_of_group
+            && self.plan.entry(at).callback.compares()
+        {
+            settled.in_doubt = settled.in_doubt.map(|doubt| InDoubt { until: now, ..doubt });
+        }
         if !outcome.is_accepted() {
             settled.in_doubt = beside.or(settled.in_doubt);
         } else if !is_of_group && !is_in_time {

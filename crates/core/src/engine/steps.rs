@@ -578,10 +578,13 @@ impl Engine {
         let (at, domain, family) = plan.about(id);
         let doubt = self.claim(at, domain, family).in_doubt?;
         let timeout = plan.entry(at).timeout;
-        // What another process sent, or this one before it was started, ended at the latest when its mark does.
-        let marked = Duration::from_secs(doubt.until.saturating_sub(self.clock())) + self.now.steady;
-        let marked = if doubt.until > self.clock() { marked } else { self.epoch.steady };
-        Some(self.asked.last_sent.get(&id).copied().unwrap_or(marked) + timeout)
+        // What another process sent, or this one before it was started, ended at the latest when its mark does; if that is not known,
+        // before this one was started. Marks have whole seconds.
+        let ended = match doubt.until {
+            0 => self.epoch.steady,
+            until => self.steady_at(until.saturating_add(1)),
+        };
+        Some(self.asked.last_sent.get(&id).copied().unwrap_or(ended) + timeout)
     }
 
     /// Marks and sends what has all that it needs.
