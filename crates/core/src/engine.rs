@@ -440,8 +440,7 @@ impl Engine {
             self.recheck();
             self.release();
             self.look_again();
-            self.start();
-            self.send_ready();
+            self.start_all();
         }
         self.save_due();
         self.hand_back();

@@ -587,11 +587,17 @@ impl Engine {
         Some(self.asked.last_sent.get(&id).copied().unwrap_or(ended) + timeout)
     }
 
-    /// Marks and sends what has all that it needs.
-    pub(super) fn send_ready(&mut self) {
-        if self.asked.ready.is_empty() {
-            return;
+    /// Starts what may start. What has its steps behind it and is not sent after all makes room for others.
+    pub(super) fn start_all(&mut self) {
+        self.start();
+        while !self.asked.ready.is_empty() {
+            self.send_ready();
+            self.start();
         }
+    }
+
+    /// Marks and sends what has all that it needs.
+    fn send_ready(&mut self) {
         let plan = Rc::clone(&self.plan);
         let (mut marked, mut is_new) = (Vec::new(), false);
         for mut request in std::mem::take(&mut self.asked.ready) {
@@ -724,12 +730,15 @@ impl Engine {
         }
     }
 
-    /// The updates of a request as they are to be sent now, where that is as it was when it began.
+    /// The updates of a request as they are to be sent now, where that is as it was when it began, and may go on.
     fn unchanged<'p>(&self, plan: &'p Plan, request: &InFlight) -> Option<Sendables<'p>> {
         let id = request.start.0;
         let (_, mut batch) = self.batch(plan, id)?;
         batch.retain(|(id, update)| request.members.contains(&(*id, update.ip)));
-        (batch.len() == request.members.len() && self.queue.stage(id) == Stage::Sending).then_some(batch)
+        let may_go_on = self.queue.stage(id) == Stage::Sending
+            // The service may have asked for a pause meanwhile.
+            && !self.queue.is_asked_to_pause(request.start.1, self.now.steady);
+        (batch.len() == request.members.len() && may_go_on).then_some(batch)
     }
 
     /// The updates of a request as they were when it began.
