@@ -180,7 +180,8 @@ impl Engine {
             || hold.under_way.iter().any(|other| other.by == self.own && other.until >= now);
         if hold != Hold::default() || beside.is_some() || !matches!(outcome, Outcome::Accepted(_)) {
             let is_same = previous == Some(update.ip);
-            hold.sent = if outcome.may_have_reached() { hold.sent } else { before.sent };
+            let was_sent = outcome.may_have_reached() && seen_at.is_none();
+            hold.sent = if was_sent { hold.sent } else { before.sent };
             hold.under_way.retain(|other| other.by != self.own);
             if !outcome.may_have_reached() {
                 // Nothing was sent: what others send is in doubt again.

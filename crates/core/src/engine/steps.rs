@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::plan::Plan;
 use super::queueing::{Members, Sendables};
 use super::settle::{Circumstances, Facts, ResponseFacts, wrong_clock};
-use super::start::InFlight;
+use super::start::{AHEAD, InFlight};
 use super::{Durability, Effect, Engine, Reads, backoff};
 use crate::address::observation::Observed;
 use crate::callback::expect::Meaning;
@@ -569,6 +569,8 @@ impl Engine {
         if let Some(sequence) = &mut request.sequence {
             sequence.part = SequencePart::Update;
         }
+        // What former callbacks claim is replaced by it as by something that was sent (E3).
+        self.mark(plan, at, &batch, Vec::new());
         self.conclude(plan, request, &[Outcome::AlreadyThere], None);
         None
     }
@@ -578,10 +580,11 @@ impl Engine {
         let (at, domain, family) = plan.about(id);
         let doubt = self.claim(at, domain, family).in_doubt?;
         let timeout = plan.entry(at).timeout;
-        // What another process sent, or this one before it was started, ended at the latest when its mark does; if that is not known,
-        // before this one was started. Marks have whole seconds.
+        // What another process sent, or this one before it was started, ended at the latest when its mark does; if that is not known, or
+        // the mark is of a clock that was ahead, before this one was started. Marks have whole seconds.
+        let latest = self.clock() + (plan.entry(at).longest() + AHEAD).as_secs();
         let ended = match doubt.until {
-            0 => self.epoch.steady,
+            until if until == 0 || until > latest => self.epoch.steady,
             until => self.steady_at(until.saturating_add(1)),
         };
         Some(self.asked.last_sent.get(&id).copied().unwrap_or(ended) + timeout)

@@ -131,7 +131,8 @@ impl World {
         }
         // What could not be remembered, or waited for another process, comes later.
         let is_smooth = self.processes.len() == 1 && self.files.iter().all(|file| file.lost.is_none());
-        if concurrency == Some(1) && is_smooth && shape.min_interval == 0 {
+        let is_plain = self.processes[process].shape.entries.iter().all(|entry| entry.around.is_none());
+        if concurrency == Some(1) && is_smooth && is_plain && shape.min_interval == 0 {
             self.check_file_order(process, members);
         }
         if all > 768 || here > most {
@@ -483,6 +484,9 @@ impl World {
                     Outcome::Made(_) => self.count("made"),
                     _ => {}
                 }
+                if settled.outcome.is_accepted() {
+                    self.followed(process, settled);
+                }
                 let is_unsent = matches!(&settled.outcome, Outcome::Failed(Why::NoResponse { why, .. }) if why.starts_with("not sent"));
                 if is_unsent {
                     self.processes[process].last_place = None;
@@ -514,6 +518,16 @@ impl World {
         if let Some(file) = entry.cache {
             self.files[file].applied.insert((entry.origin, name, family), has);
         }
+    }
+
+    /// What follows an update was accepted, and with it the update.
+    fn followed(&mut self, process: usize, settled: &Settled) {
+        let (who, name) = (self.who(process), name_of(settled.about.domain.as_str()));
+        let shape = &self.processes[process].shape;
+        let entry = shape.entries.iter().find(|entry| entry.number == name.0 && entry.follows());
+        let Some(entry) = entry.filter(|_| settled.outcome != Outcome::AlreadyThere) else { return };
+        let memory = memory(who, entry, (entry.origin, name, settled.about.family));
+        self.memory.stopped.remove(&memory);
     }
 
     /// What a process knew and did not write is lost with it.

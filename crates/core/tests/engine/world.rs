@@ -716,8 +716,10 @@ impl World {
 
     fn answered(&mut self, number: u64) {
         let Some(Inquiry { process, request, origin, facts, retry_after, .. }) = self.inquiries.remove(&number) else { return };
+        // Nobody listens any more once it is to stop.
         if let Some(pause) = retry_after
             && self.processes[process].mode == Mode::Service
+            && self.processes[process].closing.is_none()
         {
             let until = self.processes[process].pauses.entry(origin).or_default();
             *until = (*until).max(self.now + Duration::from_secs(pause));
