@@ -31,6 +31,10 @@ pub fn schema() -> String {
 }
 
 fn described(field: &Field, in_entry: bool) -> Value {
+    // What is long stands in the schema once.
+    if in_entry && matches!(field.kind, Kind::Callbacks | Kind::ObjectOrText) {
+        return Value::object([("$ref", Value::string(format!("#/properties/{}", field.name)))]);
+    }
     let mut members = vec![("description", Value::string(field.help))];
     let strings = || kind_of("string");
     let items_of = |items: Value| [("type", Value::string("array")), ("items", items)];

@@ -197,7 +197,8 @@ impl World {
             self.fail(|| format!("S7: origin {} wants no request before {until:?}", shape.origin));
         }
         let known = &self.processes[process];
-        let others = self.inquiries.values().filter(|other| (other.process, other.life) == (process, known.life)).count();
+        let others =
+            self.inquiries.values().filter(|other| (other.process, other.life) == (process, known.life)).count();
         if known.shape.concurrency == Some(1) && others + known.requests.len() > 0 {
             self.fail(|| format!("S8: process {process} has {others} other requests under way in strict order"));
         }

@@ -119,21 +119,15 @@ impl EntryShape {
     /// With requests around its updates, where each of them has its own.
     #[must_use]
     pub(crate) fn asking(self, random: &mut Random) -> Self {
-        let around = Asking {
-            compares: random.below(4) > 0,
-            logs_in: random.below(3) == 0,
-            follows: random.below(3) == 0,
-        };
+        let around =
+            Asking { compares: random.below(4) > 0, logs_in: random.below(3) == 0, follows: random.below(3) == 0 };
         Self { around: Some(around).filter(|_| self.combine.is_none()), ..self }
     }
 
     fn around_text(&self) -> String {
         let Some(Asking { compares, logs_in, follows }) = self.around else { return String::new() };
-        let login = if logs_in {
-            "{\"id\":\"/login\",\"take\":{\"/session\":\"__SESSION__\"},\"keep\":\"5m\"},"
-        } else {
-            ""
-        };
+        let login =
+            if logs_in { "{\"id\":\"/login\",\"take\":{\"/session\":\"__SESSION__\"},\"keep\":\"5m\"}," } else { "" };
         let same = if compares { ",\"same\":{\"/ip\":\"__IP__\"}" } else { "" };
         let find = "{\"id\":\"/find?d=__DOMAIN__&t=__RECORDTYPE__\",\"in\":\"/list\",\"take\":{\"/id\":\"__ID__\"}";
         let absent = "{\"id\":\"/new?d=__DOMAIN__&t=__RECORDTYPE__&ip=__IP__\"}";

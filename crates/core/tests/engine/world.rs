@@ -14,7 +14,7 @@ use ddns_core::engine::{Effect, Engine, Event, Facts, LookupId, Mode, Now, Out, 
 use ddns_core::net::family::Family;
 use ddns_core::update::state::State;
 
-use crate::endpoint::{Inquiry, Flight, Key, Origin};
+use crate::endpoint::{Flight, Inquiry, Key, Origin};
 use crate::faults::Fault;
 use crate::flaws::Flaw;
 use crate::random::Random;
@@ -715,7 +715,9 @@ impl World {
     }
 
     fn answered(&mut self, number: u64) {
-        let Some(Inquiry { process, request, origin, facts, retry_after, .. }) = self.inquiries.remove(&number) else { return };
+        let Some(Inquiry { process, request, origin, facts, retry_after, .. }) = self.inquiries.remove(&number) else {
+            return;
+        };
         // Nobody listens any more once it is to stop.
         if let Some(pause) = retry_after
             && self.processes[process].mode == Mode::Service
