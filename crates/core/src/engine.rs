@@ -6,6 +6,7 @@
 //! ([`Effect::Persist`] comes before [`Effect::Send`]), so that whoever reads it then knows what may be under way (E4).
 
 mod claims;
+mod in_flight;
 mod lease;
 mod look;
 mod observe;
@@ -39,12 +40,11 @@ use crate::update::outcome::Tally;
 use crate::update::state::{ClaimKey, Fingerprint};
 
 use claims::{Before, GivenUp, Replaced};
+use in_flight::{InFlight, StepMemory};
 use observe::LookupState;
 use plan::{Plan, StoreId};
 use queueing::Todo;
 use reload::Closing;
-use start::InFlight;
-use steps::Asked;
 use stores::StoreState;
 
 pub use lease::{LeaseEvent, Note, Term};
@@ -275,7 +275,7 @@ pub struct Engine {
     /// Requests that were given up and may still arrive.
     given_up: GivenUp,
     /// What steps asked.
-    asked: Asked,
+    asked: StepMemory,
     /// What steps took that must not be seen, the oldest first, and what finds it in texts.
     found_secrets: (Vec<String>, Option<Secrets>),
     /// How the last request of each update ended; empty where none was sent, or nobody asks.
@@ -349,7 +349,7 @@ impl Engine {
             before: BTreeMap::new(),
             replaced: HashMap::new(),
             given_up: GivenUp::new(),
-            asked: Asked::default(),
+            asked: StepMemory::default(),
             found_secrets: (Vec::new(), None),
             ended: Vec::new(),
             decisions: None,

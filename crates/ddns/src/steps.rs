@@ -65,7 +65,9 @@ pub(crate) async fn walk<'a>(
         };
         match found {
             Found::One { is_same, values } => {
-                values.into_iter().for_each(|(at, value)| walked.taken[at] = Some(value));
+                for (at, value) in values {
+                    walked.taken[at] = Some(value);
+                }
                 walked.is_there |= is_same;
             }
             Found::Nothing => walked.template = callback.absent().unwrap_or(&callback.request),

@@ -19,13 +19,11 @@ use crate::text::json::Value;
 use crate::text::secrets::MASK;
 use crate::update::state::Fingerprint;
 
+pub use super::variables::Taken;
 pub use search::{Found, Search};
 
-/// What steps found, by the place of its name; `None` where nothing was found yet.
-pub type Taken = [Option<Value>];
-
 /// What a request depends on: its updates, the time, and what steps found.
-pub type About<'a> = (Subject<'a>, Moment, &'a Taken);
+pub type Basis<'a> = (Subject<'a>, Moment, &'a Taken);
 
 /// What a page of the answer to a step comes to.
 #[derive(Debug)]
@@ -203,7 +201,7 @@ impl Callback {
     }
 
     /// Whether everything is known that a request needs.
-    pub fn is_ready(&self, template: &RequestTemplate, about: About<'_>) -> bool {
+    pub fn is_ready(&self, template: &RequestTemplate, about: Basis<'_>) -> bool {
         let values = self.values(about);
         template.variables().all(|variable| values.is_known(variable))
     }
@@ -251,7 +249,7 @@ impl Callback {
     pub fn ask_key(
         &self,
         step: &LookupStep,
-        (subject, moment, taken): About<'_>,
+        (subject, moment, taken): Basis<'_>,
         compares: bool,
     ) -> Option<Fingerprint> {
         let moment = Moment { now: Timestamp { seconds: 0, micros: 0 }, ..moment };
@@ -315,7 +313,7 @@ impl Callback {
     pub fn take_page(
         &self,
         number: usize,
-        about: About<'_>,
+        about: Basis<'_>,
         is_kept: bool,
         (status, text): (u16, &str),
         search: &mut Search,
@@ -343,7 +341,7 @@ impl Callback {
         }
     }
 
-    fn judge_step(&self, step: &LookupStep, about: About<'_>, is_kept: bool, status: u16, text: &str) -> Judgement {
+    fn judge_step(&self, step: &LookupStep, about: Basis<'_>, is_kept: bool, status: u16, text: &str) -> Judgement {
         let conditions = |expect: &Option<Expect>| match expect {
             Some(Expect::Conditions(conditions)) => Some(conditions.clone()),
             Some(Expect::Dyndns2) | None => None,
@@ -364,7 +362,7 @@ impl Callback {
     pub fn judge(
         &self,
         expect: &Expect,
-        about: About<'_>,
+        about: Basis<'_>,
         is_kept: bool,
         (status, body): (u16, &[u8]),
         domains: usize,
@@ -378,7 +376,7 @@ impl Callback {
         expect.judge((status, body), (domains, &sent), is_kept, &agrees)
     }
 
-    fn values<'a>(&'a self, (subject, moment, taken): About<'a>) -> Values<'a> {
+    fn values<'a>(&'a self, (subject, moment, taken): Basis<'a>) -> Values<'a> {
         self.variables.with(subject, moment, taken)
     }
 }

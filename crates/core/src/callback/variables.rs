@@ -8,7 +8,6 @@ use std::net::IpAddr;
 use super::combine::{Batch, Combine};
 use super::notice::{Notice, Subject};
 use super::sign::message_id;
-use super::steps::Taken;
 use crate::net::family::Family;
 use crate::text::json::Value;
 use crate::text::number::address_text;
@@ -49,6 +48,9 @@ impl From<Timestamp> for Moment {
         Self { now, accepted: None, message: (Fingerprint::new([0; 16]), 0) }
     }
 }
+
+/// What steps found, by the place of its name; `None` where nothing was found yet.
+pub type Taken = [Option<Value>];
 
 /// A placeholder that has a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

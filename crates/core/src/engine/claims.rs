@@ -5,9 +5,10 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::in_flight::InFlight;
 use super::plan::{Plan, StoreId, StorePlace};
 use super::queueing::Sendables;
-use super::start::{AHEAD, InFlight};
+use super::start::AHEAD;
 use super::{Engine, Mode};
 use crate::callback::Moment;
 use crate::callback::expect::Expect;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::steps::Asked;
+use super::in_flight::StepMemory;
 use super::{Durability, Effect, Engine, Mode};
 use crate::journal::What;
 use crate::lease::role_change::RoleChange;
@@ -159,7 +159,7 @@ impl Engine {
         self.held.clear();
         self.held_until.clear();
         self.uncounted.clear();
-        self.asked = Asked::default();
+        self.asked = StepMemory::default();
     }
 
     /// What was marked and not sent yet is not sent.

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::Engine;
 use super::plan::Plan;
-use crate::callback::steps::{About, RequestRole, Taken};
+use crate::callback::steps::{Basis, RequestRole, Taken};
 use crate::callback::{Batch, Callback, Moment, Parcel, Redacted, RequestTemplate, Subject, USER_AGENT, curl};
 use crate::net::family::Family;
 use crate::net::proxy::{Proxies, Route};
@@ -261,7 +261,7 @@ pub fn redacted<'a>(
 fn redacted_as(
     (callback, proxies): (&Callback, &Proxies),
     template: &RequestTemplate,
-    about: About<'_>,
+    about: Basis<'_>,
     reveal: bool,
 ) -> Result<Redacted, String> {
     let url = callback.url(about.0, about.1).ok();

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use smallvec::{SmallVec, smallvec};
 
+use super::in_flight::{Circumstances, InFlight};
 use super::plan::Plan;
-use super::start::InFlight;
 use super::{Effect, Engine, Mode, Note, RequestId};
 use crate::callback::expect::{BODY_LIMIT, Judgement, Meaning, suspicious};
 use crate::callback::{Batch, Signing};
@@ -69,24 +69,6 @@ pub struct ResponseFacts {
     pub line: Line,
 }
 
-impl Circumstances {
-    /// The service asks to wait.
-    pub(super) fn asking_to_wait(retry_after: Duration) -> Self {
-        Self { retry_after: Some(retry_after), ..Self::default() }
-    }
-}
-
-/// What else is known of a request that has ended.
-#[derive(Debug, Default)]
-pub(super) struct Circumstances {
-    /// Which condition of `expect` decided, one for each update; empty where the status did.
-    because: Vec<String>,
-    retry_after: Option<Duration>,
-    relay: Option<String>,
-    allow: Option<String>,
-    line: Option<Line>,
-}
-
 impl Engine {
     pub(super) fn settled(&mut self, request: RequestId, facts: Facts) {
         let Some(request) = self.requests.remove(&request) else { return };
@@ -130,7 +112,7 @@ impl Engine {
             return;
         }
         let mut request = request;
-        let ended = self.after_ended(&plan, &mut request, ended);
+        let ended = request.whole(&plan.entry(at).callback, ended);
         if let Some((request, (outcomes, circumstances))) = self.follow(&plan, request, ended) {
             self.conclude(&plan, request, &outcomes, Some(circumstances));
         }

@@ -1,17 +1,16 @@
 //! Starting what may start: marked first, then sent.
 
-use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::in_flight::InFlight;
 use super::plan::{Plan, StoreId};
-use super::queueing::{Members, Sendables};
-use super::steps::Sequence;
+use super::queueing::Sendables;
 use super::{Durability, Effect, Engine, Reads, Ticket};
 use crate::callback::expect::Expect;
 use crate::callback::{Moment, Parcel, RequestTemplate, USER_AGENT};
 use crate::net::family::Family;
-use crate::schedule::queue::{Lane, Stage, UpdateId};
+use crate::schedule::queue::{Stage, UpdateId};
 use crate::text::json::Value;
 use crate::text::log_format::Level;
 use crate::update::Update;
@@ -23,19 +22,6 @@ pub(super) const AHEAD: Duration = Duration::from_secs(2);
 
 /// Why an update is not sent whose service may say something that must not be forgotten (H6).
 const UNREMEMBERED: &str = "not sent: the cache cannot be written, and `expect` or `min_interval` needs it";
-
-/// A request that has its place in the queue.
-#[derive(Debug)]
-pub(super) struct InFlight {
-    pub(super) start: (UpdateId, Lane),
-    /// What it carries.
-    pub(super) members: Members<IpAddr>,
-    pub(super) began: Duration,
-    /// Where it goes; `None` if that need not be named.
-    pub(super) origin: Option<String>,
-    /// How far it has come; `None` if nothing goes around it.
-    pub(super) sequence: Option<Box<Sequence>>,
-}
 
 fn unsent(why: String) -> Outcome {
     Outcome::Failed(Why::NoResponse { why, reached: false })

@@ -1,28 +1,23 @@
 //! Requests around the update (H14 to H22). Steps look something up before it: they only read, so nothing is marked before they are
 //! sent, and each may be dropped, repeated or be in vain. Updates that ask the same share one request.
 
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-use smallvec::SmallVec;
-
+use super::in_flight::{AskKey, Circumstances, EndedRequest, InFlight, Sequence, SequencePart, StepAsk};
 use super::plan::Plan;
-use super::queueing::{Members, Sendables};
-use super::settle::{Circumstances, Facts, ResponseFacts, wrong_clock};
-use super::start::{AHEAD, InFlight};
+use super::queueing::Sendables;
+use super::settle::{Facts, ResponseFacts, wrong_clock};
+use super::start::AHEAD;
 use super::{Durability, Effect, Engine, Reads, backoff};
-use crate::address::observation::Observed;
 use crate::callback::expect::Meaning;
 use crate::callback::steps::{Found, LookupStep, Search, StepEnd};
-use crate::callback::{Callback, Parcel, RequestTemplate, Signing, USER_AGENT};
+use crate::callback::{Parcel, Signing, USER_AGENT};
 use crate::net::family::Family;
 use crate::net::status::with_reason;
 use crate::schedule::queue::{Lane, Stage, UpdateId};
-use crate::text::json::Value;
 use crate::text::log_format::Level;
 use crate::update::outcome::{Outcome, Why};
-use crate::update::state::Fingerprint;
 
 /// As long an answer counts for updates that ask the same after it came.
 const SHARED: Duration = Duration::from_secs(10);
@@ -33,155 +28,11 @@ pub const ANSWER_LIMIT: usize = 1024 * 1024;
 /// Why an update is tried later that the service seems to have already: a request of ours may still arrive and undo it (E4a).
 const MAY_ARRIVE: &str = "the service has this address, but a request that was sent before may still arrive";
 
-/// What a step asks: its entry, and its request.
-type AskKey = (usize, Fingerprint);
-
-/// How far an update has come that has requests around it.
-#[derive(Debug)]
-pub(super) struct Sequence {
-    pub(super) part: SequencePart,
-    /// What steps found.
-    pub(super) taken: Vec<Option<Value>>,
-    /// Kept answers that it used.
-    kept: Vec<AskKey>,
-    /// Whether the last step found nothing.
-    is_absent: bool,
-    /// Whether the service has the address already, and only what follows the update is sent.
-    is_there: bool,
-    search: Search,
-    /// What the step under way asks.
-    key: Option<AskKey>,
-    /// When the last step was sent.
-    asked_at: Duration,
-    /// The same in seconds since the epoch.
-    asked_day: u64,
-    /// The addresses that it began with.
-    observed: [Option<Observed>; 2],
-    /// How the update ended, while what follows it is under way.
-    pub(super) ended: Option<(SmallVec<[Outcome; 1]>, Circumstances)>,
-}
-
-/// Which request of a sequence is next, or under way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SequencePart {
-    Before(usize),
-    Update,
-    After,
-}
-
-/// What is known of something that steps ask.
-#[derive(Debug)]
-enum Ask {
-    /// It is under way; these wait for it, too.
-    UnderWay(Vec<InFlight>),
-    /// It was answered.
-    Answered { sent: Duration, sent_day: u64, ended: Duration, pages: Vec<(u16, Rc<str>)>, used_by: HashSet<UpdateId> },
-    /// It failed, and nobody asks again before then.
-    Failed { outcome: Outcome, until: Duration },
-}
-
-/// What steps asked and were answered. Nothing of it is ever written.
-#[derive(Debug, Default)]
-pub(super) struct Asked {
-    asks: HashMap<AskKey, Ask>,
-    /// What `keep` keeps, and until when.
-    kept: HashMap<AskKey, (Vec<(usize, Value)>, Duration)>,
-    /// Pages of what is under way.
-    pages: HashMap<AskKey, Vec<(u16, Rc<str>)>>,
-    /// What is to be marked and sent.
-    ready: Vec<InFlight>,
-    /// Updates whose service seems to have the address: when they are looked at again.
-    later: HashMap<UpdateId, Duration>,
-    /// When the last request of an update ended without being accepted.
-    last_sent: HashMap<UpdateId, Duration>,
-}
-
-impl Asked {
-    /// Everything that was kept is asked for anew.
-    pub(super) fn forget(&mut self) {
-        self.kept.clear();
-        self.asks.retain(|_, ask| matches!(ask, Ask::UnderWay(_)));
-    }
-
-    /// When something is to be done.
-    pub(super) fn wake_at(&self) -> Option<Duration> {
-        self.later.values().min().copied()
-    }
-
-    pub(super) fn is_idle(&self) -> bool {
-        self.later.is_empty()
-    }
-
-    pub(super) fn withdraw(&mut self, id: UpdateId) {
-        self.later.remove(&id);
-    }
-
-    /// A request of an update has ended.
-    pub(super) fn note_ended(&mut self, id: UpdateId, is_accepted: bool, now: Duration) {
-        if is_accepted {
-            self.last_sent.remove(&id);
-        } else {
-            self.last_sent.insert(id, now);
-        }
-    }
-}
-
 /// What a page of an answer came to.
 enum PageEnd {
     Next(String),
     Found(Found),
     Failed(Outcome),
-}
-
-impl InFlight {
-    /// What it sends now, once its steps are done.
-    pub(super) fn template<'c>(&self, callback: &'c Callback) -> &'c RequestTemplate {
-        let update = &callback.request;
-        match &self.sequence {
-            Some(sequence) if sequence.part == SequencePart::After => callback.after().unwrap_or(update),
-            Some(sequence) if sequence.is_absent => callback.absent().unwrap_or(update),
-            _ => update,
-        }
-    }
-
-    /// The step that is next or under way.
-    fn step<'c>(&self, callback: &'c Callback) -> Option<&'c LookupStep> {
-        callback.steps().get(self.step_number()?)
-    }
-
-    fn step_number(&self) -> Option<usize> {
-        match self.sequence.as_ref()?.part {
-            SequencePart::Before(number) => Some(number),
-            SequencePart::Update | SequencePart::After => None,
-        }
-    }
-
-    pub(super) fn taken(&self) -> &[Option<Value>] {
-        self.sequence.as_ref().map_or(&[], |sequence| &sequence.taken)
-    }
-
-    /// Whether something was used that was kept.
-    pub(super) fn is_kept(&self) -> bool {
-        self.sequence.as_ref().is_some_and(|sequence| !sequence.kept.is_empty())
-    }
-
-    /// Whether it still looks something up: nothing was sent.
-    pub(super) fn is_step(&self) -> bool {
-        self.step_number().is_some()
-    }
-
-    /// When the service was seen to have the address, in seconds since the epoch.
-    pub(super) fn asked_day(&self) -> Option<u64> {
-        self.sequence.as_ref().map(|sequence| sequence.asked_day)
-    }
-
-    /// What was accepted, where the record was made.
-    pub(super) fn made(&self, outcome: Outcome) -> Outcome {
-        match (&self.sequence, outcome) {
-            (Some(sequence), Outcome::Accepted(status)) if sequence.is_absent => Outcome::Made(status),
-            (_, outcome) => outcome,
-        }
-    }
 }
 
 impl Engine {
@@ -241,11 +92,11 @@ impl Engine {
             };
             let id = request.start.0;
             match self.asked.asks.get_mut(&key) {
-                Some(Ask::UnderWay(waiting)) => {
+                Some(StepAsk::UnderWay(waiting)) => {
                     waiting.push(request);
                     return;
                 }
-                Some(Ask::Answered { sent, sent_day, ended, pages, used_by })
+                Some(StepAsk::Answered { sent, sent_day, ended, pages, used_by })
                     if *ended + SHARED >= self.now.steady && !used_by.contains(&id) =>
                 {
                     used_by.insert(id);
@@ -263,13 +114,13 @@ impl Engine {
                         None => return,
                     }
                 }
-                Some(Ask::Failed { outcome, until }) if *until > self.now.steady => {
+                Some(StepAsk::Failed { outcome, until }) if *until > self.now.steady => {
                     let outcome = outcome.clone();
                     self.conclude(plan, request, &[outcome], None);
                     return;
                 }
                 _ => {
-                    self.asked.asks.insert(key, Ask::UnderWay(Vec::new()));
+                    self.asked.asks.insert(key, StepAsk::UnderWay(Vec::new()));
                     self.asked.pages.remove(&key);
                     if let Some(sequence) = &mut request.sequence {
                         (sequence.asked_at, sequence.asked_day) = (self.now.steady, self.clock());
@@ -352,7 +203,7 @@ impl Engine {
         let asked = asked.and_then(|text| crate::schedule::retry_after::parse(text, self.now.day.seconds));
         let waiting = key.and_then(|key| self.asked.asks.remove(&key));
         let mut all = vec![request];
-        if let Some(Ask::UnderWay(waiting)) = waiting {
+        if let Some(StepAsk::UnderWay(waiting)) = waiting {
             all.extend(waiting);
         }
         let (mut next, mut others, mut ended) = (None, Vec::new(), Vec::new());
@@ -368,7 +219,7 @@ impl Engine {
             let pages = self.asked.pages.entry(key).or_default();
             pages.push((status, text));
             if next.is_some() {
-                self.asked.asks.insert(key, Ask::UnderWay(others));
+                self.asked.asks.insert(key, StepAsk::UnderWay(others));
             } else {
                 let pages = self.asked.pages.remove(&key).unwrap_or_default();
                 let is_short = pages.iter().map(|(_, text)| text.len()).sum::<usize>() <= ANSWER_LIMIT;
@@ -376,7 +227,7 @@ impl Engine {
                 if let Some((_, _, (sent, sent_day))) = ended.first().filter(|_| is_short && is_good) {
                     let used_by = ended.iter().map(|(request, ..)| request.start.0).collect();
                     let (sent, sent_day, ended) = (*sent, *sent_day, self.now.steady);
-                    self.asked.asks.insert(key, Ask::Answered { sent, sent_day, ended, pages, used_by });
+                    self.asked.asks.insert(key, StepAsk::Answered { sent, sent_day, ended, pages, used_by });
                 }
             }
         }
@@ -416,7 +267,7 @@ impl Engine {
     fn next_page(&mut self, plan: &Plan, request: InFlight, page: &str) {
         let at = plan.entry_of(request.start.0);
         let Some(number) = request.step_number() else { return };
-        let batch = self.as_begun(plan, &request);
+        let batch = request.as_begun(plan);
         let (step, parcel) = (plan.entry(at).callback.steps().get(number), Parcel::of(batch.iter().map(|(_, it)| *it)));
         match step.zip(parcel) {
             Some((step, parcel)) => self.ask(plan, request, step, &parcel, Some(page)),
@@ -428,7 +279,7 @@ impl Engine {
     fn all_failed(&mut self, plan: &Plan, request: InFlight, outcome: &Outcome, asked: Option<Duration>) {
         let key = request.sequence.as_ref().and_then(|sequence| sequence.key);
         let mut all = vec![(request, outcome.clone())];
-        if let Some(Ask::UnderWay(waiting)) = key.and_then(|key| self.asked.asks.remove(&key)) {
+        if let Some(StepAsk::UnderWay(waiting)) = key.and_then(|key| self.asked.asks.remove(&key)) {
             all.extend(waiting.into_iter().map(|request| (request, outcome.clone())));
         }
         self.fail_steps(plan, all, key, asked);
@@ -455,7 +306,7 @@ impl Engine {
         if let Some(key) = key {
             let is_single = backoff(plan, self.mode).is_none();
             let until = until.or(is_single.then_some(Duration::MAX)).unwrap_or(self.now.steady);
-            self.asked.asks.insert(key, Ask::Failed { outcome: first, until });
+            self.asked.asks.insert(key, StepAsk::Failed { outcome: first, until });
         }
     }
 
@@ -463,7 +314,7 @@ impl Engine {
     fn take_page(&mut self, plan: &Plan, request: &mut InFlight, (status, text): (u16, &str)) -> PageEnd {
         let at = plan.entry_of(request.start.0);
         let callback = &plan.entry(at).callback;
-        let batch = self.as_begun(plan, request);
+        let batch = request.as_begun(plan);
         let (Some(number), Some(parcel)) = (request.step_number(), Parcel::of(batch.iter().map(|(_, it)| *it))) else {
             return PageEnd::Found(Found::Nothing);
         };
@@ -499,7 +350,7 @@ impl Engine {
     fn end_step(&mut self, plan: &Plan, mut request: InFlight, end: PageEnd) -> Option<InFlight> {
         let at = plan.entry_of(request.start.0);
         let callback = &plan.entry(at).callback;
-        let Some(number) = request.step_number() else { return None };
+        let number = request.step_number()?;
         let (is_same, values) = match end {
             PageEnd::Found(Found::One { is_same, values }) => (is_same, values),
             PageEnd::Found(Found::Nothing) => {
@@ -523,7 +374,7 @@ impl Engine {
         self.hide(at, secrets);
         let kept = callback.steps().get(number).and_then(|step| Some((step, step.keep?)));
         if let Some((step, keep)) = kept
-            && let Some(parcel) = Parcel::of(self.as_begun(plan, &request).iter().map(|(_, update)| *update))
+            && let Some(parcel) = Parcel::of(request.as_begun(plan).iter().map(|(_, update)| *update))
         {
             let moment = self.moment(at, parcel.batch().first, 0);
             if let Some(key) = callback.ask_key(step, (parcel.batch().into(), moment, request.taken()), true) {
@@ -553,7 +404,7 @@ impl Engine {
             self.asked.later.insert(id, quiet_at);
             return None;
         }
-        let batch = self.as_begun(plan, &request);
+        let batch = request.as_begun(plan);
         if doubted.is_some()
             && let (Some(after), Some(parcel)) = (callback.after(), Parcel::of(batch.iter().map(|(_, it)| *it)))
         {
@@ -630,13 +481,12 @@ impl Engine {
         }
         for request in marked {
             let store = plan.store_of(plan.entry_of(request.start.0));
-            match self.stores[store].unpersisted() {
-                Some(ticket) => self.marking.push((store, ticket, request)),
-                None => {
-                    let batch = self.as_begun(&plan, &request);
-                    self.send(&plan, request, &batch);
-                }
+            if let Some(ticket) = self.stores[store].unpersisted() {
+                self.marking.push((store, ticket, request));
+                continue;
             }
+            let batch = request.as_begun(&plan);
+            self.send(&plan, request, &batch);
         }
     }
 
@@ -645,15 +495,15 @@ impl Engine {
         &mut self,
         plan: &Plan,
         mut request: InFlight,
-        ended: (SmallVec<[Outcome; 1]>, Circumstances),
-    ) -> Option<(InFlight, (SmallVec<[Outcome; 1]>, Circumstances))> {
+        ended: EndedRequest,
+    ) -> Option<(InFlight, EndedRequest)> {
         let at = plan.entry_of(request.start.0);
         let callback = &plan.entry(at).callback;
         let is_update = request.sequence.as_ref().is_some_and(|sequence| sequence.part == SequencePart::Update);
         let Some(after) = callback.after().filter(|_| is_update && ended.0.iter().all(Outcome::is_accepted)) else {
             return Some((request, ended));
         };
-        let batch = self.as_begun(plan, &request);
+        let batch = request.as_begun(plan);
         let Some(parcel) = Parcel::of(batch.iter().map(|(_, update)| *update)) else { return Some((request, ended)) };
         let moment = self.moment(at, parcel.batch().first, 0);
         if !callback.is_ready(after, (parcel.batch().into(), moment, request.taken())) {
@@ -667,40 +517,12 @@ impl Engine {
         None
     }
 
-    /// What follows the update has ended: how the whole did.
-    pub(super) fn after_ended(
-        &mut self,
-        plan: &Plan,
-        request: &mut InFlight,
-        mut ended: (SmallVec<[Outcome; 1]>, Circumstances),
-    ) -> (SmallVec<[Outcome; 1]>, Circumstances) {
-        let Some(sequence) = request.sequence.as_mut().filter(|sequence| sequence.part == SequencePart::After) else {
-            return ended;
-        };
-        let (is_there, update) = (sequence.is_there, sequence.ended.take());
-        let Some(failed) = ended.0.iter().find(|outcome| !outcome.is_accepted()).cloned() else {
-            return update.unwrap_or_else(|| (smallvec::smallvec![Outcome::AlreadyThere], ended.1));
-        };
-        if let Outcome::Failed(Why::Response { status, .. } | Why::Wait { status, .. }) = failed {
-            let at = plan.entry_of(request.start.0);
-            let callback = &plan.entry(at).callback;
-            let what = callback.after().map(|after| after.outline(&callback.variables)).unwrap_or_default();
-            let why = format!("the update was accepted; after ({what}) failed: {}", failed.reason());
-            let why =
-                if is_there { why.replace("the update was accepted", "the service has the address") } else { why };
-            if !matches!(failed, Outcome::Failed(Why::Wait { .. })) {
-                ended.0 = smallvec::smallvec![Outcome::Failed(Why::Step { status: Some(status), why, reached: true })];
-            }
-        }
-        ended
-    }
-
     /// Nothing is looked up any more.
     pub(super) fn drop_steps(&mut self) {
         let steps: Vec<u64> = self.requests.iter().filter(|(_, it)| it.is_step()).map(|(number, _)| *number).collect();
         let mut dropped: Vec<InFlight> = steps.iter().filter_map(|number| self.requests.remove(number)).collect();
         for ask in std::mem::take(&mut self.asked.asks).into_values() {
-            if let Ask::UnderWay(waiting) = ask {
+            if let StepAsk::UnderWay(waiting) = ask {
                 dropped.extend(waiting);
             }
         }
@@ -715,14 +537,17 @@ impl Engine {
     /// Looks again at updates whose service seemed to have the address.
     pub(super) fn look_again(&mut self) {
         let now = self.now.steady;
-        let due: Vec<UpdateId> = self.asked.later.extract_if(|_, at| *at <= now).map(|(id, _)| id).collect();
+        let due: Vec<UpdateId> = self.asked.later.iter().filter(|(_, at)| **at <= now).map(|(id, _)| *id).collect();
+        for id in &due {
+            self.asked.later.remove(id);
+        }
         self.judge_again(due);
         // What nobody will ask for any more takes no memory.
         self.asked.kept.retain(|_, (_, until)| *until > now);
         self.asked.asks.retain(|_, ask| match ask {
-            Ask::UnderWay(_) => true,
-            Ask::Answered { ended, .. } => *ended + SHARED >= now,
-            Ask::Failed { until, .. } => *until > now,
+            StepAsk::UnderWay(_) => true,
+            StepAsk::Answered { ended, .. } => *ended + SHARED >= now,
+            StepAsk::Failed { until, .. } => *until > now,
         });
     }
 
@@ -744,16 +569,6 @@ impl Engine {
         (batch.len() == request.members.len() && may_go_on).then_some(batch)
     }
 
-    /// The updates of a request as they were when it began.
-    pub(super) fn as_begun<'p>(&self, plan: &'p Plan, request: &InFlight) -> Sendables<'p> {
-        let observed = request.sequence.as_ref().map_or([None; 2], |sequence| sequence.observed);
-        let sendable = |(id, _): &(UpdateId, std::net::IpAddr)| {
-            let (at, domain, family) = plan.about(*id);
-            Some((*id, plan.entry(at).sendable(domain, family, observed[family.index()]?)))
-        };
-        request.members.iter().filter_map(sendable).collect::<Members<_>>()
-    }
-
     /// An address changed, or something else is to be done now.
     fn start_over(&mut self, plan: &Plan, request: &InFlight) {
         let id = request.start.0;
@@ -768,7 +583,7 @@ impl Engine {
         let at = plan.entry_of(request.start.0);
         let callback = &plan.entry(at).callback;
         let number = request.step_number().unwrap_or_default();
-        let batch = self.as_begun(plan, request);
+        let batch = request.as_begun(plan);
         let parcel = Parcel::of(batch.iter().map(|(_, update)| *update));
         let shown = callback.steps().get(number).zip(parcel).and_then(|(step, parcel)| {
             let moment = self.moment(at, parcel.batch().first, 0);
@@ -792,16 +607,6 @@ impl Engine {
             self.say(at, Level::Debug, || format!("< {status} ({} ms), {size} bytes with a secret", took.as_millis()));
         } else {
             self.show(plan, at, response, took);
-        }
-    }
-}
-
-impl Sequence {
-    fn take(&mut self, values: Vec<(usize, Value)>) {
-        for (place, value) in values {
-            if let Some(taken) = self.taken.get_mut(place) {
-                *taken = Some(value);
-            }
         }
     }
 }

@@ -44,7 +44,6 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
             format!("{update}: accepted{by}{more} ({status}, {took} ms)")
         }
         Outcome::AlreadyThere => format!("{update}: already there: {endpoint} has this address, nothing was sent"),
-        Outcome::Failed(Why::Step { why, .. }) => format!("{update}: failed: {why} ({took} ms){again}"),
         Outcome::Failed(Why::Response { status: status @ 200..300, words }) => {
             format!("{update}: failed: {endpoint} responded with {} ({took} ms){again}", quoted(*status, words))
         }
@@ -73,7 +72,9 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
             let status = with_reason(*status);
             format!("{update}: failed: {endpoint} responded with {status}{relay}{said} ({took} ms){again}.{advice}")
         }
-        Outcome::Failed(Why::NoResponse { why, .. }) => format!("{update}: failed: {why} ({took} ms){again}"),
+        Outcome::Failed(Why::NoResponse { why, .. } | Why::Step { why, .. }) => {
+            format!("{update}: failed: {why} ({took} ms){again}")
+        }
     }
 }
 

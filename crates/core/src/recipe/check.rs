@@ -87,7 +87,9 @@ impl RecipeReader<'_> {
                 match &node.value {
                     Value::Object(members) => self.check_fields(members, &known),
                     Value::Array(items) => {
-                        items.iter().for_each(|it| self.check_fields(it.value.members().unwrap_or_default(), &known));
+                        for item in items {
+                            self.check_fields(item.value.members().unwrap_or_default(), &known);
+                        }
                     }
                     _ => {}
                 }

@@ -40,7 +40,7 @@ const AROUND: u64 = 1 << 62;
 
 /// A schedule: what there is, and what goes wrong.
 fn schedule(seed: u64) -> (Vec<Shape>, Size, Faults) {
-    let mut around = (seed >= AROUND).then(|| Random(seed));
+    let mut around = (seed >= AROUND).then_some(Random(seed));
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9) ^ 0xface);
     let sites = if random.below(4) == 0 { 2 } else { 1 };
     let size = Size {

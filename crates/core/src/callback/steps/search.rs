@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-use super::{About, Callback, LookupStep, Values, agree};
+use super::{Basis, Callback, LookupStep, Values, agree};
 use crate::callback::expect::Pointer;
 use crate::text::json::{Dialect, Node, Value, parse};
 
@@ -55,7 +55,7 @@ impl Search {
         &mut self,
         callback: &Callback,
         step: &LookupStep,
-        about: About<'_>,
+        about: Basis<'_>,
         text: &str,
     ) -> Result<Option<String>, String> {
         let values = callback.values(about);
@@ -140,7 +140,7 @@ impl Search {
     }
 
     /// What was looked for, for a message: `/name home, /type A`.
-    pub fn wanted(callback: &Callback, step: &LookupStep, about: About<'_>) -> String {
+    pub fn wanted(callback: &Callback, step: &LookupStep, about: Basis<'_>) -> String {
         let values = callback.values(about);
         let wanted = step.wanted.iter().map(|(pointer, value)| match value {
             Value::String(text) => {
