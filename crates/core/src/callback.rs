@@ -17,7 +17,9 @@ mod piece;
 mod redacted;
 mod redirect;
 mod request;
+mod request_template;
 mod sign;
+pub mod steps;
 mod target;
 mod template;
 mod variables;
@@ -31,6 +33,7 @@ pub use notice::{Notice, Outbound, Subject};
 pub use redacted::{Redacted, RedactedProxy};
 pub use redirect::{MAX_REDIRECTS, RedirectError};
 pub use request::{Method, Request};
+pub use request_template::RequestTemplate;
 pub use sign::{
     RsaDigest, RsaKey, RsaSign, SIGNATURE_HEADERS, SchemeSigning, SignScheme, Signing, SigningKey, message_id,
 };
@@ -40,10 +43,8 @@ pub use variables::{Moment, Timestamp, Variables};
 /// Who we say we are (D2).
 pub const USER_AGENT: &str = concat!("ddns-callback/", env!("CARGO_PKG_VERSION"));
 
-use self::expect::Expect;
-use self::piece::{Piece, Show};
-use self::sign::Signable;
-use self::variables::{Values, Variable, scalar_text};
+use self::steps::{Around, Taken};
+use self::variables::{Variable, scalar_text};
 use crate::journal::Endpoint;
 use crate::net::family::Family;
 use crate::net::url::{Url, UrlError};
@@ -54,20 +55,12 @@ use crate::update::state::Fingerprint;
 /// One configured callback: everything that shapes its requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Callback {
-    /// Where to.
-    pub target: Target,
-    /// `method`; `None` if the body decides (A2).
-    pub method: Option<Method>,
-    /// The headers that the user sets; each name once.
-    pub headers: Vec<Header>,
-    /// What to send there; `None` if nothing is sent but the head.
-    pub body: Option<Body>,
-    /// How its requests are signed; `None` if they are not.
-    pub sign: Option<Signing>,
+    /// The update itself.
+    pub request: RequestTemplate,
     /// The values that do not depend on the update.
     pub variables: Variables,
-    /// What a response must say; `None` if its status decides (A4).
-    pub expect: Option<Expect>,
+    /// What goes around it (H14); `None` if nothing does.
+    pub around: Option<Box<Around>>,
 }
 
 /// Placeholders that only some domains have a value for.
@@ -96,86 +89,37 @@ pub enum RenderError {
 }
 
 impl Callback {
-    /// How its requests ask.
-    pub fn method(&self) -> Method {
-        self.method.unwrap_or_else(|| Method::of_body(self.body.is_some()))
-    }
-
     /// The request for updates, or a notification, to be sent. Fails where a value makes it impossible.
     pub fn render<'a>(
         &'a self,
         message: impl Into<Outbound<'a>>,
         moment: impl Into<Moment>,
     ) -> Result<Request, RenderError> {
-        self.rendered(message.into().0, moment.into())
-    }
-
-    fn rendered(&self, subject: Subject<'_>, moment: Moment) -> Result<Request, RenderError> {
-        let values = self.variables.with(subject, moment);
-        let url = self.target.render(&values, Show::All).map_err(RenderError::Address)?;
-        self.request(url, &values, Show::All)
+        self.request.render(&self.variables.with(message.into().0, moment.into(), &[]))
     }
 
     /// Where such a request goes, secrets included.
     pub fn url<'a>(&'a self, subject: impl Into<Subject<'a>>, moment: impl Into<Moment>) -> Result<Url, RenderError> {
-        let values = self.variables.with(subject.into(), moment.into());
-        self.target.render(&values, Show::All).map_err(RenderError::Address)
-    }
-
-    /// All but the address.
-    fn request(&self, mut url: Url, values: &Values<'_>, show: Show) -> Result<Request, RenderError> {
-        let mut headers = Vec::with_capacity(self.headers.len());
-        for header in &self.headers {
-            let name = header.name().to_owned();
-            let Some(value) = header.render(values, show) else { return Err(RenderError::Header(name)) };
-            if name == "Authorization" {
-                // It takes the place of user and password in the address.
-                url.credentials = None;
-            }
-            headers.push((name, value));
-        }
-        let format = self.body.as_ref().map_or(Format::Json, |body| body.format);
-        let body = self.body.as_ref().map(|body| body.render(values, show));
-        let is_signed = self.sign.is_some();
-        if let Some(sign) = &self.sign {
-            let mut known = headers.clone();
-            if body.is_some() && known.iter().all(|(name, _)| name != "Content-Type") {
-                known.push(("Content-Type".to_owned(), format.content_type().to_owned()));
-            }
-            let signable = Signable {
-                method: self.method().as_str(),
-                url: &url,
-                headers: &known,
-                body: body.as_deref().unwrap_or_default(),
-                seconds: values.seconds(),
-                nonce: &values.nonce(),
-                is_redacted: show != Show::All,
-            };
-            headers.extend(sign.headers(&values.message(), &signable).ok_or(RenderError::Signature)?);
-        }
-        Ok(Request { url, method: self.method(), headers, body, format, is_signed })
+        let values = self.variables.with(subject.into(), moment.into(), &[]);
+        self.request.target.render(&values, piece::Show::All).map_err(RenderError::Address)
     }
 
     /// Where its requests go, for everybody to see.
     pub fn endpoint(&self) -> Endpoint {
-        self.target.endpoint(&self.variables)
+        self.request.target.endpoint(&self.variables)
     }
 
     /// Everything the user typed that must not be seen (G2).
     pub fn secrets(&self) -> Vec<String> {
-        let mut secrets = self.target.secrets();
-        secrets.extend(self.headers.iter().flat_map(|header| piece::secrets(&header.pieces)));
-        secrets.extend(self.body.iter().flat_map(|body| piece::secrets(&body.pieces)));
-        secrets.extend(self.sign.iter().flat_map(Signing::secrets));
+        let mut secrets: Vec<String> = self.templates().flat_map(RequestTemplate::secrets).collect();
         secrets.extend(self.variables.typed().map(|value| scalar_text(value).into_owned()));
         secrets
     }
 
     /// Whether the address is part of the request.
     pub fn has_address(&self) -> bool {
-        self.pieces().any(|piece| {
-            matches!(piece, Piece::Variable(_, Variable::Ip | Variable::Ipv4 | Variable::Ipv6 | Variable::Ips))
-        })
+        let is_address = |variable| matches!(variable, Variable::Ip | Variable::Ipv4 | Variable::Ipv6 | Variable::Ips);
+        self.used().any(is_address)
     }
 
     /// The key of the cache for this callback (E3).
@@ -199,7 +143,7 @@ impl Callback {
 
     /// Who makes the claims of its requests: a configuration file and the origin as it is written (E3).
     pub fn maker(&self, salt: &[u8], file: &str) -> Fingerprint {
-        key::maker(salt, file, &self.target.origin(&self.variables))
+        key::maker(salt, file, &self.request.target.origin(&self.variables))
     }
 
     /// What a domain has for itself, as a text that is equal for equal values.
@@ -210,12 +154,9 @@ impl Callback {
     /// The placeholders in it that only some domains have a value for.
     pub fn partial(&self) -> Partial<'_> {
         let mut used: Vec<Variable> = Vec::new();
-        for piece in self.pieces() {
-            if let Piece::Variable(_, variable) = piece
-                && self.variables.is_partial(*variable)
-                && !used.contains(variable)
-            {
-                used.push(*variable);
+        for variable in self.used() {
+            if self.variables.is_partial(variable) && !used.contains(&variable) {
+                used.push(variable);
             }
         }
         Partial { variables: &self.variables, used }
@@ -223,25 +164,23 @@ impl Callback {
 
     /// A placeholder in it that has no single meaning, because a request is about several updates (H7).
     pub fn ambiguous(&self) -> Option<&str> {
-        self.pieces().find_map(|piece| match piece {
-            Piece::Variable(_, variable) if self.variables.is_ambiguous(*variable) => {
-                Some(self.variables.name_of(*variable))
-            }
-            _ => None,
-        })
+        self.used().find(|variable| self.variables.is_ambiguous(*variable)).map(|it| self.variables.name_of(it))
     }
 
     /// Whether a placeholder is part of its requests.
     pub fn uses(&self, name: &str) -> bool {
-        let is_it = |variable: &Variable| self.variables.name_of(*variable) == name;
-        self.pieces().any(|piece| matches!(piece, Piece::Variable(_, variable) if is_it(variable)))
+        self.used().any(|variable| self.variables.name_of(variable) == name)
     }
 
-    /// Every piece of its requests.
-    fn pieces(&self) -> impl Iterator<Item = &Piece> {
-        let headers = self.headers.iter().flat_map(|header| &header.pieces);
-        let body = self.body.iter().flat_map(|body| &body.pieces);
-        self.target.pieces.iter().chain(headers).chain(body)
+    /// Every request of it.
+    fn templates(&self) -> impl Iterator<Item = &RequestTemplate> {
+        std::iter::once(&self.request).chain(self.around.iter().flat_map(|around| around.templates()))
+    }
+
+    /// Every placeholder in it; some more than once.
+    fn used(&self) -> impl Iterator<Item = Variable> {
+        let compared = self.around.iter().flat_map(|around| around.compared(&self.variables));
+        self.templates().flat_map(RequestTemplate::variables).chain(compared)
     }
 
     /// The request as it may be seen, or why there is none. With `reveal` nothing is redacted.
@@ -252,21 +191,26 @@ impl Callback {
         user_agent: &str,
         reveal: bool,
     ) -> Result<Redacted, String> {
-        let (subject, moment) = (subject.into(), moment.into());
-        let why = |why: RenderError| {
-            let why = why.to_string();
-            if reveal { why } else { Secrets::new(self.secrets(), &[]).mask(&why).into_owned() }
-        };
-        let sent = self.rendered(subject, moment).map_err(why)?;
+        self.redacted_as(&self.request, (subject.into(), moment.into(), &[]), user_agent, reveal)
+    }
+
+    /// The same of one of its requests, with what steps found.
+    pub fn redacted_as(
+        &self,
+        template: &RequestTemplate,
+        (subject, moment, taken): (Subject<'_>, Moment, &Taken),
+        user_agent: &str,
+        reveal: bool,
+    ) -> Result<Redacted, String> {
+        let values = self.variables.with(subject, moment, taken);
         if reveal {
-            return Ok(Redacted::whole(sent, user_agent));
+            return match template.render(&values) {
+                Ok(request) => Ok(Redacted::whole(request, user_agent)),
+                Err(why) => Err(why.to_string()),
+            };
         }
-        let values = self.variables.with(subject, moment);
-        // A port that is a value of `extra` is not a number once it is redacted.
-        let url = self.target.render(&values, Show::Redacted);
-        let url = url.unwrap_or_else(|_| self.target.render_path(&values, &sent.url));
-        let request = self.request(url, &values, Show::Redacted).map_err(why)?;
-        Ok(Redacted::hidden(request, user_agent))
+        let why = |why: RenderError| Secrets::new(self.secrets(), &[]).mask(&why.to_string()).into_owned();
+        template.redacted(&values, user_agent).map_err(why)
     }
 }
 

@@ -29,7 +29,6 @@ use std::time::Duration;
 use crate::address::observation::Observed;
 use crate::address::source::Source;
 use crate::callback::Callback;
-use crate::callback::expect::Expect;
 use crate::net::family::Family;
 use crate::net::interface_id::InterfaceId;
 use crate::net::proxy::Proxies;
@@ -121,7 +120,12 @@ impl Entry {
 
     /// Whether something must be remembered of its updates besides what was accepted (H6).
     pub fn needs_memory(&self) -> bool {
-        !self.min_interval.is_zero() || self.callback.expect.as_ref().is_some_and(Expect::must_be_remembered)
+        !self.min_interval.is_zero() || self.callback.must_be_remembered()
+    }
+
+    /// How long the update and what follows it may take.
+    pub fn longest(&self) -> Duration {
+        if self.callback.after().is_some() { 2 * self.timeout } else { self.timeout }
     }
 
     /// The domains of a family that is not switched off.

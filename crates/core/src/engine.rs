@@ -15,6 +15,7 @@ mod queueing;
 mod reload;
 mod settle;
 mod start;
+mod steps;
 mod stores;
 mod streaks;
 mod view;
@@ -33,6 +34,7 @@ use crate::schedule::backoff::Backoff;
 use crate::schedule::lookups::Schedule;
 use crate::schedule::queue::{Lane, Queue, Stage, UpdateId};
 use crate::text::log_format::Level;
+use crate::text::secrets::Secrets;
 use crate::update::outcome::Tally;
 use crate::update::state::{ClaimKey, Fingerprint};
 
@@ -42,13 +44,18 @@ use plan::{Plan, StoreId};
 use queueing::Todo;
 use reload::Closing;
 use start::InFlight;
+use steps::Asked;
 use stores::StoreState;
 
 pub use lease::{LeaseEvent, Note, Term};
 pub use previews::{Preview, Previews, redacted};
 pub use reload::GRACE;
 pub use settle::{Facts, ResponseFacts};
+pub use steps::ANSWER_LIMIT;
 pub use stores::{Durability, Stored, Ticket};
+
+/// So many secrets that steps took are looked for in texts.
+const MOST_SECRETS: usize = 64;
 
 /// The number of a lookup: each has its own.
 pub type LookupId = u64;
@@ -134,6 +141,17 @@ pub enum Event {
     Lease(LeaseEvent),
 }
 
+/// What of a response matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reads {
+    /// The status decides.
+    Status,
+    /// The body decides, too (H4).
+    Verdict,
+    /// The body is what was asked for: up to [`ANSWER_LIMIT`].
+    Answer,
+}
+
 /// What is to be done.
 #[derive(Debug)]
 pub enum Effect {
@@ -177,6 +195,15 @@ pub enum Effect {
         message: Box<Request>,
         /// The lease it is sent under; it must not be sent when that is over.
         term: Option<Term>,
+        /// What of the response matters.
+        reads: Reads,
+    },
+    /// These must not be seen in the log.
+    Hide {
+        /// The entry that they are of.
+        entry: usize,
+        /// What a step took.
+        secrets: Vec<String>,
     },
     /// Cut off every request: nothing of them is delivered any more, and none settles.
     Cancel,
@@ -247,6 +274,10 @@ pub struct Engine {
     replaced: HashMap<ClaimKey, Replaced>,
     /// Requests that were given up and may still arrive.
     given_up: GivenUp,
+    /// What steps asked.
+    asked: Asked,
+    /// What steps took that must not be seen, the oldest first, and what finds it in texts.
+    found_secrets: (Vec<String>, Option<Secrets>),
     /// How the last request of each update ended; empty where none was sent, or nobody asks.
     ended: Vec<Option<Last>>,
     /// Which condition of `expect` decided on the last response; `None` if nobody wants to know.
@@ -318,6 +349,8 @@ impl Engine {
             before: BTreeMap::new(),
             replaced: HashMap::new(),
             given_up: GivenUp::new(),
+            asked: Asked::default(),
+            found_secrets: (Vec::new(), None),
             ended: Vec::new(),
             decisions: None,
             failing: BTreeMap::new(),
@@ -381,7 +414,8 @@ impl Engine {
         // What may not start wakes nobody.
         let start = [self.queue.wake_at(), self.queue.hang_at(), self.recheck_at].into_iter().flatten();
         let start = start.min().filter(|_| self.may_start());
-        let times = [schedule, start, self.release_at(), self.save_at()];
+        let steps = self.asked.wake_at().filter(|_| self.may_start());
+        let times = [schedule, start, self.release_at(), self.save_at(), steps];
         times.into_iter().flatten().min()
     }
 
@@ -392,7 +426,11 @@ impl Engine {
 
     /// Whether an address is being looked up, or a request is to be sent or under way.
     fn is_working(&self) -> bool {
-        !self.lookups.is_empty() || !self.queue.is_idle() || !self.waiting.is_empty() || self.waits_for_lease()
+        !self.lookups.is_empty()
+            || !self.queue.is_idle()
+            || !self.waiting.is_empty()
+            || !self.asked.is_idle()
+            || self.waits_for_lease()
     }
 
     /// Does what can be done now.
@@ -401,7 +439,9 @@ impl Engine {
             self.begin_due();
             self.recheck();
             self.release();
+            self.look_again();
             self.start();
+            self.send_ready();
         }
         self.save_due();
         self.hand_back();
@@ -460,6 +500,29 @@ impl Engine {
     fn next_number(&mut self) -> u64 {
         self.last_number += 1;
         self.last_number
+    }
+
+    /// A text from elsewhere without any secret of an entry's configuration, or that a step took.
+    fn masked(&self, at: usize, text: &str) -> String {
+        let masked = self.plan.masked(at, text);
+        match &self.found_secrets.1 {
+            Some(found) => found.mask(&masked).into_owned(),
+            None => masked.into_owned(),
+        }
+    }
+
+    /// These must not be seen from now on.
+    fn hide(&mut self, at: usize, secrets: Vec<String>) {
+        let (known, finder) = &mut self.found_secrets;
+        let new: Vec<String> = secrets.into_iter().filter(|secret| !known.contains(secret)).collect();
+        if new.is_empty() {
+            return;
+        }
+        known.extend(new.iter().cloned());
+        // Sessions that ended long ago.
+        known.drain(..known.len().saturating_sub(MOST_SECRETS));
+        *finder = Some(Secrets::new(known.iter().cloned(), &[]));
+        self.out.effects.push_back(Effect::Hide { entry: at, secrets: new });
     }
 
     fn tell(&mut self, what: What) {

@@ -16,6 +16,7 @@ use ddns_core::notify::{NotifyEvent, example, notice};
 use ddns_core::recipe::{self, Form, Recipe, named};
 use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::text::json::pretty;
+use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
 
 const TABLE: &str = include_str!("recipes.txt");
@@ -145,14 +146,16 @@ fn response(line: &str) -> Option<(&str, u16, &str)> {
 
 /// The mark of what a response means to a callback.
 fn judged(callback: &Callback, status: u16, text: &str) -> &'static str {
-    let sent = ["203.0.113.7".parse().expect("an address")];
-    let expect = callback.expect.as_ref().expect("what a response must say");
-    match expect.judge(status, text.as_bytes(), 1, &sent)[0].verdict {
+    let domain = Domain::parse("home.example.com").expect("a domain");
+    let update = Update { domain: &domain, family: Family::V4, ip: "203.0.113.7".parse().expect("an address") };
+    let about = ((&update).into(), Timestamp { seconds: 0, micros: 0 }.into(), &[][..]);
+    let expect = callback.request.expect.as_ref().expect("what a response must say");
+    match callback.judge(expect, about, false, (status, text.as_bytes()), 1)[0].verdict {
         Meaning::Accepted | Meaning::Unchanged => "++",
         Meaning::Stopped { all: true, .. } => "!*",
         Meaning::Stopped { .. } => "!!",
         Meaning::Wait(_) => "..",
-        Meaning::Rejected => "xx",
+        Meaning::Rejected | Meaning::Forget | Meaning::Nothing => "xx",
     }
 }
 
@@ -326,7 +329,7 @@ fn h12_every_recipe_understands_its_service() {
         };
         let of_notify = notify.iter().map(|notification| &notification.callback);
         let callback = entries.iter().map(|entry| &entry.callback).chain(of_notify).next().expect("a callback");
-        let is_judged = callback.expect.is_some();
+        let is_judged = callback.request.expect.is_some();
         assert!(
             !is_judged || recipe::template(&recipe).contains("\"dyndns2\"") || !block.responses.is_empty(),
             "{}",

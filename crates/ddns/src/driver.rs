@@ -11,10 +11,11 @@ use ddns_core::address::lookup::Lookup;
 use ddns_core::address::observation::Choice;
 use ddns_core::address::source::Source;
 use ddns_core::callback::Request;
-use ddns_core::callback::expect::Expect;
 use ddns_core::config::Entry;
 use ddns_core::engine::plan::{Plan, StoreId, StorePlace};
-use ddns_core::engine::{Effect, Engine, Event, Facts, LookupId, Note, Out, RequestId, ResponseFacts, Term, Ticket};
+use ddns_core::engine::{
+    Effect, Engine, Event, Facts, LookupId, Note, Out, Reads, RequestId, ResponseFacts, Term, Ticket,
+};
 use ddns_core::journal::{JournalEvent, sentence};
 use ddns_core::net::family::Family;
 use ddns_core::update::outcome::Tally;
@@ -122,7 +123,8 @@ impl<'a> Driver<'a> {
     pub(crate) fn take_journal(&mut self) -> Vec<JournalEvent> {
         for event in &self.out.journal {
             let (Some(level), [entry, ..]) = (event.what.level(), event.what.entries()) else { continue };
-            let (config, has_body) = (self.plan.config_of(*entry), self.plan.entry(*entry).callback.body.is_some());
+            let (config, has_body) =
+                (self.plan.config_of(*entry), self.plan.entry(*entry).callback.request.body.is_some());
             let is_one_of_several = self.plan.config(config).entries.len() > 1;
             self.logs[config].line(level, || sentence(event, is_one_of_several, has_body));
         }
@@ -156,7 +158,8 @@ impl<'a> Driver<'a> {
                 }));
             }
             Effect::Discard { store } => self.files[store].as_mut()?.discard(),
-            Effect::Send { request, entry, message, term } => self.send(request, entry, message, term),
+            Effect::Send { request, entry, message, term, reads } => self.send(request, entry, message, (term, reads)),
+            Effect::Hide { entry, secrets } => self.logs[self.plan.config_of(entry)].hide(secrets),
             Effect::Cancel => self.requests = FuturesUnordered::new(),
             Effect::Tell(note) => self.lease.as_ref()?.tell(note),
             Effect::Idle { tallies, postponed } => self.milestones.push(Milestone::Idle { tallies, postponed }),
@@ -180,9 +183,9 @@ impl<'a> Driver<'a> {
         }));
     }
 
-    fn send(&self, number: RequestId, entry: usize, message: Box<Request>, term: Option<Term>) {
+    fn send(&self, number: RequestId, entry: usize, message: Box<Request>, (term, reads): (Option<Term>, Reads)) {
         let (plan, client) = (Rc::clone(&self.plan), self.client);
-        let sending = async move { (number, entry, client.send(&message, how(plan.entry(entry))).await) };
+        let sending = async move { (number, entry, client.send(&message, how(plan.entry(entry), reads)).await) };
         self.requests.push(match self.lease.clone().zip(term) {
             None => Box::pin(sending),
             // Before every step, so that a process that was stopped, or slept, sends nothing (J3).
@@ -238,11 +241,14 @@ impl<'a> Driver<'a> {
     }
 }
 
-fn how(entry: &Entry) -> How<'_> {
-    let needs_body = entry.callback.expect.as_ref().is_some_and(Expect::needs_body);
+fn how(entry: &Entry, reads: Reads) -> How<'_> {
     How {
         limit: entry.timeout,
-        want: if needs_body { Want::Verdict } else { Want::Status },
+        want: match reads {
+            Reads::Status => Want::Status,
+            Reads::Verdict => Want::Verdict,
+            Reads::Answer => Want::Answer,
+        },
         over: Over::Any,
         proxies: &entry.proxies,
         ssl: &entry.ssl,

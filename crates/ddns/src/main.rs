@@ -22,6 +22,7 @@ mod platform;
 mod random;
 mod rsa;
 mod signals;
+mod steps;
 mod store;
 mod watch;
 mod web;

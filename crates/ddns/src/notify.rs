@@ -297,7 +297,7 @@ async fn send(
         Ok(response) => {
             response.warnings.iter().for_each(|warning| log.warning(warning));
             let status = response.status;
-            match judged(notification, &response) {
+            match judged(notification, notice, &response) {
                 Ok(()) => Ok(origin),
                 Err(why) => Err(NotSent {
                     origin,
@@ -332,7 +332,7 @@ pub(crate) fn moment() -> Moment {
 }
 
 pub(crate) fn how(notification: &Notification, limit: Duration) -> How<'_> {
-    let needs_body = notification.callback.expect.as_ref().is_some_and(Expect::needs_body);
+    let needs_body = notification.callback.request.expect.as_ref().is_some_and(Expect::needs_body);
     How {
         limit,
         want: if needs_body { Want::Verdict } else { Want::Status },
@@ -344,15 +344,16 @@ pub(crate) fn how(notification: &Notification, limit: Duration) -> How<'_> {
 }
 
 /// Whether the service took it: by the status, or by `expect`.
-pub(crate) fn judged(notification: &Notification, response: &Response) -> Result<(), String> {
+pub(crate) fn judged(notification: &Notification, notice: &Notice, response: &Response) -> Result<(), String> {
     let status = with_reason(response.status);
-    let Some(expect) = &notification.callback.expect else {
+    let Some(expect) = &notification.callback.request.expect else {
         return if (200..300).contains(&response.status) { Ok(()) } else { Err(status) };
     };
     if expect.needs_body() && !response.is_whole && response.body.len() < BODY_LIMIT {
         return Err(format!("{status}, but the rest of the response did not come, and `expect` needs it"));
     }
-    let judged = expect.judge(response.status, &response.body, 1, &[]);
+    let about = (notice.into(), Moment::from(unix_time()), &[][..]);
+    let judged = notification.callback.judge(expect, about, false, (response.status, &response.body), 1);
     match judged.first() {
         Some(judgement) if matches!(judgement.verdict, Meaning::Accepted | Meaning::Unchanged) => Ok(()),
         Some(judgement) => Err(format!("{status}: {}", judgement.because)),

@@ -47,6 +47,7 @@ mod services {
     mod node_red;
     mod powerdns;
     mod recipes;
+    mod steps;
     mod stop_all;
     mod webhook;
 }

@@ -7,10 +7,11 @@ mod suspicion;
 use std::net::IpAddr;
 use std::time::Duration;
 
+pub(super) use condition::equal;
 pub use condition::{Condition, Pointer};
 pub use suspicion::suspicious;
 
-use crate::text::json::{Dialect, Node, parse};
+use crate::text::json::{Dialect, Node, Value, parse};
 use condition::ResponseBody;
 
 /// As much of a body is looked at.
@@ -28,10 +29,14 @@ pub enum Expect {
 /// Looked at in this order; of each list any may hold.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Conditions {
+    /// What was kept is old (H21).
+    pub forget: Vec<Condition>,
     /// Refused for good (H5).
     pub stop: Vec<Condition>,
     /// Not now.
     pub wait: Vec<Condition>,
+    /// The service has nothing of that kind: for a step (H20).
+    pub none: Vec<Condition>,
     /// A failure like any other.
     pub reject: Vec<Condition>,
     /// Accepted; `None`: every status from 200 to 299.
@@ -69,7 +74,14 @@ pub enum Meaning {
     },
     /// Not now; `None` if the service does not say for how long.
     Wait(Option<Duration>),
+    /// What was kept is old: a failure, and it is asked for again.
+    Forget,
+    /// The service has nothing of that kind.
+    Nothing,
 }
+
+/// Whether what a response has at a place is what is wanted there.
+pub type Agrees<'a> = &'a dyn Fn(&Value, &Value) -> bool;
 
 impl Expect {
     /// Whether a body is needed to judge.
@@ -94,36 +106,49 @@ impl Expect {
         matches!(self, Self::Conditions(_))
     }
 
-    /// What a response means for each of `domains` domains, or once for all of them. `sent` are the addresses that were sent.
-    pub fn judge(&self, status: u16, body: &[u8], domains: usize, sent: &[IpAddr]) -> Vec<Judgement> {
+    /// What a response means for each of `domains` domains, or once for all of them. `sent` are the addresses that were sent; `is_kept`:
+    /// something was used that was kept.
+    pub fn judge(
+        &self,
+        (status, body): (u16, &[u8]),
+        (domains, sent): (usize, &[IpAddr]),
+        is_kept: bool,
+        agrees: Agrees<'_>,
+    ) -> Vec<Judgement> {
         let text = String::from_utf8_lossy(&body[..body.len().min(BODY_LIMIT)]);
         match self {
             Self::Dyndns2 => dyndns2::judge(status, &text, domains, sent),
-            Self::Conditions(conditions) => vec![conditions.judge(status, &text)],
+            Self::Conditions(conditions) => vec![conditions.judge(status, &text, is_kept, agrees)],
         }
     }
 }
 
 impl Conditions {
-    fn all(&self) -> impl Iterator<Item = &Condition> {
-        [&self.stop, &self.wait, &self.reject].into_iter().chain(&self.accept).flatten()
+    /// Every condition.
+    pub fn all(&self) -> impl Iterator<Item = &Condition> {
+        [&self.forget, &self.stop, &self.wait, &self.none, &self.reject].into_iter().chain(&self.accept).flatten()
     }
 
-    fn judge(&self, status: u16, text: &str) -> Judgement {
+    pub(super) fn judge(&self, status: u16, text: &str, is_kept: bool, agrees: Agrees<'_>) -> Judgement {
         let is_success = (200..300).contains(&status);
         let json: Option<Node> =
             self.all().any(Condition::needs_json).then(|| parse(text, Dialect::STRICT).ok()).flatten();
         let body = ResponseBody { text, json: json.as_ref() };
         let found = |name: &str, conditions: &[Condition]| {
-            let at = conditions.iter().position(|condition| condition.holds(status, &body))?;
+            let at = conditions.iter().position(|condition| condition.holds(status, &body, agrees))?;
             let because = if conditions.len() == 1 { format!("`{name}`") } else { format!("`{name}[{at}]`") };
             Some((conditions[at].clone(), format!("{because} holds")))
         };
-        let (verdict, because, decided) = if let Some((condition, because)) = found("stop", &self.stop) {
+        let forget = is_kept.then(|| found("forget", &self.forget)).flatten();
+        let (verdict, because, decided) = if let Some((condition, because)) = forget {
+            (Meaning::Forget, because, Some(condition))
+        } else if let Some((condition, because)) = found("stop", &self.stop) {
             let Condition { until_address, all, .. } = condition;
             (Meaning::Stopped { until_address, all }, because, Some(condition))
         } else if let Some((condition, because)) = found("wait", &self.wait) {
             (Meaning::Wait(condition.wait_for), because, Some(condition))
+        } else if let Some((condition, because)) = found("none", &self.none) {
+            (Meaning::Nothing, because, Some(condition))
         } else if let Some((condition, because)) = found("reject", &self.reject) {
             (Meaning::Rejected, because, Some(condition))
         } else {

@@ -29,6 +29,8 @@
 //! | `sign` | `key` | a key, in hexadecimal digits; in the order of the configuration |
 //! | `sign` | `scheme`, then `id`, `region`, `service` | of a scheme: its word, and what is set of these, as written |
 //! | `sign` | `consumer`, `key` | the same, in hexadecimal digits |
+//! | `before N …`, `absent …`, `after …` | | the requests around the update (H14): `address`, `body`, `method`, `headers`, `format`, `expect` and `sign` of each, as above, behind its name |
+//! | `before N finds` | `json` | what else step N has but for `keep`, as a JSON text with two blanks for each level |
 //!
 //! The key is the first 16 bytes of SHA-256 over the salt and the records. A domain with an `extra` of its own has a key of its
 //! own: the same over the key of the callback, in place of the salt, and the records of that `extra`. A field that is added later comes after these and adds
@@ -37,12 +39,14 @@
 //!
 //! Who makes claims is such a hash, too: over the salt and the records `file` `name` and `origin` `text`.
 
+use std::borrow::Cow;
+
 use sha2::{Digest, Sha256};
 
 use super::expect::Expect;
 use super::piece::Piece;
 use super::variables::{Variables, scalar_text};
-use super::{Callback, Format, Header, Method, Signing};
+use super::{Callback, Format, Header, Method, RequestTemplate, Signing};
 use crate::text::hex;
 use crate::text::json::Value;
 use crate::text::number::push_number;
@@ -88,10 +92,10 @@ fn hash(salt: &[u8], records: &str) -> Fingerprint {
 
 /// The records of a callback.
 fn encoded(callback: &Callback) -> String {
-    let Callback { target, method, headers, body, sign, variables, expect } = callback;
+    let Callback { request, variables, around } = callback;
     let mut records = String::with_capacity(256);
-    push_pieces(&mut records, "address", &target.pieces, variables);
-    if let Some(body) = body {
+    push_pieces(&mut records, "address", &request.target.pieces, variables);
+    if let Some(body) = &request.body {
         push_pieces(&mut records, "body", &body.pieces, variables);
     }
     push_extra(&mut records, variables.extra().iter().map(|(name, value)| (name.as_str(), value)));
@@ -101,23 +105,7 @@ fn encoded(callback: &Callback) -> String {
     if let Some(line) = variables.line() {
         push(&mut records, "line", "string", line);
     }
-    if let Some(method) = method.filter(|method| *method != Method::of_body(body.is_some())) {
-        push(&mut records, "method", "word", method.as_str());
-    }
-    let mut headers: Vec<&Header> = headers.iter().collect();
-    headers.sort_unstable_by_key(|header| header.name());
-    for header in headers {
-        push(&mut records, "headers", "name", header.name());
-        push_pieces(&mut records, "headers", &header.pieces, variables);
-    }
-    if let Some(format) = body.as_ref().map(|body| body.format).filter(|format| *format != Format::Json) {
-        push(&mut records, "format", "word", format.key());
-    }
-    match expect {
-        None => {}
-        Some(Expect::Dyndns2) => push(&mut records, "expect", "preset", "dyndns2"),
-        Some(Expect::Conditions(conditions)) => push(&mut records, "expect", "json", &conditions.written),
-    }
+    push_head(&mut records, "", request, variables);
     let mut zones: Vec<&str> = variables.zones().iter().map(Domain::as_str).collect();
     zones.sort_unstable();
     for zone in zones {
@@ -130,20 +118,73 @@ fn encoded(callback: &Callback) -> String {
             push(&mut records, "combine", "missing", missing);
         }
     }
-    match sign {
+    push_sign(&mut records, "", request);
+    let Some(around) = around else { return records };
+    for (at, step) in around.before.iter().enumerate() {
+        let prefix = format!("before {} ", at + 1);
+        push_template(&mut records, &prefix, &step.request, variables);
+        push(&mut records, &format!("{prefix}finds"), "json", &step.written);
+    }
+    for (prefix, template) in [("absent ", &around.absent), ("after ", &around.after)] {
+        if let Some(template) = template {
+            push_template(&mut records, prefix, template, variables);
+        }
+    }
+    records
+}
+
+/// A request that goes around the update.
+fn push_template(records: &mut String, prefix: &str, template: &RequestTemplate, variables: &Variables) {
+    push_pieces(records, &format!("{prefix}address"), &template.target.pieces, variables);
+    if let Some(body) = &template.body {
+        push_pieces(records, &format!("{prefix}body"), &body.pieces, variables);
+    }
+    push_head(records, prefix, template, variables);
+    push_sign(records, prefix, template);
+}
+
+/// Method, headers, format, and what a response must say.
+fn push_head(records: &mut String, prefix: &str, template: &RequestTemplate, variables: &Variables) {
+    let RequestTemplate { method, headers, body, expect, .. } = template;
+    let field = |name: &'static str| prefixed(prefix, name);
+    if let Some(method) = method.filter(|method| *method != Method::of_body(body.is_some())) {
+        push(records, &field("method"), "word", method.as_str());
+    }
+    let mut headers: Vec<&Header> = headers.iter().collect();
+    headers.sort_unstable_by_key(|header| header.name());
+    for header in headers {
+        push(records, &field("headers"), "name", header.name());
+        push_pieces(records, &field("headers"), &header.pieces, variables);
+    }
+    if let Some(format) = body.as_ref().map(|body| body.format).filter(|format| *format != Format::Json) {
+        push(records, &field("format"), "word", format.key());
+    }
+    match expect {
+        None => {}
+        Some(Expect::Dyndns2) => push(records, &field("expect"), "preset", "dyndns2"),
+        Some(Expect::Conditions(conditions)) => push(records, &field("expect"), "json", &conditions.written),
+    }
+}
+
+fn push_sign(records: &mut String, prefix: &str, template: &RequestTemplate) {
+    let field = prefixed(prefix, "sign");
+    match &template.sign {
         None => {}
         Some(Signing::Webhooks(keys)) => {
             for key in keys {
-                push(&mut records, "sign", "key", &hex::text(key.as_bytes()));
+                push(records, &field, "key", &hex::text(key.as_bytes()));
             }
         }
         Some(Signing::Scheme(signing)) => {
             for (kind, text) in signing.records() {
-                push(&mut records, "sign", kind, &text);
+                push(records, &field, kind, &text);
             }
         }
     }
-    records
+}
+
+fn prefixed<'a>(prefix: &str, name: &'a str) -> Cow<'a, str> {
+    if prefix.is_empty() { name.into() } else { [prefix, name].concat().into() }
 }
 
 /// Variables and their values, sorted.
@@ -210,19 +251,19 @@ mod tests {
             callback("", "http://h/?a=__IP__", Some(r#"{"a":"b"}"#), Variables::new(Some(2), None)),
             callback("", "http://h/?a=__IP__", Some(r#"{"a":"b"}"#), Variables::new(Some(1), Some(String::new()))),
             callback("", "http://h/?a=__IP__", Some(r#"{"a":"b"}"#), extra),
-            Callback { method: Some(Method::Put), ..base.clone() },
+            changed(&base, |request| request.method = Some(Method::Put)),
             with_header(base.clone(), "X-Key", "a"),
             with_header(base.clone(), "X-Key", "b"),
             with_header(base.clone(), "X-Other", "a"),
             with_header(base.clone(), "X-Key", "__IP__"),
             Callback { variables: base.variables.clone().with_zones(vec![domain("h.example")]), ..base.clone() },
-            Callback {
-                sign: Some(Signing::Webhooks(vec![
-                    SigningKey::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").expect("a key"),
-                ])),
-                ..base.clone()
-            },
-            Callback { body: Some(Body::text(r#"{"a":"b"}"#, &base.variables, &mut Vec::new())), ..base.clone() },
+            changed(&base, |request| {
+                let key = SigningKey::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").expect("a key");
+                request.sign = Some(Signing::Webhooks(vec![key]));
+            }),
+            changed(&base, |request| {
+                request.body = Some(Body::text(r#"{"a":"b"}"#, &Variables::default(), &mut Vec::new()));
+            }),
         ];
         let all: Vec<_> = others.iter().map(|other| other.fingerprint(b"salt")).collect();
         assert!((1..all.len()).all(|at| !all[..at].contains(&all[at])), "{all:?}");
@@ -257,6 +298,12 @@ mod tests {
         assert_eq!(own.to_string(), "ede13971ed1a914c11d1bbcf2c679538");
     }
 
+    fn changed(callback: &Callback, change: impl FnOnce(&mut RequestTemplate)) -> Callback {
+        let mut callback = callback.clone();
+        change(&mut callback.request);
+        callback
+    }
+
     fn domain(name: &str) -> Domain {
         Domain::parse(name).expect("a domain")
     }
@@ -268,7 +315,7 @@ mod tests {
 
     fn with_header(mut callback: Callback, name: &str, value: &str) -> Callback {
         let header = Header::new(name, value, &callback.variables, &mut Vec::new()).expect("a header");
-        callback.headers.push(header);
+        callback.request.headers.push(header);
         callback
     }
 
@@ -352,8 +399,8 @@ mod tests {
     fn e3_the_encoding_of_any_service_is_what_is_written_down() {
         let base = callback("", "http://h/", None, Variables::default());
         let mut callback = with_header(with_header(base, "x-b", "Bearer __IP__!"), "ACCEPT", "a/b");
-        callback.method = Some(Method::Delete);
-        callback.body = Some(Body::form_text("a=__IP__", &callback.variables, &mut Vec::new()));
+        callback.request.method = Some(Method::Delete);
+        callback.request.body = Some(Body::form_text("a=__IP__", &callback.variables, &mut Vec::new()));
         let expected = [
             "address text 9:http://h/",
             "body text 2:a=",
@@ -376,7 +423,7 @@ mod tests {
     fn e3_a_default_that_is_written_down_adds_nothing() {
         for (token, method) in [(None, Method::Get), (Some("{}"), Method::Post)] {
             let plain = callback("", "http://h/", token, Variables::default());
-            let written = Callback { method: Some(method), ..plain.clone() };
+            let written = changed(&plain, |request| request.method = Some(method));
             assert_eq!(plain.fingerprint(b"salt"), written.fingerprint(b"salt"));
         }
     }

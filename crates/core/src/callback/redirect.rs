@@ -12,6 +12,8 @@ pub const MAX_REDIRECTS: usize = 10;
 pub enum RedirectError {
     /// From https to http: the body carries the user's keys.
     Unsecured(String),
+    /// To another origin, of a request that goes to its own alone.
+    Strayed(String),
     /// To something that is not an address.
     Nonsense(UrlError),
 }
@@ -20,6 +22,7 @@ impl std::fmt::Display for RedirectError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Unsecured(origin) => write!(f, "redirects from https to {origin}, which is not followed"),
+            Self::Strayed(origin) => write!(f, "redirects to {origin}, which is not followed"),
             Self::Nonsense(why) => write!(f, "redirects to an address that {why}"),
         }
     }
@@ -46,12 +49,15 @@ impl Request {
             return Some(Err(RedirectError::Unsecured(url.origin())));
         }
         let is_same = url.origin() == self.url.origin();
+        if self.stays && !is_same {
+            return Some(Err(RedirectError::Strayed(url.origin())));
+        }
         url.credentials = self.url.credentials.clone().filter(|_| is_same);
         // A GET in place of something with a body has no content.
         let is_lost = |name: &str| name == "Content-Type" && self.body.is_some() && body.is_none();
         let stays = |name: &str| (is_same || header::is_public(name)) && !is_lost(name);
         let headers = self.headers.iter().filter(|(name, _)| stays(name)).cloned().collect();
-        Some(Ok(Self { url, method, headers, body, format: self.format, is_signed: false }))
+        Some(Ok(Self { url, method, headers, body, format: self.format, is_signed: false, stays: self.stays }))
     }
 }
 

@@ -24,6 +24,8 @@ pub struct Request {
     pub format: Format,
     /// Whether it is signed: no redirection is followed then (H11).
     pub is_signed: bool,
+    /// Whether it goes to no other origin, wherever it is redirected (H14).
+    pub stays: bool,
 }
 
 /// How a request asks (H1).
@@ -72,7 +74,7 @@ impl Request {
     /// A POST of a JSON body, or a GET where there is none (A2).
     pub fn new(url: Url, body: Option<String>) -> Self {
         let method = Method::of_body(body.is_some());
-        Self { url, method, headers: Vec::new(), body, format: Format::Json, is_signed: false }
+        Self { url, method, headers: Vec::new(), body, format: Format::Json, is_signed: false, stays: false }
     }
 
     /// Whether anything but its path and query may hold keys.

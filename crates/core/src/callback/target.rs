@@ -187,6 +187,20 @@ impl Target {
         }
     }
 
+    /// The placeholders before the path.
+    pub(super) fn host_variables(&self) -> impl Iterator<Item = Variable> {
+        let mut is_path = false;
+        self.pieces.iter().filter_map(move |piece| match piece {
+            Piece::Plain(text) => {
+                let rest = split_scheme(text).map_or(text.as_str(), |(_, rest)| rest);
+                is_path |= rest.contains(['/', '?', '#']);
+                None
+            }
+            Piece::Variable(_, variable) if !is_path => Some(*variable),
+            Piece::Variable(..) | Piece::Secret(..) => None,
+        })
+    }
+
     /// Whether the user wrote a `#`: what follows it is never sent.
     pub fn has_fragment(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, Piece::Plain(text) if text.contains('#')))

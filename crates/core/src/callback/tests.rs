@@ -25,18 +25,28 @@ pub(super) fn callback(endpoint: &str, id: &str, token: Option<&str>, variables:
         let document = parse(token, Dialect::TOKEN).expect("JSON");
         Body::new(&document, &variables, &mut unknown).expect("known placeholders").expect("an object or list")
     });
-    Callback { target, method: None, headers: Vec::new(), body, sign: None, variables, expect: None }
+    with_body(target, body, variables)
 }
 
 /// A GET of an address.
+fn with_body(target: Target, body: Option<Body>, variables: Variables) -> Callback {
+    let request = RequestTemplate { target, method: None, headers: Vec::new(), body, sign: None, expect: None };
+    Callback { request, variables, around: None }
+}
+
 fn plain(target: Target, variables: Variables) -> Callback {
-    Callback { target, method: None, headers: Vec::new(), body: None, sign: None, variables, expect: None }
+    with_body(target, None, variables)
+}
+
+/// What is sent, of an update that only exists here.
+fn rendered(callback: &Callback, update: &Update<'_>) -> Result<Request, RenderError> {
+    callback.request.render(&callback.variables.with(update.into(), NOW.into(), &[]))
 }
 
 fn render_with(callback: &Callback, ip: &str) -> Request {
     let (domain, ip) = (domain(), ip.parse::<IpAddr>().expect("an address"));
     let family = Family::of(ip).expect("a family");
-    callback.rendered((&Update { domain: &domain, family, ip }).into(), NOW.into()).expect("a request")
+    rendered(callback, &Update { domain: &domain, family, ip }).expect("a request")
 }
 
 fn render(callback: &Callback) -> Request {
@@ -95,7 +105,7 @@ fn what_is_known_of_an_address_before_an_update() {
         ("http://__DOMAIN__/x", None, false, false),
     ];
     for (id, fixed, is_secure, has_fragment) in cases {
-        let target = callback("", id, None, Variables::new(Some(60), None)).target;
+        let target = callback("", id, None, Variables::new(Some(60), None)).request.target;
         assert_eq!(target.fixed_part().map(|url| url.to_string()).as_deref(), fixed, "{id}");
         assert_eq!((target.is_secure(), target.has_fragment()), (is_secure, has_fragment), "{id}");
     }
@@ -321,11 +331,11 @@ proptest! {
     fn h2_no_value_breaks_out_of_a_header(line in any::<String>(), tail in "[\r\n\\x00-\\x7fü]{0,4}") {
         let line = line + &tail;
         let mut callback = callback("", "http://h/", None, Variables::new(None, Some(line.clone())));
-        callback.headers.push(Header::new("X-Key", "a__LINE__b", &callback.variables, &mut Vec::new()).expect("a header"));
+        callback.request.headers.push(Header::new("X-Key", "a__LINE__b", &callback.variables, &mut Vec::new()).expect("a header"));
         let (domain, ip) = (domain(), "203.0.113.7".parse().expect("an address"));
         let update = Update { domain: &domain, family: Family::V4, ip };
         let is_one_line = !line.bytes().any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f);
-        match callback.rendered((&update).into(), NOW.into()) {
+        match rendered(&callback, &update) {
             Ok(request) => {
                 prop_assert!(is_one_line);
                 prop_assert_eq!(request.headers, vec![("X-Key".to_owned(), format!("a{line}b"))]);
@@ -348,10 +358,10 @@ proptest! {
             let decode = |text: &str| crate::net::url::percent_decode(&text.replace('+', " "));
             body.split('&').map(|pair| pair.split_once('=').map(|(a, b)| (decode(a), decode(b))).expect("a pair")).collect()
         };
-        callback.body = Some(text);
+        callback.request.body = Some(text);
         let expected = vec![("a".to_owned(), format!("x{line}y")), ("b".to_owned(), line.clone())];
         prop_assert_eq!(decoded(render(&callback).body.expect("a body")), expected);
-        callback.body = Some(object);
+        callback.request.body = Some(object);
         let body = render(&callback).body.expect("a body");
         prop_assert!(body.bytes().all(|byte| byte.is_ascii_graphic()));
         // A name or value that looks like a placeholder is one.
@@ -470,7 +480,7 @@ proptest! {
         let words = crate::callback::curl::words(&shown, &crate::net::ssl::Ssl::Off).join(" ");
         let all = format!("{words} {} {:?} {:?} {:?}", shown.url, shown.headers, shown.url.credentials, shown.body);
         prop_assert!(!all.to_lowercase().contains("xq7zk") && !all.contains(&coded), "{}", all);
-        let sent = callback.rendered((&update).into(), NOW.into()).expect("a request");
+        let sent = rendered(&callback, &update).expect("a request");
         let whole = callback.redacted(&update, NOW, "agent", true).expect("a request");
         prop_assert_eq!((whole.headers, whole.url, whole.body), (sent.headers("agent"), sent.url, sent.body));
     }

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use super::combine::{Batch, Combine};
 use super::notice::{Notice, Subject};
 use super::sign::message_id;
+use super::steps::Taken;
 use crate::net::family::Family;
 use crate::text::json::Value;
 use crate::text::number::address_text;
@@ -70,6 +71,8 @@ pub(super) enum Variable {
     Message,
     /// One of `extra`, by its place.
     Extra(usize),
+    /// What a step found (H16), by its place; whether it must not be seen.
+    Taken(usize, bool),
 }
 
 const BUILT_IN: [(&str, Variable); 6] = [
@@ -111,9 +114,14 @@ impl Variable {
         matches!(self, Self::Ips | Self::Domains)
     }
 
+    /// Whether its value is one address.
+    pub(super) fn is_address(self) -> bool {
+        matches!(self, Self::Ip | Self::Ipv4 | Self::Ipv6)
+    }
+
     /// Whether its value is something that the user typed: it may be a key (G2).
     pub(super) fn is_secret(self) -> bool {
-        matches!(self, Self::Extra(_))
+        matches!(self, Self::Extra(_) | Self::Taken(_, true))
     }
 }
 
@@ -133,6 +141,17 @@ pub struct Variables {
     own: [HashMap<Domain, Vec<(usize, Value)>>; 2],
     /// Whether they are those of a notification.
     is_notice: bool,
+    /// What steps find (H16).
+    taken: Vec<TakenName>,
+}
+
+/// A placeholder whose value a step finds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct TakenName {
+    name: String,
+    is_secret: bool,
+    /// The number of the step.
+    step: usize,
 }
 
 impl Variables {
@@ -188,6 +207,7 @@ impl Variables {
         let mut built_in = BUILT_IN.iter().chain(&YIELDING).chain(&OF_NOTICE);
         match variable {
             Variable::Extra(at) => self.extra.get(at).map_or(MASK, |(name, _)| name),
+            Variable::Taken(at, _) => self.taken.get(at).map_or(MASK, |taken| &taken.name),
             other => built_in.find(|(_, variable)| *variable == other).map_or(MASK, |(name, _)| name),
         }
     }
@@ -198,6 +218,55 @@ impl Variables {
         self.extra.retain(|(known, _)| known != name);
         self.extra.push((name.to_owned(), value));
         Ok(())
+    }
+
+    /// Adds a name whose value a step finds; its place, or why that cannot be. `ttl` and `line` may be found where they are not set.
+    pub fn add_taken(&mut self, name: &str, is_secret: bool, step: usize) -> Result<usize, &'static str> {
+        let is_found = |(known, variable): &&(&str, Variable)| {
+            *known == name && !matches!(variable, Variable::Ttl | Variable::Line)
+        };
+        if self.taken.iter().any(|taken| taken.name == name) {
+            return Err("is taken twice");
+        }
+        if BUILT_IN.iter().chain(&YIELDING).any(|known| is_found(&known)) {
+            return Err("is a built-in placeholder");
+        }
+        if self.extra.iter().any(|(known, _)| known == name) {
+            return Err("is set in `extra`, too");
+        }
+        self.taken.push(TakenName { name: name.to_owned(), is_secret, step });
+        Ok(self.taken.len() - 1)
+    }
+
+    /// Whether what a step finds must not be seen.
+    pub(super) fn is_taken_secret(&self, place: usize) -> bool {
+        self.taken.get(place).is_some_and(|taken| taken.is_secret)
+    }
+
+    /// The place of a name whose value a step finds.
+    pub fn taken_place(&self, name: &str) -> Option<usize> {
+        self.taken.iter().position(|taken| taken.name == name)
+    }
+
+    /// How many values steps find.
+    pub(super) fn taken_count(&self) -> usize {
+        self.taken.len()
+    }
+
+    /// The step that finds the value of a placeholder; `None` if none does.
+    pub(super) fn step_of(&self, variable: Variable) -> Option<usize> {
+        let Variable::Taken(at, _) = variable else { return None };
+        self.taken.get(at).map(|taken| taken.step)
+    }
+
+    /// Whether a placeholder has the same value for every update.
+    pub(super) fn is_common(&self, variable: Variable) -> bool {
+        match variable {
+            Variable::Ttl | Variable::Line | Variable::Timestamp | Variable::Event | Variable::Message => true,
+            Variable::Zone => self.zones.len() == 1,
+            Variable::Extra(at) => !self.own.iter().flat_map(HashMap::values).flatten().any(|(own, _)| *own == at),
+            _ => false,
+        }
     }
 
     /// Adds a name that only domains have values for.
@@ -279,15 +348,19 @@ impl Variables {
         if self.is_notice {
             return extra().or_else(|| of(&OF_NOTICE));
         }
-        of(&BUILT_IN).or_else(extra).or_else(|| of(&YIELDING).filter(|variable| self.exists(*variable)))
+        let taken = || {
+            let at = self.taken_place(name)?;
+            Some(Variable::Taken(at, self.taken[at].is_secret))
+        };
+        of(&BUILT_IN).or_else(extra).or_else(taken).or_else(|| of(&YIELDING).filter(|variable| self.exists(*variable)))
     }
 
-    pub(super) fn with<'a>(&'a self, subject: Subject<'a>, moment: Moment) -> Values<'a> {
+    pub(super) fn with<'a>(&'a self, subject: Subject<'a>, moment: Moment, taken: &'a Taken) -> Values<'a> {
         let first = match subject {
             Subject::Updates(batch) => Some(*batch.first),
             Subject::Notice(_) => None,
         };
-        Values { first, subject, moment, variables: self }
+        Values { first, subject, moment, taken, variables: self }
     }
 
     /// `ttl`; `None` if it is not set.
@@ -352,15 +425,27 @@ pub(super) struct Values<'a> {
     first: Option<Update<'a>>,
     subject: Subject<'a>,
     moment: Moment,
-    variables: &'a Variables,
+    /// What steps found; empty where none was sent.
+    taken: &'a Taken,
+    pub(super) variables: &'a Variables,
 }
 
 impl Values<'_> {
     /// The value as text; what is not set is the empty text (C5).
     pub(super) fn text(&self, variable: Variable) -> Cow<'_, str> {
         match (variable, self.first) {
-            (Variable::Ttl, _) => self.variables.ttl.map(|ttl| ttl.to_string()).unwrap_or_default().into(),
-            (Variable::Line, _) => self.variables.line.as_deref().unwrap_or_default().into(),
+            (Variable::Ttl, _) => match self.variables.ttl {
+                Some(ttl) => ttl.to_string().into(),
+                None => self.taken_by("__TTL__").map_or("".into(), scalar_text),
+            },
+            (Variable::Line, _) => match &self.variables.line {
+                Some(line) => line.into(),
+                None => self.taken_by("__LINE__").map_or("".into(), scalar_text),
+            },
+            // Before it is known, its name stands for it.
+            (Variable::Taken(at, _), _) => {
+                self.taken(at).map_or_else(|| self.variables.name_of(variable).into(), scalar_text)
+            }
             (Variable::Timestamp, _) => self.moment.now.to_string().into(),
             (Variable::Extra(at), _) => self.extra(at).map_or("".into(), scalar_text),
             (_, None) => match self.subject {
@@ -383,6 +468,20 @@ impl Values<'_> {
             (Variable::Domains, _) => self.domains().into(),
             (Variable::Event | Variable::Message, _) => "".into(),
         }
+    }
+
+    /// What a step found.
+    fn taken(&self, at: usize) -> Option<&Value> {
+        self.taken.get(at)?.as_ref()
+    }
+
+    fn taken_by(&self, name: &str) -> Option<&Value> {
+        self.taken(self.variables.taken_place(name)?)
+    }
+
+    /// Whether a placeholder has a value, as far as steps give it.
+    pub(super) fn is_known(&self, variable: Variable) -> bool {
+        !matches!(variable, Variable::Taken(at, _) if self.taken(at).is_none())
     }
 
     /// The updates that it is about.
@@ -463,8 +562,15 @@ impl Values<'_> {
     /// The value as JSON of its own kind, for a placeholder outside quotes (C7).
     pub(super) fn json(&self, variable: Variable) -> Value {
         match variable {
-            Variable::Ttl => self.variables.ttl.map_or(Value::Null, |ttl| Value::Number(ttl.to_string())),
-            Variable::Line => self.variables.line.clone().map_or(Value::Null, Value::String),
+            Variable::Ttl => match self.variables.ttl {
+                Some(ttl) => Value::Number(ttl.to_string()),
+                None => self.taken_by("__TTL__").cloned().unwrap_or(Value::Null),
+            },
+            Variable::Line => match &self.variables.line {
+                Some(line) => Value::String(line.clone()),
+                None => self.taken_by("__LINE__").cloned().unwrap_or(Value::Null),
+            },
+            Variable::Taken(at, _) if self.taken(at).is_some() => self.taken(at).cloned().unwrap_or(Value::Null),
             Variable::Timestamp => Value::Number(self.moment.now.to_string()),
             Variable::OldIp if self.first.is_some() => {
                 self.moment.accepted.map_or(Value::Null, |ip| Value::String(ip.to_string()))
@@ -482,6 +588,7 @@ impl Values<'_> {
             | Variable::Domains
             | Variable::OldIp
             | Variable::Event
+            | Variable::Taken(..)
             | Variable::Message => Value::String(self.text(variable).into_owned()),
         }
     }

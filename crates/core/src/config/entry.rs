@@ -5,6 +5,7 @@ pub(super) mod combine;
 mod domains;
 mod expect;
 mod sign;
+mod steps;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,7 +53,7 @@ impl Maker<'_, '_> {
         }
         let ssl = self.ssl();
         let mut callback = self.callback();
-        let proxies = self.proxy(callback.as_ref().map(|callback| &callback.target));
+        let proxies = self.proxy(callback.as_ref().map(|callback| &callback.request.target));
         let before_domains = self.errors();
         let domains = [self.domains(Key::Ipv4), self.domains(Key::Ipv6)];
         if let Some(callback) = &mut callback {
@@ -80,9 +81,9 @@ impl Maker<'_, '_> {
             BoolOrText::Flag(false) => Cache::Off,
             BoolOrText::Text(path) => Cache::File(path),
         });
-        let max_age = self.cache_max_age(callback.as_ref().and_then(|callback| callback.expect.as_ref()));
+        let max_age = self.cache_max_age(callback.as_ref().and_then(|callback| callback.request.expect.as_ref()));
         let min_interval = self.min_interval();
-        let expect = callback.as_ref().and_then(|callback| callback.expect.as_ref());
+        let expect = callback.as_ref().and_then(|callback| callback.request.expect.as_ref());
         let expects_memory = expect.is_some_and(Expect::must_be_remembered);
         if cache == Some(Cache::Off) && !min_interval.is_zero() {
             self.warn_forgetful(Key::MinInterval);

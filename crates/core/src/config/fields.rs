@@ -152,6 +152,8 @@ pub enum FieldUse {
     Recipe = 2,
     /// A notification has it, too (I5).
     Notify = 4,
+    /// A request around the update has it, too (H14).
+    Step = 8,
 }
 
 /// One row of the table.
@@ -224,6 +226,8 @@ pub enum SubKind {
     Conditions,
     /// Words of events, or one of them.
     Events,
+    /// An object with parts.
+    Object,
 }
 
 /// A row of an object inside of a field. Where it may stand and what part it has in a request is said by the field; the page sets it where it
@@ -247,6 +251,15 @@ pub struct SubField {
 }
 
 impl Field {
+    /// Which fields its objects have besides their parts; `None` if they have none.
+    pub fn inside(&self) -> Option<FieldUse> {
+        match self.key {
+            Key::Notify => Some(FieldUse::Notify),
+            Key::Before | Key::Absent | Key::After => Some(FieldUse::Step),
+            _ => None,
+        }
+    }
+
     /// The row of a key.
     pub fn of(key: Key) -> &'static Self {
         &FIELDS[key as usize]
@@ -366,6 +379,25 @@ const EXPECT: &[SubField] = parts! {
     "wait" Conditions may Deep [CacheKey Recipe Notify] CONDITION;
     "reject" Conditions may Deep [CacheKey Recipe Notify] CONDITION;
     "accept" Conditions may Deep [CacheKey Recipe Notify] CONDITION;
+    "forget" Conditions may Deep [CacheKey Recipe] CONDITION "What was kept is old: it is asked for again";
+    "none" Conditions may Deep [CacheKey Recipe] CONDITION "In a step: the service has nothing of that kind";
+};
+
+const NEXT: &[SubField] = parts! {
+    "at" Text must Deep [CacheKey Recipe] NONE "Where the answer says what asks for the next page: a JSON pointer";
+    "as" Text must Deep [CacheKey Recipe] NONE "The parameter of the query that asks for it";
+};
+
+const STEP: &[SubField] = parts! {
+    "in" Text may Deep [CacheKey Recipe] NONE "The list in the answer: a JSON pointer; not set: the whole answer";
+    "where" Pointers may Deep [CacheKey Recipe] NONE "What the one entry has that is looked for: JSON pointers and values";
+    "not" Pointers may Deep [CacheKey Recipe] NONE "What an entry has that is left out";
+    "total" Text may Deep [CacheKey Recipe] NONE "How many entries the list should have: a JSON pointer";
+    "next" Object may Deep [CacheKey Recipe] NEXT "How further pages are asked for";
+    "same" Pointers may Deep [CacheKey Recipe] NONE "What the entry has if nothing need be sent";
+    "take" Pointers may Deep [CacheKey Recipe] NONE "Values of the entry for what follows: JSON pointers and names such as `__ID__`";
+    "secret" Pointers may Deep [CacheKey Recipe] NONE "The same, never shown";
+    "keep" Text may Deep [Recipe] NONE "Use what was found again for so long, e.g. `10m`";
 };
 
 const COMBINE: &[SubField] = parts! {
@@ -447,22 +479,22 @@ macro_rules! fields {
 fields! {
     Dns "dns" ("DDNS_DNS" "dns") Word ["callback"] Entry Plain Free Nothing [] NONE;
         "NAME" "" "\"callback\"" "a string"; "The provider: always `callback`"
-    Id "id" ("DDNS_ID" "id" FILE) Text [] Entry Url Free Content [CacheKey Recipe Notify] NONE;
+    Id "id" ("DDNS_ID" "id" FILE) Text [] Entry Url Free Content [CacheKey Recipe Notify Step] NONE;
         "URL" "" "\"/hook?ip=__IP__\"" "a string";
         "Address of the callback, or a path that is appended to `endpoint`; placeholders are filled in"
     Endpoint "endpoint" ("DDNS_ENDPOINT" "endpoint") Text [] Entry BaseUrl Free Content [CacheKey Recipe Notify] NONE;
         "URL" "" "\"https://example.com/api/\"" "a string"; "Base address; placeholders in it are not filled in"
-    Token "token" ("DDNS_TOKEN" "token" FILE) Document [] Entry Body Free Content [CacheKey Recipe Notify] NONE;
+    Token "token" ("DDNS_TOKEN" "token" FILE) Document [] Entry Body Free Content [CacheKey Recipe Notify Step] NONE;
         "JSON" "" "{ \"domain\": \"__DOMAIN__\", \"ip\": \"__IP__\" }" "an object, or a string that holds a JSON object or list";
         "JSON body of a POST; placeholders are filled in; without it a GET is sent"
-    Method "method" ("DDNS_METHOD" "method") Word ["GET", "POST", "PUT", "PATCH", "DELETE"] Entry Plain Free Content [CacheKey Recipe Notify] NONE;
+    Method "method" ("DDNS_METHOD" "method") Word ["GET", "POST", "PUT", "PATCH", "DELETE"] Entry Plain Free Content [CacheKey Recipe Notify Step] NONE;
         "METHOD" "" "\"GET\"" "one of GET, POST, PUT, PATCH, DELETE";
         "Method of the request; not set: POST with a `token`, GET without"
     // The option sets one header, and may be repeated.
-    Headers "headers" ("DDNS_HEADERS" "header") Headers [] Entry Headers Free Content [CacheKey Recipe Notify] NONE;
+    Headers "headers" ("DDNS_HEADERS" "header") Headers [] Entry Headers Free Content [CacheKey Recipe Notify Step] NONE;
         "HEADER" "" "{ \"Authorization\": \"Bearer my-key\" }" "an object of strings";
         "Headers of the request, e.g. `Authorization: Bearer KEY`; placeholders are filled in"
-    Format "format" ("DDNS_FORMAT" "format") Word ["json", "form", "text"] Entry Plain Free Content [CacheKey Recipe Notify] NONE;
+    Format "format" ("DDNS_FORMAT" "format") Word ["json", "form", "text"] Entry Plain Free Content [CacheKey Recipe Notify Step] NONE;
         "FORMAT" "json" "" "`json`, `form` or `text`"; "What `token` is sent as: `json`, `form` (a web form) or `text`"
     Ipv4 "ipv4" ("DDNS_IPV4" "ipv4") Domains [] Entry Domains Free Content [] DOMAIN;
         "DOMAIN" "" "[\"home.example.com\"]" "a list of domains, or one domain"; "Domains to update with your IPv4 address (A)"
@@ -484,7 +516,7 @@ fields! {
     Zone "zone" ("DDNS_ZONE" "zone") List [] Entry Plain Free Content [CacheKey Recipe] NONE;
         "ZONE" "" "\"example.com\"" "a domain name, or a list of them";
         "Zone of the domains: gives `__ZONE__`, `__HOST__` (`@` for the zone itself) and `__SUBDOMAIN__`"
-    Sign "sign" ("DDNS_SIGN" "sign" FILE) Secrets [] Entry Never Free Content [CacheKey Recipe Notify] SIGN;
+    Sign "sign" ("DDNS_SIGN" "sign" FILE) Secrets [] Entry Never Free Content [CacheKey Recipe Notify Step] SIGN;
         "SECRET" "" "\"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"" "a secret `whsec_…`, a list of them, files (`{\"file\": \"path\"}`), or a scheme (`{\"scheme\": \"aws4\", …}`)";
         "Sign requests: with a secret `whsec_…` (Standard Webhooks), or as a service wants it (`scheme`)"
     Proxy "proxy" ("DDNS_PROXY" "proxy") List [] Entry Proxies Free Way [Notify] NONE;
@@ -503,12 +535,21 @@ fields! {
     MinInterval "min_interval" ("DDNS_MIN_INTERVAL" "min-interval") WholeOrText [] Entry Plain Free Nothing [Recipe] NONE;
         "TIME" "" "\"10m\"" "minutes as a whole number, or a text such as `90s`, `5m`, `1h`";
         "Least time between two requests for one update: minutes, or e.g. 90s, 10m, 1h"
-    Expect "expect" ("DDNS_EXPECT" "expect") ObjectOrText [] Entry Deep Free Content [CacheKey Recipe Notify] EXPECT;
-        "RULE" "" "\"dyndns2\"" "`dyndns2`, or an object with `stop`, `wait`, `reject` and `accept`";
+    Expect "expect" ("DDNS_EXPECT" "expect") ObjectOrText [] Entry Deep Free Content [CacheKey Recipe Notify Step] EXPECT;
+        "RULE" "" "\"dyndns2\"" "`dyndns2`, or an object with `stop`, `wait`, `reject`, `accept` and `forget`";
         "What the response must say: `dyndns2`, or an object with `stop`, `wait`, `reject`, `accept`"
     Combine "combine" ("DDNS_COMBINE" "combine") Object [] Entry Deep Free Content [CacheKey Recipe] COMBINE;
         "JSON" "" "{ \"families\": false }" "an object with `families`, `domains` and `missing`";
         "Several updates in one request: an object with `families`, `domains`, `missing`"
+    Before "before" ("DDNS_BEFORE" "before") Callbacks [] Entry Fields Free Content [CacheKey Recipe] STEP;
+        "JSON" "" "{ \"id\": \"/records?name=__DOMAIN__\", \"in\": \"/records\", \"take\": { \"/id\": \"__RECORD_ID__\" } }" "an object, or a list of up to three objects";
+        "Requests that look something up before the update, e.g. the id of a record: `id` and the like, `in`, `where`, `take`, `same`"
+    Absent "absent" ("DDNS_ABSENT" "absent") Callbacks [] Entry Fields Free Content [CacheKey Recipe] NONE;
+        "JSON" "" "{ \"method\": \"POST\", \"id\": \"/records\" }" "an object";
+        "What is sent in place of the update where `before` finds nothing; what it does not set is as in the entry"
+    After "after" ("DDNS_AFTER" "after") Callbacks [] Entry Fields Free Content [CacheKey Recipe] NONE;
+        "JSON" "" "{ \"method\": \"POST\", \"id\": \"/refresh\", \"token\": null }" "an object";
+        "A request that follows the update; what it does not set is as in the entry"
     Concurrency "concurrency" ("DDNS_CONCURRENCY" "concurrency") WholeOrText ["auto"] File Plain Free Nothing [Recipe] NONE;
         "NUMBER" "auto" "" "`auto` or a whole number from 1 to 1000";
         "Requests at the same time: `auto` or a number; 1: strictly one after the other"

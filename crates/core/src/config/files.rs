@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::fields::{FILE, Field, FieldUse, Kind, SubField, SubKind, Visibility, part, used};
+use super::fields::{FILE, Field, Kind, SubField, SubKind, Visibility, part, used};
 use super::raw::{FileLayers, Raw};
 use crate::text::json::{Dialect, Member, Node, Value, parse};
 
@@ -125,7 +125,7 @@ fn collect(field: &Field, node: &Node, kinds: &[SubKind], paths: &mut Vec<String
         (Kind::Callbacks, Value::Array(items)) => items.iter().for_each(|item| collect(field, item, kinds, paths)),
         (Kind::Callbacks, Value::Object(members)) => {
             for member in members {
-                if let Some(field) = used(FieldUse::Notify, &member.key) {
+                if let Some(field) = field.inside().and_then(|what| used(what, &member.key)) {
                     collect(field, &member.node, kinds, paths);
                 }
             }

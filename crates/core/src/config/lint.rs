@@ -54,7 +54,7 @@ fn warn_about(
         reader.note(Severity::Warning, Key::Notify, object.span, &message, hint);
     };
     let url = callback.url(&Notice::default(), Timestamp { seconds: 0, micros: 0 }).ok();
-    if let Some(host) = url.filter(|url| !callback.target.is_secure() && !url.is_local()).map(|url| url.host)
+    if let Some(host) = url.filter(|url| !callback.request.target.is_secure() && !url.is_local()).map(|url| url.host)
         && !callback.secrets().is_empty()
     {
         let message = format!("`notify`: an unencrypted http address: anyone on the path to {host} can read your keys");
@@ -87,7 +87,7 @@ fn warn_about(
 
 /// Keys that are sent unencrypted.
 fn warn_plain(reader: &mut SettingReader<'_>, entry: &Entry) {
-    if entry.callback.target.is_secure() || entry.callback.secrets().is_empty() {
+    if entry.callback.request.target.is_secure() || entry.callback.secrets().is_empty() {
         return;
     }
     let Some(host) = sample(entry).filter(|url| !url.is_local()).map(|url| url.host) else { return };
@@ -113,7 +113,7 @@ fn warn_without_address(reader: &mut SettingReader<'_>, entry: &Entry) {
 /// A service of dyndns2 responds with 200 whatever happened.
 fn hint_at_dyndns2(reader: &mut SettingReader<'_>, entry: &Entry) {
     let is_dyndns2 = |url: &Url| url.path.starts_with("/nic/update") || url.path.starts_with("/v3/update");
-    if entry.callback.expect.is_none() && sample(entry).as_ref().is_some_and(is_dyndns2) {
+    if entry.callback.request.expect.is_none() && sample(entry).as_ref().is_some_and(is_dyndns2) {
         let message = "this looks like a dyndns2 service, which says in its text whether it accepted an update";
         reader.warn_whole(Key::Id, message, "add \"expect\": \"dyndns2\"");
     }

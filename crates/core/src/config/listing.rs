@@ -4,10 +4,9 @@
 //! only as far as its meaning is understood, and is one mask otherwise (G2).
 
 use super::entry::combine::combine;
-use super::fields::{FIELDS, Field, FieldScope, FieldUse, Key, Kind, SubField, Visibility, part, used_by};
+use super::fields::{FIELDS, Field, FieldScope, Key, Kind, SubField, Visibility, part, used_by};
 use super::files::{FileContents, is_shown, path_of};
 use super::layers::Layers;
-use super::notify;
 use super::raw::{FileLayers, Origin, Raw, Setting};
 use super::read::SettingReader;
 use super::validate::Surroundings;
@@ -105,26 +104,28 @@ fn row(
     };
     let is_in_file = matches!(setting.origin, Origin::File(_));
     let value = match field.key {
-        Key::Notify => notify(setting, layers, files),
+        _ if field.inside().is_some() => callbacks(field, setting, layers, files),
         _ => redacted(field, setting, layers, files, false),
     };
     Some(SettingRow { name: setting.name, value, origin, is_in_file })
 }
 
-/// Notifications: each as the fields that it has, in an order of ours.
-fn notify(setting: &Setting, layers: &Layers<'_>, files: &FileContents) -> String {
+/// Notifications, or requests around the update: each as the fields that it has, in an order of ours.
+fn callbacks(field: &'static Field, setting: &Setting, layers: &Layers<'_>, files: &FileContents) -> String {
     let mut wrong = Diagnostics::default();
-    let objects = reader(layers, &mut wrong).objects(Key::Notify);
+    let objects = reader(layers, &mut wrong).objects(field.key);
+    let is_notice = field.key == Key::Notify;
     if wrong.errors() > 0 {
         return MASK.to_owned();
     }
     let shown = objects.iter().map(|object| {
-        let own = notify::own(object, setting);
-        let layers = Layers(vec![&own]);
-        let set = used_by(FieldUse::Notify).filter_map(|field| Some((field, own.get(field.key)?)));
-        let fields = set.map(|(field, setting)| (field.name, redacted(field, setting, &layers, files, true)));
+        let own = setting.inner(field, object);
+        let layers = Layers(if is_notice { vec![&own] } else { [vec![&own], layers.0.clone()].concat() });
+        let inside = field.inside().into_iter().flat_map(used_by);
+        let set = inside.filter_map(|field| Some((field, own.get(field.key)?)));
+        let fields = set.map(|(field, setting)| (field.name, redacted(field, setting, &layers, files, is_notice)));
         let conditions = object.value.members().unwrap_or_default().iter();
-        let conditions = conditions.filter(|member| part(Field::of(Key::Notify).parts, &member.key).is_some());
+        let conditions = conditions.filter(|member| part(field.parts, &member.key).is_some());
         let conditions = conditions.map(|member| (member.key.as_str(), words(&member.node.value)));
         let all: Vec<String> = conditions.chain(fields).map(|(name, value)| format!("{name} {value}")).collect();
         all.join(", ")
@@ -136,6 +137,7 @@ fn notify(setting: &Setting, layers: &Layers<'_>, files: &FileContents) -> Strin
 fn words(value: &Value) -> String {
     match value {
         Value::Array(items) => items.iter().map(|item| plain(&item.value)).collect::<Vec<_>>().join(" "),
+        Value::Object(_) => on_one_line(value),
         other => plain(other),
     }
 }

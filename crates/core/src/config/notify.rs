@@ -20,17 +20,6 @@ const MAX_NOTIFICATIONS: usize = 20;
 /// The limit of `after`, in failures in a row; more is a typing mistake.
 const MAX_FAILURES: u32 = 1000;
 
-/// What a notification sets of the fields of an entry.
-pub(super) fn own(node: &Node, setting: &Setting) -> Raw {
-    let mut own = Raw::default();
-    for member in node.value.members().unwrap_or_default() {
-        if let Some(field) = used(FieldUse::Notify, &member.key) {
-            own.set(field.key, member.node.clone(), setting.origin.clone());
-        }
-    }
-    own
-}
-
 /// The notifications; those that are wrong are among the errors. `entries` are those of the file, and whether it keeps running.
 pub(super) fn notify(
     around: &Surroundings,
@@ -66,7 +55,7 @@ fn notification(
     whole: &mut SettingReader<'_>,
 ) -> Option<Notification> {
     let before = whole.diagnostics.errors();
-    let own = own(node, setting);
+    let own = setting.inner(Field::of(Key::Notify), node);
     let (mut on, mut after) = (NotifyEvents::DEFAULT, DEFAULT_AFTER);
     for member in node.value.members().unwrap_or_default() {
         match member.key.as_str() {
@@ -86,7 +75,7 @@ fn notification(
     let reader = SettingReader { layers, diagnostics: &mut *whole.diagnostics };
     let mut maker = Maker { reader, start: &start, system: &around.proxies, files: &around.files, rsa: around.rsa };
     let callback = maker.notice();
-    let proxies = maker.proxy(callback.as_ref().map(|callback| &callback.target));
+    let proxies = maker.proxy(callback.as_ref().map(|callback| &callback.request.target));
     let (ssl, timeout) = (maker.ssl(), maker.timeout());
     if whole.diagnostics.errors() > before {
         return None;
@@ -148,6 +137,11 @@ fn read_after(reader: &mut SettingReader<'_>, node: &Node) -> Option<u32> {
 }
 
 fn warn_unknown(reader: &mut SettingReader<'_>, Member { key, key_span, .. }: &Member) {
+    if matches!(key.as_str(), "before" | "absent" | "after") {
+        let message = format!("`notify`: a notification is one request, it has no `{key}`");
+        reader.wrong(Key::Notify, *key_span, message, "leave it out");
+        return;
+    }
     if FIELDS.iter().any(|field| field.name == key) {
         let message = format!("`notify`: `{key}` has no effect in a notification");
         reader.note(Severity::Warning, Key::Notify, *key_span, &message, "leave it out");

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::rc::Rc;
 
-use super::fields::{FIELDS, Field, FieldScope, Key, RequestPart};
+use super::fields::{FIELDS, Field, FieldScope, Key, RequestPart, used};
 use crate::text::diagnostic::{Diagnostic, Place, Severity, nearest};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Dialect, Member, Node, Span, Value, parse};
@@ -58,6 +58,17 @@ impl Setting {
             Origin::Environment(name) => Place::Environment(name.clone()),
             Origin::Option(name) => Place::Option(name.clone()),
         }
+    }
+
+    /// What an object of this field sets of the fields that an entry has, too.
+    pub(super) fn inner(&self, field: &Field, object: &Node) -> Raw {
+        let mut own = Raw::default();
+        for member in object.value.members().unwrap_or_default() {
+            if let Some(field) = field.inside().and_then(|what| used(what, &member.key)) {
+                own.set(field.key, member.node.clone(), self.origin.clone());
+            }
+        }
+        own
     }
 
     /// Whether it is `null`.

@@ -1,6 +1,6 @@
 //! What is generated from the table of fields: the JSON schema for editors, and the reference for people.
 
-use super::fields::{FIELDS, FILE, Field, FieldScope, FieldUse, Key, Kind, SubField, SubKind, file_variables, used_by};
+use super::fields::{FIELDS, FILE, Field, FieldScope, Key, Kind, SubField, SubKind, file_variables, used_by};
 use super::value::natural;
 use crate::notify::NotifyEvent;
 use crate::text::json::{Node, Value, pretty};
@@ -64,7 +64,8 @@ fn described(field: &Field, in_entry: bool) -> Value {
             members.push(("anyOf", Value::list(any)));
         }
         Kind::Callbacks => {
-            let of_entry = used_by(FieldUse::Notify).map(|field| (field.name, described(field, true)));
+            let inside = field.inside().into_iter().flat_map(used_by);
+            let of_entry = inside.map(|field| (field.name, described(field, true)));
             let properties = of_entry.chain(field.parts.iter().map(|part| (part.name, described_part(part))));
             let object = Value::object([("type", Value::string("object")), ("properties", Value::object(properties))]);
             let list = Value::object(items_of(object.clone()));
@@ -122,6 +123,7 @@ fn described_part(part: &SubField) -> Value {
         SubKind::Statuses => types(&["integer", "string", "array"]),
         SubKind::List => [types(&["array", "string"]), vec![("items", kind_of("string"))]].concat(),
         SubKind::Values => values(part.parts).to_vec(),
+        SubKind::Object => object(part.parts, true),
         SubKind::Conditions => {
             let condition = || Value::object(object(part.parts, true));
             let all = list(any_of([kind_of("string"), condition()]));

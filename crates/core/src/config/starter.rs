@@ -1,7 +1,7 @@
 //! The text of a new configuration: what was asked for as JSON, and every other field as a comment with an example, each
 //! under the line that the table of fields has for it. What people typed is never part of a comment.
 
-use super::fields::{FIELDS, Field, Key};
+use super::fields::{FIELDS, Field, FieldUse, Key};
 use super::raw::{Origin, Raw};
 use super::validate::{Surroundings, Valid, validate};
 use super::value::{is_blank, natural};
@@ -102,7 +102,9 @@ pub fn settings_of(settings: &Raw) -> Vec<(String, Value)> {
 pub(crate) fn file(above: &str, values: &[(String, Value)]) -> String {
     let value = |field: &Field| values.iter().find(|(name, _)| name == field.name).map(|(_, value)| value.clone());
     let (log, plain): (Vec<&Field>, Vec<&Field>) = FIELDS.iter().partition(|field| log_name(field).is_some());
-    let (set, unset): (Vec<&Field>, Vec<&Field>) = plain.into_iter().partition(|field| value(field).is_some());
+    let (set, mut unset): (Vec<&Field>, Vec<&Field>) = plain.into_iter().partition(|field| value(field).is_some());
+    // Requests around an update come with a recipe, or from a page of the documentation.
+    unset.retain(|field| field.inside() != Some(FieldUse::Step));
     let mut parts: Vec<String> = set.into_iter().map(|field| written(field.name, field, value(field))).collect();
     let has_log = log.iter().any(|field| value(field).is_some());
     let inside: String = log
@@ -215,7 +217,7 @@ mod tests {
         let text = text(&Raw::default());
         assert_eq!(loaded(&text), checked(&Raw::default()).expect("it is valid").0);
         let words = |text: &str| text.replace("//", " ").split_whitespace().collect::<Vec<_>>().join(" ");
-        for field in &FIELDS {
+        for field in FIELDS.iter().filter(|field| field.inside() != Some(FieldUse::Step)) {
             let name = log_name(field).unwrap_or(field.name);
             assert!(words(&text).contains(&words(field.help)) && text.contains(&format!("\"{name}\": ")), "{name}");
         }
@@ -282,7 +284,7 @@ mod tests {
         let text = text(&settings);
         assert!(text.contains("\"token\": \"{}\","), "{text}");
         assert_eq!(loaded(&text), checked(&settings).expect("it is valid").0);
-        assert!(loaded(&text).entries[0].callback.body.is_some());
+        assert!(loaded(&text).entries[0].callback.request.body.is_some());
     }
 
     #[test]

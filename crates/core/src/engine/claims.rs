@@ -100,7 +100,7 @@ impl Engine {
     pub(super) fn moment(&self, at: usize, update: &Update<'_>, fresh: u32) -> Moment {
         let claim = self.claim(at, update.domain, update.family);
         let moment = Moment { accepted: claim.accepted.map(|accepted| accepted.ip), ..Moment::from(self.now.day) };
-        if self.plan.entry(at).callback.sign.is_none() {
+        if !self.plan.entry(at).callback.is_signed() {
             return moment;
         }
         // The number of a try before, or a new one (H11).
@@ -138,8 +138,28 @@ impl Engine {
         Some(*self.entries[at].maker.get_or_insert_with(maker))
     }
 
-    /// Takes in how an update ended. What its endpoint had accepted before; `None` if nothing is remembered.
-    pub(super) fn settle(&mut self, id: UpdateId, at: usize, update: &Update<'_>, outcome: &Outcome) -> Option<IpAddr> {
+    /// Takes in how a request before an update ended: nothing was sent. What the endpoint had accepted before.
+    pub(super) fn refuse(&mut self, at: usize, update: &Update<'_>, outcome: &Outcome) -> Option<IpAddr> {
+        let key = self.key(at, update.domain, update.family)?;
+        let (store, now) = (self.plan.store_of(at), self.clock());
+        let hold = self.stores[store].state.hold(&key);
+        let refused = hold.clone().refused(outcome, update, now);
+        if refused != hold {
+            self.set_hold(store, &key, refused);
+        }
+        self.stores[store].state.entry(&key).accepted.map(|accepted| accepted.ip)
+    }
+
+    /// Takes in how an update ended. What its endpoint had accepted before; `None` if nothing is remembered. `seen_at` is when the
+    /// service was seen to have the address, where nothing was sent.
+    pub(super) fn settle(
+        &mut self,
+        id: UpdateId,
+        at: usize,
+        update: &Update<'_>,
+        outcome: &Outcome,
+        seen_at: Option<u64>,
+    ) -> Option<IpAddr> {
         let mut before = self.before.remove(&id).unwrap_or_default();
         let now = self.clock();
         self.settle_replaced(at, std::mem::take(&mut before.replaced), outcome.may_have_reached());
@@ -153,7 +173,10 @@ impl Engine {
         // What others marked before is over, or was waited for.
         let marked_until = known.in_doubt.filter(|doubt| doubt.by == self.own).map_or(0, |doubt| doubt.until);
         let is_of_group = self.is_of_group(at);
-        let is_in_time = known.in_doubt.is_some_and(|doubt| doubt.by == self.own && doubt.until >= now)
+        // What was seen then is not known to be so now.
+        let when = seen_at.unwrap_or(now);
+        let is_in_time = seen_at.is_some()
+            || known.in_doubt.is_some_and(|doubt| doubt.by == self.own && doubt.until >= now)
             || hold.under_way.iter().any(|other| other.by == self.own && other.until >= now);
         if hold != Hold::default() || beside.is_some() || !matches!(outcome, Outcome::Accepted(_)) {
             let is_same = previous == Some(update.ip);
@@ -173,7 +196,7 @@ impl Engine {
             }
             self.set_hold(store, &key, hold.settled(outcome, update, is_same, now));
         }
-        let mut settled = known.settled(outcome, update, before.in_doubt, now);
+        let mut settled = known.settled(outcome, update, before.in_doubt, when);
         if !outcome.is_accepted() {
             settled.in_doubt = beside.or(settled.in_doubt);
         } else if !is_of_group && !is_in_time {
@@ -198,7 +221,7 @@ impl Engine {
     /// What may be in doubt under a mark of ours, because something of other processes was taken in since it was made.
     fn doubt_of_others(&self, at: usize, known: Claim) -> Option<InDoubt> {
         let mark = known.in_doubt.filter(|doubt| doubt.by == self.own && doubt.until > 0)?;
-        let made = mark.until.saturating_sub((self.plan.entry(at).timeout + AHEAD).as_secs());
+        let made = mark.until.saturating_sub((self.plan.entry(at).longest() + AHEAD).as_secs());
         let was_merged = self.stores[self.plan.store_of(at)].merged_at >= made;
         was_merged.then_some(InDoubt { until: 0, by: 0, ..mark })
     }
@@ -208,7 +231,7 @@ impl Engine {
     pub(super) fn is_marked(&self, at: usize, (id, update): &(UpdateId, Sendable<'_>)) -> bool {
         let Some(memory) = self.memory(at, update.domain, update.family) else { return true };
         // The clock has whole seconds: the one that has begun counts, too.
-        let until = self.clock() + 1 + self.plan.entry(at).timeout.as_secs();
+        let until = self.clock() + 1 + self.plan.entry(at).longest().as_secs();
         let doubt = memory.entry(update.domain, update.family).in_doubt;
         if self.is_of_group(at) {
             return self.before.contains_key(id) && doubt.is_some_and(|doubt| doubt.ip == update.ip);
@@ -258,7 +281,7 @@ impl Engine {
         sending: &mut Vec<(UpdateId, usize, Sending)>,
     ) {
         let (own, now, entry, store) = (self.own, self.clock(), plan.entry(at), plan.store_of(at));
-        let until = now + (entry.timeout + AHEAD).as_secs();
+        let until = now + (entry.longest() + AHEAD).as_secs();
         let is_of_group = self.is_of_group(at);
         let Some(by) = self.maker(plan, at) else { return };
         for (id, update) in batch {
@@ -295,7 +318,7 @@ impl Engine {
                 }
                 self.set_hold(store, &key, hold);
             }
-            if entry.callback.sign.is_some() {
+            if entry.callback.is_signed() {
                 marked = marked.numbered(self.chance.number());
             }
             self.stores[store].state.note_maker(key.callback, by);
@@ -426,7 +449,7 @@ impl Engine {
     /// that has none now is not stopped then.
     pub(super) fn stop_claims(&mut self, plan: &Plan, at: usize, refused: &Update<'_>, outcome: &Outcome) {
         let (entry, now, store) = (plan.entry(at), self.clock(), plan.store_of(at));
-        let stops_others = entry.callback.expect.as_ref().is_some_and(Expect::stops_others);
+        let stops_others = entry.callback.request.expect.as_ref().is_none_or(Expect::stops_others);
         let own = entry.callback.own_text(refused.domain, refused.family);
         for id in plan.updates_of(at) {
             let (_, domain, family) = plan.about(id);
@@ -452,7 +475,7 @@ impl Engine {
         let doubt = self.claim(at, update.domain, update.family).in_doubt;
         let is_own = doubt.is_some_and(|doubt| doubt.by == self.own);
         if is_own || self.is_of_group(at) && self.before.contains_key(&id) {
-            self.settle(id, at, update, &Outcome::Failed(Why::NoResponse { why: String::new(), reached: false }));
+            self.settle(id, at, update, &Outcome::Failed(Why::NoResponse { why: String::new(), reached: false }), None);
         } else if let Some(before) = self.before.remove(&id) {
             // Another process has written something newer in its place.
             self.settle_replaced(at, before.replaced, false);
@@ -497,7 +520,7 @@ impl Engine {
 
     /// A mark that ends later was made by a clock that is wrong.
     fn latest_believed(&self, at: usize) -> u64 {
-        self.clock() + MIN_BELIEVED.max(2 * self.plan.entry(at).timeout).as_secs()
+        self.clock() + MIN_BELIEVED.max(2 * self.plan.entry(at).longest()).as_secs()
     }
 
     /// Marks of others that end later than any request of this entry would are those of a clock that was ahead, or of this one

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::steps::Asked;
 use super::{Durability, Effect, Engine, Mode};
 use crate::journal::What;
 use crate::lease::role_change::RoleChange;
@@ -97,6 +98,7 @@ impl Engine {
             LeaseEvent::Draining if self.mode == Mode::Once => {}
             LeaseEvent::Draining => {
                 self.lease = self.term().map(|term| Holding::Draining(term, false)).or(self.lease);
+                self.drop_steps();
                 self.take_back_marked();
             }
             LeaseEvent::Lost => {
@@ -157,6 +159,7 @@ impl Engine {
         self.held.clear();
         self.held_until.clear();
         self.uncounted.clear();
+        self.asked = Asked::default();
     }
 
     /// What was marked and not sent yet is not sent.

@@ -219,7 +219,7 @@ impl Plan {
     pub fn streak_names(&self, entries: Range<usize>) -> Vec<String> {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         let name = |at: usize| {
-            let fixed = self.entry(at).callback.target.fixed_part();
+            let fixed = self.entry(at).callback.request.target.fixed_part();
             let origin = fixed.map(|url| url.origin()).unwrap_or_default();
             let number = counts.entry(origin.clone()).or_default();
             *number += 1;

@@ -338,6 +338,7 @@ impl Engine {
     pub(super) fn withdraw(&mut self, id: UpdateId) {
         self.queue.withdraw(id);
         self.waiting.remove(&id);
+        self.asked.withdraw(id);
     }
 
     fn lane(&mut self, plan: &Plan, at: usize, batch: &Sendables<'_>) -> Lane {
@@ -359,7 +360,7 @@ impl Engine {
             return (LaneKey::Strict(plan.config_of(at)), true);
         }
         let callback = &plan.entry(at).callback;
-        if let Some(url) = callback.target.fixed_part() {
+        if let Some(url) = callback.request.target.fixed_part() {
             return (LaneKey::Origin(url.origin()), true);
         }
         // One whose URL cannot be made fails by itself, wherever it stands.
@@ -434,7 +435,7 @@ impl Engine {
         self.judge_again(self.waiting.iter().copied().collect());
     }
 
-    fn judge_again(&mut self, ids: Vec<UpdateId>) {
+    pub(super) fn judge_again(&mut self, ids: Vec<UpdateId>) {
         if !ids.is_empty() {
             let needs = ids.iter().map(|id| self.plan.store_of(self.plan.entry_of(*id))).collect();
             self.after_reading(needs, Task::Again(ids));
@@ -444,6 +445,7 @@ impl Engine {
     /// Sends what services stopped, too.
     pub(super) fn retry_stopped(&mut self) {
         self.held.retain(|_, until| until.is_some());
+        self.asked.forget();
         // What the group remembers is not known before the lease is won.
         self.forgets_stops = self.mode == Mode::Once && self.is_standing_by();
         self.after_reading((0..self.stores.len()).collect(), Task::ForgetStops);

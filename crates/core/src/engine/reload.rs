@@ -42,6 +42,7 @@ impl Engine {
     pub(super) fn close(&mut self, next: Option<Rc<Plan>>) {
         let until = self.closing.as_ref().map_or(self.now.steady + GRACE, |closing| closing.until);
         self.closing = Some(Closing { until, next, is_over: false });
+        self.drop_steps();
         self.take_back_marked();
         self.unmark_unsent();
     }

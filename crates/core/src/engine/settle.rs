@@ -9,8 +9,8 @@ use smallvec::{SmallVec, smallvec};
 use super::plan::Plan;
 use super::start::InFlight;
 use super::{Effect, Engine, Mode, Note, RequestId};
-use crate::callback::Signing;
 use crate::callback::expect::{BODY_LIMIT, Judgement, Meaning, suspicious};
+use crate::callback::{Batch, Signing};
 use crate::journal::{About, Last, Settled, What};
 use crate::net::family::Family;
 use crate::net::status::with_reason;
@@ -69,6 +69,13 @@ pub struct ResponseFacts {
     pub line: Line,
 }
 
+impl Circumstances {
+    /// The service asks to wait.
+    pub(super) fn asking_to_wait(retry_after: Duration) -> Self {
+        Self { retry_after: Some(retry_after), ..Self::default() }
+    }
+}
+
 /// What else is known of a request that has ended.
 #[derive(Debug, Default)]
 pub(super) struct Circumstances {
@@ -85,23 +92,29 @@ impl Engine {
         let Some(request) = self.requests.remove(&request) else { return };
         let plan = Rc::clone(&self.plan);
         let at = plan.entry_of(request.start.0);
-        match facts {
+        if request.is_step() {
+            self.step_ended(&plan, request, facts);
+            return;
+        }
+        let ended = match facts {
             Facts::Failed { why, reached } => {
-                let why = plan.masked(at, &why).into_owned();
-                self.conclude(&plan, request, &[Outcome::Failed(Why::NoResponse { why, reached })], None);
+                let why = self.masked(at, &why);
+                // What follows an update was not sent, the update was.
+                let reached = reached || request.sequence.as_ref().is_some_and(|sequence| sequence.ended.is_some());
+                (smallvec![Outcome::Failed(Why::NoResponse { why, reached })], Circumstances::default())
             }
             Facts::Response(response) => {
                 self.show(&plan, at, &response, self.now.steady.saturating_sub(request.began));
                 let mut asked =
                     response.retry_after.as_deref().and_then(|text| retry_after::parse(text, self.now.day.seconds));
-                let (mut outcomes, because) = self.judge_response(&plan, at, &response, &request.members);
+                let (mut outcomes, because) = self.judge_response(&plan, at, &response, &request);
                 for outcome in &mut outcomes {
                     if let Outcome::Failed(Why::Wait { wait, .. }) = outcome {
                         *wait = wait.or(asked);
                         asked = *wait;
                     }
                 }
-                if matches!(plan.entry(at).callback.sign, Some(Signing::Scheme(_)))
+                if matches!(request.template(&plan.entry(at).callback).sign, Some(Signing::Scheme(_)))
                     && let Some(words) = wrong_clock(&response, self.now.day.seconds)
                 {
                     let status = response.status;
@@ -109,9 +122,17 @@ impl Engine {
                 }
                 let ResponseFacts { allow, via, is_relayed, line, .. } = *response;
                 let relay = via.filter(|_| is_relayed);
-                let circumstances = Circumstances { because, retry_after: asked, relay, allow, line: Some(line) };
-                self.conclude(&plan, request, &outcomes, Some(circumstances));
+                (outcomes, Circumstances { because, retry_after: asked, relay, allow, line: Some(line) })
             }
+        };
+        if request.sequence.is_none() {
+            self.conclude(&plan, request, &ended.0, Some(ended.1));
+            return;
+        }
+        let mut request = request;
+        let ended = self.after_ended(&plan, &mut request, ended);
+        if let Some((request, (outcomes, circumstances))) = self.follow(&plan, request, ended) {
+            self.conclude(&plan, request, &outcomes, Some(circumstances));
         }
     }
 
@@ -123,7 +144,9 @@ impl Engine {
         outcomes: &[Outcome],
         circumstances: Option<Circumstances>,
     ) {
-        let InFlight { start, members, began, origin } = request;
+        let is_step = request.is_step();
+        let seen_at = request.asked_day();
+        let InFlight { start, members, began, origin, .. } = request;
         let (id, now) = (start.0, self.now.steady);
         let at = plan.entry_of(id);
         let took = now.saturating_sub(began);
@@ -140,7 +163,16 @@ impl Engine {
             } else {
                 tally.failed += 1;
             }
-            updates.push((update, self.settle(*own, at, &update, outcome)));
+            let previous = if is_step {
+                self.refuse(at, &update, outcome)
+            } else {
+                if seen_at.is_some() {
+                    self.asked.note_ended(*own, outcome.is_accepted(), now);
+                }
+                let seen_at = seen_at.filter(|_| *outcome == Outcome::AlreadyThere);
+                self.settle(*own, at, &update, outcome, seen_at)
+            };
+            updates.push((update, previous));
             self.note_ended(*own, outcome, took);
             self.note_decision(*own, circumstances.because.get(place));
         }
@@ -148,7 +180,7 @@ impl Engine {
         let find = |is_meant: fn(&Outcome) -> bool| outcomes.iter().find(|outcome| is_meant(outcome));
         let outcome = find(Outcome::is_retried).or(find(|outcome| !outcome.is_accepted())).unwrap_or(&outcomes[0]);
         if self.lease.is_some() {
-            let reached = !matches!(outcome, Outcome::Failed(Why::NoResponse { .. }));
+            let reached = !matches!(outcome, Outcome::Failed(Why::NoResponse { .. } | Why::Step { status: None, .. }));
             self.out.effects.push_back(Effect::Tell(Note::Reached(reached)));
         }
         let before = self.queue.retry(id).map(|retry| (retry.failures, retry.outcome.clone()));
@@ -164,7 +196,8 @@ impl Engine {
         }
         let retry_in = self.queue.retry(id).map(|retry| retry.at.saturating_sub(now));
         if self.entries[at].origin.is_none() {
-            self.entries[at].origin = plan.entry(at).callback.target.fixed_part().map(|url| url.origin().into());
+            self.entries[at].origin =
+                plan.entry(at).callback.request.target.fixed_part().map(|url| url.origin().into());
         }
         let endpoint = self.entries[at].origin.clone().or_else(|| origin.as_deref().map(Rc::from));
         for (place, (update, previous)) in updates.iter().enumerate() {
@@ -230,16 +263,16 @@ impl Engine {
         plan: &Plan,
         at: usize,
         response: &ResponseFacts,
-        members: &[(UpdateId, IpAddr)],
+        request: &InFlight,
     ) -> (SmallVec<[Outcome; 1]>, Vec<String>) {
-        let status = response.status;
-        let Some(expect) = &plan.entry(at).callback.expect else {
-            self.hint_at_expect(plan, at, response);
+        let (status, members, callback) = (response.status, &request.members, &plan.entry(at).callback);
+        let Some(expect) = &request.template(callback).expect else {
+            self.hint_at_expect(at, response);
             let mut outcome = Outcome::of_status(status);
             if let Outcome::Failed(Why::Response { words, .. }) = &mut outcome {
-                *words = said(plan, at, &response.body);
+                *words = self.said(at, &response.body);
             }
-            return (smallvec![outcome], Vec::new());
+            return (smallvec![request.made(outcome)], Vec::new());
         };
         if expect.needs_body() && !response.is_whole && response.body.len() < BODY_LIMIT {
             let why = format!("{status}, but the rest of the response did not come, and `expect` needs it");
@@ -252,8 +285,17 @@ impl Engine {
                 domains.push(domain);
             }
         }
-        let sent: Vec<IpAddr> = members.iter().map(|(_, ip)| *ip).collect();
-        let judged = expect.judge(status, &response.body, domains.len(), &sent);
+        let update = |(id, ip): &(UpdateId, IpAddr)| {
+            let (_, domain, family) = plan.about(*id);
+            Update { domain, family, ip: *ip }
+        };
+        let updates: SmallVec<[Update<'_>; 1]> = members.iter().map(update).collect();
+        let Some(batch) = Batch::of(&updates) else { return (smallvec![Outcome::of_status(status)], Vec::new()) };
+        let about = (batch.into(), self.now.day.into(), request.taken());
+        let judged = callback.judge(expect, about, request.is_kept(), (status, &response.body), domains.len());
+        if judged.iter().any(|judgement| judgement.verdict == Meaning::Forget) {
+            self.forget_kept(request);
+        }
         let (mut outcomes, mut because) = (SmallVec::new(), Vec::new());
         for (id, ip) in members {
             let (_, domain, family) = plan.about(*id);
@@ -265,21 +307,21 @@ impl Engine {
             };
             let update = Update { domain, family, ip: *ip };
             self.say(at, Level::Debug, || format!("{update}: expect: {}", judgement.because));
-            outcomes.push(outcome_of(plan, at, response, judgement));
+            outcomes.push(request.made(self.outcome_of(at, response, judgement)));
             because.push(judgement.because.clone());
         }
         (outcomes, because)
     }
 
     /// Some services respond with 200 whatever happened. Nothing is decided by it.
-    fn hint_at_expect(&mut self, plan: &Plan, at: usize, response: &ResponseFacts) {
+    fn hint_at_expect(&mut self, at: usize, response: &ResponseFacts) {
         let is_success = (200..300).contains(&response.status);
         if is_success
             && !self.entries[at].has_hinted
             && let Some(word) = suspicious(&response.body)
         {
             self.entries[at].has_hinted = true;
-            let (status, word) = (response.status, words(plan, at, &word));
+            let (status, word) = (response.status, self.words(at, &word));
             let way_out = "set `expect` if that is a failure";
             self.say(at, Level::Warning, || {
                 format!("the response says `{word}`, but only its status counts ({status}): {way_out}")
@@ -289,7 +331,7 @@ impl Engine {
 
     /// What came back. The body is masked before it is cut: a cut could split a secret so that its halves are not found
     /// (D4).
-    fn show(&mut self, plan: &Plan, at: usize, response: &ResponseFacts, took: Duration) {
+    pub(super) fn show(&mut self, plan: &Plan, at: usize, response: &ResponseFacts, took: Duration) {
         if !plan.shows(plan.config_of(at), Level::Debug) {
             return;
         }
@@ -300,7 +342,7 @@ impl Engine {
             return;
         }
         let text = String::from_utf8_lossy(&response.body);
-        let masked = plan.masked(at, &text);
+        let masked = self.masked(at, &text);
         let shown: String = masked.chars().take(SHOWN_BODY).collect();
         let cut = if shown.len() < masked.len() { "…" } else { "" };
         self.say(at, Level::Debug, || format!("< {shown}{cut}"));
@@ -326,26 +368,33 @@ impl Engine {
             };
         }
     }
-}
 
-fn outcome_of(plan: &Plan, at: usize, response: &ResponseFacts, judgement: &Judgement) -> Outcome {
-    let status = response.status;
-    let words = || words(plan, at, &judgement.words);
-    match judgement.verdict {
-        Meaning::Accepted => Outcome::Accepted(status),
-        Meaning::Unchanged => Outcome::Unchanged(status),
-        Meaning::Rejected if !(200..300).contains(&status) => {
-            Outcome::Failed(Why::Response { status, words: said(plan, at, &response.body) })
+    fn outcome_of(&self, at: usize, response: &ResponseFacts, judgement: &Judgement) -> Outcome {
+        let status = response.status;
+        let words = || self.words(at, &judgement.words);
+        match judgement.verdict {
+            Meaning::Accepted => Outcome::Accepted(status),
+            Meaning::Unchanged => Outcome::Unchanged(status),
+            Meaning::Rejected | Meaning::Forget | Meaning::Nothing if !(200..300).contains(&status) => {
+                Outcome::Failed(Why::Response { status, words: self.said(at, &response.body) })
+            }
+            Meaning::Rejected | Meaning::Forget | Meaning::Nothing => {
+                Outcome::Failed(Why::Response { status, words: words() })
+            }
+            Meaning::Stopped { until_address, all } => Outcome::Stopped { status, words: words(), until_address, all },
+            Meaning::Wait(wait) => Outcome::Failed(Why::Wait { status, words: words(), wait }),
         }
-        Meaning::Rejected => Outcome::Failed(Why::Response { status, words: words() }),
-        Meaning::Stopped { until_address, all } => Outcome::Stopped { status, words: words(), until_address, all },
-        Meaning::Wait(wait) => Outcome::Failed(Why::Wait { status, words: words(), wait }),
     }
-}
 
-/// The words of a service as they may be seen: on one line, and masked before they are cut.
-fn words(plan: &Plan, at: usize, words: &str) -> String {
-    line(&plan.masked(at, words), SHOWN_WORDS)
+    /// The words of a service as they may be seen: on one line, and masked before they are cut.
+    pub(super) fn words(&self, at: usize, words: &str) -> String {
+        line(&self.masked(at, words), SHOWN_WORDS)
+    }
+
+    /// What a service said, in one line without its markup, masked.
+    pub(super) fn said(&self, at: usize, body: &[u8]) -> String {
+        bare(&self.masked(at, &String::from_utf8_lossy(body)))
+    }
 }
 
 /// A text on one line, cut.
@@ -355,11 +404,9 @@ fn line(text: &str, most: usize) -> String {
     line.chars().take(most).collect()
 }
 
-/// What a service said, in one line without its markup, masked.
-fn said(plan: &Plan, at: usize, body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(body);
-    let masked = plan.masked(at, &text);
-    let (mut bare, mut rest) = (String::new(), &*masked);
+/// A text in one line without its markup.
+fn bare(text: &str) -> String {
+    let (mut bare, mut rest) = (String::new(), text);
     while let Some((before, tag)) = rest.split_once('<') {
         bare += before;
         // `a < b` is no tag, and neither is what never ends.
@@ -373,7 +420,7 @@ fn said(plan: &Plan, at: usize, body: &[u8]) -> String {
 }
 
 /// A signed request was refused, and the clocks differ: that may be why, and a right clock ends it (H11a). A sentence then.
-fn wrong_clock(response: &ResponseFacts, now: u64) -> Option<String> {
+pub(super) fn wrong_clock(response: &ResponseFacts, now: u64) -> Option<String> {
     if !(400..500).contains(&response.status) {
         return None;
     }

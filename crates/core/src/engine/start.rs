@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use super::plan::{Plan, StoreId};
 use super::queueing::{Members, Sendables};
-use super::{Durability, Effect, Engine, Ticket};
-use crate::callback::{Moment, Parcel, USER_AGENT};
+use super::steps::Sequence;
+use super::{Durability, Effect, Engine, Reads, Ticket};
+use crate::callback::expect::Expect;
+use crate::callback::{Moment, Parcel, RequestTemplate, USER_AGENT};
 use crate::net::family::Family;
 use crate::schedule::queue::{Lane, Stage, UpdateId};
+use crate::text::json::Value;
 use crate::text::log_format::Level;
 use crate::update::Update;
 use crate::update::outcome::{Outcome, Why};
@@ -30,6 +33,12 @@ pub(super) struct InFlight {
     pub(super) began: Duration,
     /// Where it goes; `None` if that need not be named.
     pub(super) origin: Option<String>,
+    /// How far it has come; `None` if nothing goes around it.
+    pub(super) sequence: Option<Box<Sequence>>,
+}
+
+fn unsent(why: String) -> Outcome {
+    Outcome::Failed(Why::NoResponse { why, reached: false })
 }
 
 impl Engine {
@@ -67,13 +76,19 @@ impl Engine {
                 self.queue.give_back(start);
                 continue;
             }
+            if plan.entry(at).callback.around.is_some() {
+                self.begin_sequence(&plan, start, &batch);
+                continue;
+            }
             if !is_marked {
-                let soon = self.queue.starting_by(now + AHEAD);
+                // What is looked up first is marked when that is known.
+                let is_plain = |id: &UpdateId| plan.entry(plan.entry_of(*id)).callback.around.is_none();
+                let soon = self.queue.starting_by(now + AHEAD).into_iter().filter(is_plain).collect();
                 self.mark(&plan, at, &batch, soon);
                 self.save(Durability::Process);
             }
             let members = batch.iter().map(|(id, update)| (*id, update.ip)).collect();
-            let request = InFlight { start, members, began: now, origin: None };
+            let request = InFlight { start, members, began: now, origin: None, sequence: None };
             let store = plan.store_of(at);
             match self.stores[store].unpersisted() {
                 Some(ticket) => self.marking.push((store, ticket, request)),
@@ -116,7 +131,7 @@ impl Engine {
         self.queue.give_back(request.start);
     }
 
-    fn send(&mut self, plan: &Plan, mut request: InFlight, batch: &Sendables<'_>) {
+    pub(super) fn send(&mut self, plan: &Plan, request: InFlight, batch: &Sendables<'_>) {
         let at = plan.entry_of(request.start.0);
         // Another process may have marked it first, or was told something meanwhile.
         if !self.is_still_to_send(at, batch) {
@@ -124,40 +139,58 @@ impl Engine {
             self.queue_batch(plan, request.start.0, at, batch.clone(), true, &[]);
             return;
         }
-        let unsent = |why: String| Outcome::Failed(Why::NoResponse { why, reached: false });
         if !self.can_remember(at) {
             self.conclude(plan, request, &[unsent(UNREMEMBERED.to_owned())], None);
             return;
         }
-        let Some(parcel) = Parcel::of(batch.iter().map(|(_, update)| *update)) else {
-            self.queue.give_back(request.start);
-            return;
-        };
-        let fresh = if plan.entry(at).callback.sign.is_none() { 0 } else { self.chance.number() };
+        match Parcel::of(batch.iter().map(|(_, update)| *update)) {
+            Some(parcel) => self.dispatch(plan, request, &parcel),
+            None => self.queue.give_back(request.start),
+        }
+    }
+
+    /// Sends the update, or what is next where requests go around it.
+    pub(super) fn dispatch(&mut self, plan: &Plan, mut request: InFlight, parcel: &Parcel<'_>) {
+        let at = plan.entry_of(request.start.0);
+        let callback = &plan.entry(at).callback;
+        let template = request.template(callback);
+        let fresh = if template.sign.is_none() { 0 } else { self.chance.number() };
         let moment = self.moment(at, parcel.batch().first, fresh);
-        self.say_sending(plan, at, &parcel, moment);
-        match plan.entry(at).callback.render(&parcel, moment) {
+        self.say_sending(plan, at, parcel, template, (moment, request.taken()));
+        match callback.render_as(template, (parcel, moment, request.taken()), None) {
             Err(why) => {
-                let why = plan.masked(at, &why.to_string()).into_owned();
-                self.conclude(plan, request, &[unsent(why)], None);
+                let why = self.masked(at, &why);
+                let reached = request.sequence.as_ref().is_some_and(|sequence| sequence.ended.is_some());
+                self.conclude(plan, request, &[Outcome::Failed(Why::NoResponse { why, reached })], None);
             }
             Ok(message) => {
+                request.began = self.now.steady;
+                let needs_body = template.expect.as_ref().is_some_and(Expect::needs_body);
+                let reads = if needs_body { Reads::Verdict } else { Reads::Status };
                 let is_one_of_several = plan.config(plan.config_of(at)).entries.len() > 1;
                 request.origin = is_one_of_several.then(|| message.url.origin());
                 let (number, term) = (self.next_number(), self.term());
                 self.requests.insert(number, request);
                 let message = Box::new(message);
-                self.out.effects.push_back(Effect::Send { request: number, entry: at, message, term });
+                self.out.effects.push_back(Effect::Send { request: number, entry: at, message, term, reads });
             }
         }
     }
 
-    fn say_sending(&mut self, plan: &Plan, at: usize, parcel: &Parcel<'_>, moment: Moment) {
+    pub(super) fn say_sending(
+        &mut self,
+        plan: &Plan,
+        at: usize,
+        parcel: &Parcel<'_>,
+        template: &RequestTemplate,
+        (moment, taken): (Moment, &[Option<Value>]),
+    ) {
         if !plan.shows(plan.config_of(at), Level::Debug) {
             return;
         }
         let entry = plan.entry(at);
-        if let Ok(request) = entry.callback.redacted(parcel.batch(), moment, USER_AGENT, false) {
+        let about = (parcel.batch().into(), moment, taken);
+        if let Ok(request) = entry.callback.redacted_as(template, about, USER_AGENT, false) {
             let way = entry.proxies.described(&request.url);
             let first = parcel.batch().first;
             self.say(at, Level::Debug, || format!("{first}: sending to {}{way}", request.url.origin()));

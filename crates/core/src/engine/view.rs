@@ -146,7 +146,7 @@ impl Engine {
     pub(super) fn decision(&self, at: usize, id: UpdateId) -> Option<String> {
         let last = self.ended.get(id as usize).copied().flatten()?;
         let because = self.decisions.as_ref().and_then(|decisions| decisions.get(&id));
-        let is_by_status = self.plan.entry(at).callback.expect.is_none() && last.status.is_some();
+        let is_by_status = self.plan.entry(at).callback.request.expect.is_none() && last.status.is_some();
         because.cloned().or_else(|| is_by_status.then(|| STATUS.to_owned()))
     }
 }

@@ -63,7 +63,7 @@ impl Days {
     /// Takes in a record; they come in the order of their times.
     pub fn take(&mut self, record: &Record) {
         let worst = match record.event {
-            EventKind::Unchanged => Some(EventKind::Accepted),
+            EventKind::Unchanged | EventKind::AlreadyThere | EventKind::Made => Some(EventKind::Accepted),
             kind if EventKind::OUTCOMES.contains(&kind) => Some(kind),
             _ => return,
         };

@@ -211,6 +211,10 @@ vocabulary! {
         Accepted = "accepted",
         /// The same, and it had this address already.
         Unchanged = "unchanged" "accepted, unchanged",
+        /// The service was asked and had this address already.
+        AlreadyThere = "already_there" "already there",
+        /// There was no record, and the service made one.
+        Made = "made",
         /// An update failed.
         Failed = "failed",
         /// The service refused an update for good.
@@ -236,7 +240,8 @@ vocabulary! {
 
 impl EventKind {
     /// How an update that was sent may end.
-    pub const OUTCOMES: [Self; 4] = [Self::Accepted, Self::Unchanged, Self::Failed, Self::Stopped];
+    pub const OUTCOMES: [Self; 6] =
+        [Self::Accepted, Self::Unchanged, Self::AlreadyThere, Self::Made, Self::Failed, Self::Stopped];
 
     /// Whether something went wrong.
     pub fn is_failure(self) -> bool {
@@ -245,7 +250,7 @@ impl EventKind {
 
     /// Whether the endpoint has the address.
     pub fn is_accepted(self) -> bool {
-        matches!(self, Self::Accepted | Self::Unchanged)
+        matches!(self, Self::Accepted | Self::Unchanged | Self::AlreadyThere | Self::Made)
     }
 
     /// What happened to the lease of the group; `None` if it is about something else.
@@ -263,6 +268,8 @@ impl EventKind {
         match outcome {
             Outcome::Accepted(_) => Self::Accepted,
             Outcome::Unchanged(_) => Self::Unchanged,
+            Outcome::AlreadyThere => Self::AlreadyThere,
+            Outcome::Made(_) => Self::Made,
             Outcome::Stopped { .. } => Self::Stopped,
             Outcome::Failed(_) => Self::Failed,
         }

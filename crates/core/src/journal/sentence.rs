@@ -34,11 +34,17 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
     let endpoint = origin.unwrap_or("the endpoint");
     let again = settled.retry_in.map_or_else(String::new, |retry| format!("; retry in {}", duration(retry)));
     match &settled.outcome {
-        outcome @ (Outcome::Accepted(status) | Outcome::Unchanged(status)) => {
+        outcome @ (Outcome::Accepted(status) | Outcome::Unchanged(status) | Outcome::Made(status)) => {
             let by = origin.map(|origin| format!(" by {origin}")).unwrap_or_default();
-            let had = if matches!(outcome, Outcome::Unchanged(_)) { HAD_IT } else { "" };
-            format!("{update}: accepted{by}{had} ({status}, {took} ms)")
+            let more = match outcome {
+                Outcome::Unchanged(_) => HAD_IT,
+                Outcome::Made(_) => ", which made the record",
+                _ => "",
+            };
+            format!("{update}: accepted{by}{more} ({status}, {took} ms)")
         }
+        Outcome::AlreadyThere => format!("{update}: already there: {endpoint} has this address, nothing was sent"),
+        Outcome::Failed(Why::Step { why, .. }) => format!("{update}: failed: {why} ({took} ms){again}"),
         Outcome::Failed(Why::Response { status: status @ 200..300, words }) => {
             format!("{update}: failed: {endpoint} responded with {} ({took} ms){again}", quoted(*status, words))
         }
@@ -114,6 +120,8 @@ impl Record {
             EventKind::Accepted if self.is_change() => format!("accepted{}{}", self.response(), before()),
             EventKind::Accepted => format!("accepted again{}", self.response()),
             EventKind::Unchanged => format!("accepted{HAD_IT}{}", self.response()),
+            EventKind::AlreadyThere => format!("already there, nothing was sent{}", before()),
+            EventKind::Made => format!("accepted, the record was made{}", self.response()),
             EventKind::Failed => {
                 let tries = if self.attempt > 1 { format!(", try {}", self.attempt) } else { String::new() };
                 format!("failed: {reason}{tries}")

@@ -109,6 +109,8 @@ fn i4_what_happened_is_one_line_of_json() {
 /// One of each event, as the version before serde wrote them.
 const LINES: &str = r#"{"at":1763170000,"event":"accepted","type":"A","domain":"home.example.com","endpoint":"https://dns.example","address":"203.0.113.7","previous":"203.0.113.6","status":204,"ms":12}
 {"at":1763170000,"event":"unchanged","type":"AAAA","domain":"bücher.example","endpoint":"https://dns.example","address":"2001:db8::7","status":200,"ms":3,"attempt":2}
+{"at":1763170000,"event":"already_there","type":"A","domain":"home.example.com","address":"203.0.113.7","ms":0}
+{"at":1763170000,"event":"made","type":"A","domain":"home.example.com","address":"203.0.113.7","status":201,"ms":9}
 {"at":1763170000,"event":"failed","type":"A","domain":"home.example.com","address":"203.0.113.7","ms":30000,"attempt":4,"reason":"no response: \"a\"\n\u0001ü"}
 {"at":1763170000,"event":"stopped","type":"A","domain":"home.example.com","endpoint":"https://dns.example","address":"203.0.113.7","status":200,"ms":7,"reason":"200: badauth"}
 {"at":1763170000,"event":"held_back","type":"A","domain":"home.example.com","address":"203.0.113.7","until":1763170060,"reason":"it asked"}

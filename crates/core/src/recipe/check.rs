@@ -53,6 +53,8 @@ impl RecipeReader<'_> {
         for (members, each, known_fields) in parts {
             self.check_fields(members, known_fields);
             template::texts(members, &mut |keys, text, node| {
+                // Requests around an update are filled as the update is.
+                let keys = if keys.len() > 1 && is_around(keys[0]) { &keys[1..] } else { keys };
                 // What goes into an address as typed has an entry for each of its values.
                 let is_typed = |name: &str| *keys == ["id"] && recipe.is_typed(name);
                 for name in template::names(text).filter(|name| !is_typed(name)) {
@@ -79,6 +81,16 @@ impl RecipeReader<'_> {
         for Member { key, key_span, node } in members {
             if !known.contains(&key.as_str()) {
                 self.error(*key_span, format!("a recipe does not fill `{key}`; it may fill {}", known.join(", ")));
+            }
+            if is_around(key) {
+                let known = filled(used_by(FieldUse::Step), Field::of(Key::Before).parts);
+                match &node.value {
+                    Value::Object(members) => self.check_fields(members, &known),
+                    Value::Array(items) => {
+                        items.iter().for_each(|it| self.check_fields(it.value.members().unwrap_or_default(), &known));
+                    }
+                    _ => {}
+                }
             }
             let names_a_file = match (kind_of(key), &node.value) {
                 (Some(Kind::Values), Value::Object(members)) => !members.iter().all(|member| is_scalar(&member.node)),
@@ -115,6 +127,11 @@ fn filled(fields: impl Iterator<Item = &'static Field>, parts: &'static [SubFiel
     let mut names: Vec<&str> = fields.map(|field| field.name).chain(parts).collect();
     names.sort_unstable();
     names
+}
+
+/// Whether a field holds requests around the update (H14).
+pub(super) fn is_around(name: &str) -> bool {
+    Field::written(name).is_some_and(|field| field.inside() == Some(FieldUse::Step))
 }
 
 fn kind_of(name: &str) -> Option<Kind> {

@@ -54,7 +54,7 @@ impl Form<'_> {
             body = Some(form(pairs(true)));
         }
         let format = if body.is_some() { Format::Form } else { Format::Json };
-        let request = Request { url, method: lookup.method, headers, body, format, is_signed: false };
+        let request = Request { url, method: lookup.method, headers, body, format, is_signed: false, stays: false };
         Ok(Inquiry { slot, request, shown })
     }
 

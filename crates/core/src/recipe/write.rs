@@ -1,5 +1,6 @@
 //! A filled form as the text of a configuration.
 
+use super::check::is_around;
 use super::form::{Form, RecordScope};
 use super::{Each, Recipe, template};
 use crate::config::fields::{Field, Visibility};
@@ -131,7 +132,21 @@ impl RecipeWriter<'_, '_> {
     fn member(&mut self, member: &Member, scope: RecordScope<'_>) -> (String, Value) {
         let is_url = |field: &Field| matches!(field.shown, Visibility::Url | Visibility::BaseUrl);
         let is_url = Field::written(&member.key).is_some_and(is_url);
-        (member.key.clone(), self.value(&member.node.value, scope, is_url))
+        let value = match &member.node.value {
+            Value::Array(items) if is_around(&member.key) => {
+                Value::list(items.iter().map(|item| self.fields(&item.value, scope)))
+            }
+            value if is_around(&member.key) => self.fields(value, scope),
+            value => self.value(value, scope, is_url),
+        };
+        (member.key.clone(), value)
+    }
+
+    /// A request around the update, which has fields as an entry has.
+    fn fields(&mut self, value: &Value, scope: RecordScope<'_>) -> Value {
+        let members = value.members().unwrap_or_default();
+        let fields: Vec<(String, Value)> = members.iter().map(|member| self.member(member, scope)).collect();
+        Value::object(fields.iter().map(|(name, value)| (name.as_str(), value.clone())))
     }
 
     fn value(&mut self, value: &Value, scope: RecordScope<'_>, is_url: bool) -> Value {

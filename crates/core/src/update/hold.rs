@@ -97,9 +97,23 @@ impl Hold {
             Outcome::Failed(Why::Wait { wait: Some(wait), .. }) => {
                 Self { wait_until: now + wait.as_secs().min(LONGEST_WAIT), stopped: self.stopped, ..none }
             }
-            Outcome::Accepted(_) => none,
+            // Nothing was sent.
+            Outcome::AlreadyThere => Self { sent: self.sent, ..none },
+            Outcome::Accepted(_) | Outcome::Made(_) => none,
             // It may have been stopped with all updates of its entry while it was under way.
             Outcome::Failed(_) => Self { stopped: self.stopped, ..none },
+        }
+    }
+
+    /// The same when a request before an update has ended, and nothing was sent.
+    #[must_use]
+    pub fn refused(self, outcome: &Outcome, update: &Update<'_>, now: u64) -> Self {
+        let sent = self.sent;
+        match outcome {
+            Outcome::Stopped { .. } | Outcome::Failed(Why::Wait { .. }) => {
+                Self { sent, ..self.settled(outcome, update, false, now) }
+            }
+            _ => self,
         }
     }
 

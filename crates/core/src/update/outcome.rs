@@ -9,6 +9,10 @@ pub enum Outcome {
     Accepted(u16),
     /// The same, and the service had this address already.
     Unchanged(u16),
+    /// The service was asked and has this address already: nothing was sent (H17).
+    AlreadyThere,
+    /// There was no record, and the service made one (H18).
+    Made(u16),
     /// It was not accepted; it may be sent again.
     Failed(Why),
     /// Refused for good (H5): it is not sent again by itself.
@@ -43,6 +47,15 @@ pub enum Why {
         /// For how long; none where it does not say.
         wait: Option<Duration>,
     },
+    /// A request before or after the update failed (H14, H19).
+    Step {
+        /// The status; `None` if none came, or it does not matter.
+        status: Option<u16>,
+        /// Which request, and what happened, masked.
+        why: String,
+        /// Whether the update was sent.
+        reached: bool,
+    },
     /// No status came (E2).
     NoResponse {
         /// What was tried and what happened, masked.
@@ -58,16 +71,18 @@ impl Outcome {
         match self {
             Self::Accepted(status)
             | Self::Unchanged(status)
+            | Self::Made(status)
             | Self::Failed(Why::Response { status, .. } | Why::Wait { status, .. })
             | Self::Stopped { status, .. } => Some(*status),
-            Self::Failed(Why::NoResponse { .. }) => None,
+            Self::Failed(Why::Step { status, .. }) => *status,
+            Self::AlreadyThere | Self::Failed(Why::NoResponse { .. }) => None,
         }
     }
 
     /// Why an update failed, in a few words.
     pub fn reason(&self) -> String {
         match self {
-            Self::Failed(Why::NoResponse { why, .. }) => why.clone(),
+            Self::Failed(Why::NoResponse { why, .. } | Why::Step { why, .. }) => why.clone(),
             Self::Failed(Why::Response { status, words } | Why::Wait { status, words, .. })
             | Self::Stopped { status, words, .. }
                 if !words.is_empty() =>
@@ -88,7 +103,7 @@ impl Outcome {
 
     /// Whether the endpoint accepted the update.
     pub fn is_accepted(&self) -> bool {
-        matches!(self, Self::Accepted(_) | Self::Unchanged(_))
+        matches!(self, Self::Accepted(_) | Self::Unchanged(_) | Self::AlreadyThere | Self::Made(_))
     }
 
     /// Whether it may be sent again by itself: neither accepted nor stopped.
@@ -98,17 +113,20 @@ impl Outcome {
 
     /// Whether the endpoint is overloaded or out of reach: other updates would fare no better now.
     pub fn is_trouble(&self) -> bool {
-        self.is_overload() || matches!(self, Self::Failed(Why::NoResponse { .. }))
+        self.is_overload() || matches!(self, Self::Failed(Why::NoResponse { .. } | Why::Step { status: None, .. }))
     }
 
     /// Whether the endpoint says that it is overloaded.
     pub fn is_overload(&self) -> bool {
-        matches!(self, Self::Failed(Why::Response { status: 429 | 503, .. }))
+        matches!(
+            self,
+            Self::Failed(Why::Response { status: 429 | 503, .. } | Why::Step { status: Some(429 | 503), .. })
+        )
     }
 
     /// Whether the endpoint may have taken the update, whatever it responded.
     pub fn may_have_reached(&self) -> bool {
-        !matches!(self, Self::Failed(Why::NoResponse { reached: false, .. }))
+        !matches!(self, Self::Failed(Why::NoResponse { reached: false, .. } | Why::Step { reached: false, .. }))
     }
 }
 

@@ -226,7 +226,7 @@ mod tests {
             assert!(text.contains(part), "{part}\n{text}");
         }
         let config = config_of(&text);
-        assert!(config.interval.is_some() && config.entries[1].callback.headers.len() == 1);
+        assert!(config.interval.is_some() && config.entries[1].callback.request.headers.len() == 1);
         // A second time, to `providers`: every byte stays.
         let more = added(&text, &NEW.replace("n.example", "m.example")).expect("added");
         assert_eq!(config_of(&more).entries.len(), 3);

@@ -534,7 +534,7 @@ impl World {
         for plan in &self.all_shapes[*count..] {
             for at in 0..plan.entry_count() {
                 let callback = &plan.entry(at).callback;
-                let origin = callback.target.fixed_part().map(|url| url.origin()).unwrap_or_default();
+                let origin = callback.request.target.fixed_part().map(|url| url.origin()).unwrap_or_default();
                 let number = origin.trim_start_matches("http://o").trim_end_matches(".example").parse().unwrap_or(0);
                 known.insert(callback.fingerprint(&salt), number);
             }

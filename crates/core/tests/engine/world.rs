@@ -464,7 +464,7 @@ impl World {
                 return;
             }
             match effect {
-                Effect::Begin | Effect::Tell(_) => {}
+                Effect::Begin | Effect::Tell(_) | Effect::Hide { .. } => {}
                 Effect::LookUp { lookup, entry, family } => {
                     let known = &mut self.processes[process];
                     for at in sharing(&known.shape, entry, family) {

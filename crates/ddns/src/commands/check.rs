@@ -183,7 +183,7 @@ async fn look(configs: &[&Config], client: &Client) -> Online {
 /// The addresses that an entry calls, one of each origin. A family without an address has none where the origin depends
 /// on the update.
 fn endpoints_of(entry: &Entry, pair: &LookupPair) -> Vec<Url> {
-    let has_one = entry.callback.target.fixed_part().is_some();
+    let has_one = entry.callback.request.target.fixed_part().is_some();
     let mut urls: Vec<Url> = Vec::new();
     for family in Family::ALL {
         let found = pair[family.index()].as_ref().and_then(Lookup::address);

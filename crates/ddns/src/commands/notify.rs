@@ -66,7 +66,7 @@ async fn tried(config: &Config, notification: &Notification, event: NotifyEvent,
                     String::from_utf8_lossy(&response.body).split_whitespace().collect::<Vec<_>>().join(" ");
                 let said = if body.is_empty() { String::new() } else { format!(": {body}") };
                 let took = began.elapsed().as_millis();
-                judged(notification, &response)?;
+                judged(notification, &notice, &response)?;
                 Ok(format!("{} ({took} ms){said}", with_reason(response.status)))
             });
             (request.url.origin(), result)

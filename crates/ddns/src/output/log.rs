@@ -31,6 +31,9 @@ use crate::open_file::bits;
 /// words.
 const MIN_MASKED_BYTES: usize = 8;
 
+/// So many sessions are looked for in lines.
+const MOST_FOUND: usize = 64;
+
 /// Where lines of one configuration go.
 pub(crate) struct Log<'a> {
     level: Level,
@@ -53,11 +56,21 @@ struct Mask<'a> {
     config: &'a Config,
     all: OnceCell<Secrets>,
     long: OnceCell<Secrets>,
+    /// What was found since: sessions of services.
+    found: RefCell<Vec<String>>,
 }
 
 impl Mask<'_> {
     fn all(&self) -> &Secrets {
         self.all.get_or_init(|| self.config.secrets())
+    }
+
+    fn without_found<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let found = self.found.borrow();
+        if found.is_empty() {
+            return text.into();
+        }
+        Secrets::new(found.iter().cloned(), &[]).mask(text).into_owned().into()
     }
 
     fn long(&self) -> &Secrets {
@@ -96,7 +109,7 @@ impl<'a> Log<'a> {
             is_plain: settings.format == LogFormat::Short,
             may_colour: environment.allows_colour(),
             is_terminal: OnceCell::new(),
-            secrets: Mask { config, all: OnceCell::new(), long: OnceCell::new() },
+            secrets: Mask { config, all: OnceCell::new(), long: OnceCell::new(), found: RefCell::default() },
             sink: RefCell::new(Sink::Stderr),
             path: settings.file.as_deref().map(|file| environment.path(file)),
             progress: Rc::default(),
@@ -118,6 +131,14 @@ impl<'a> Log<'a> {
                 self.warning(format!("{path}: the log file cannot be opened ({error}); logging to standard error"));
             }
         }
+    }
+
+    /// These must not be seen from now on.
+    pub(crate) fn hide(&self, secrets: Vec<String>) {
+        let found = &mut *self.secrets.found.borrow_mut();
+        found.extend(secrets);
+        // Those of sessions that ended long ago.
+        found.drain(..found.len().saturating_sub(MOST_FOUND));
     }
 
     /// Keeps what shows the progress below the lines of this log.
@@ -169,6 +190,7 @@ impl<'a> Log<'a> {
             return;
         }
         let message = self.secrets.long().mask(message);
+        let message = self.secrets.without_found(&message);
         let (time, millis) = if self.format.has_time() { now(&self.datefmt) } else { (String::new(), 0) };
         let mut line = self.format.line(LogTime { text: &time, millis }, level, &screen::escaped(&message));
         if self.is_plain && *self.is_terminal.get_or_init(|| io::stderr().is_terminal()) {

@@ -6,7 +6,6 @@ use std::path::Path;
 use ddns_core::address::local::is_private;
 use ddns_core::address::observation::Observed;
 use ddns_core::callback::Parcel;
-use ddns_core::callback::expect::Meaning;
 use ddns_core::config::fields::Key;
 use ddns_core::config::raw::{self, Document, Origin, Raw};
 use ddns_core::config::validate::for_fetching;
@@ -30,9 +29,10 @@ use super::views::layout::Tab;
 use super::views::parts::Tone;
 use super::views::wizard::{self as view, FoundAddress, QuestionView, Responded, Typed, WizardForm, WizardMode};
 use crate::clock::unix_time;
-use crate::http::{Client, How, Over, Want};
+use crate::http::Client;
 use crate::inquiry;
 use crate::lookup::{look_up_entries, own_address};
+use crate::steps;
 use ddns_core::net::status::with_reason;
 
 /// How many requests are sent at once to test whether the service accepts them.
@@ -464,25 +464,11 @@ async fn send_once(
     });
     let updates: Vec<Sendable<'_>> = updates.collect();
     let Some(parcel) = Parcel::of(updates.iter().copied()) else { return Responded::Unsent(without(&Family::ALL)) };
-    let whole = match entry.callback.render(&parcel, unix_time()) {
-        Ok(whole) => whole,
-        Err(why) => return Responded::Unsent(secrets.mask(&why.to_string()).into_owned()),
-    };
-    let (limit, proxies, ssl) = (entry.timeout, &entry.proxies, &entry.ssl);
-    let how = How { limit, want: Want::Body, over: Over::Any, proxies, ssl, from: None };
-    match client.send(&whole, how).await {
-        Err(failure) => Responded::Unanswered(secrets.mask(&failure.why).into_owned()),
-        Ok(response) => {
-            let is_success = (200..300).contains(&response.status);
-            let addresses: Vec<_> = updates.iter().map(|update| update.ip).collect();
-            let is_accepted = entry.callback.expect.as_ref().map_or(is_success, |expect| {
-                let all = expect.judge(response.status, &response.body, 1, &addresses);
-                all.iter().all(|judged| matches!(judged.verdict, Meaning::Accepted | Meaning::Unchanged))
-            });
-            let body = String::from_utf8_lossy(&response.body).into_owned();
-            let body = response.warnings.into_iter().chain([body]).collect::<Vec<_>>().join("\n");
-            let body = secrets.mask(&body).into_owned();
-            Responded::Response { is_accepted, status: with_reason(response.status), body }
+    match steps::send_once(entry, &parcel, unix_time().into(), client).await {
+        Err(why) => Responded::Unanswered(secrets.mask(&why).into_owned()),
+        Ok((is_accepted, status, texts)) => {
+            let body = secrets.mask(&texts.join("\n")).into_owned();
+            Responded::Response { is_accepted, status: with_reason(status), body }
         }
     }
 }

@@ -6,6 +6,7 @@ pub mod authority;
 pub mod browser;
 #[allow(dead_code, reason = "the tests inside of the program use more of it")]
 pub mod etcd;
+pub mod fakes;
 pub mod given;
 pub mod inbox;
 pub mod large;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use regex_lite::{Regex, RegexBuilder};
 
+use super::Agrees;
 use crate::text::json::{Node, Value};
 
 /// A pattern that compiles to more than this would take long to search for.
@@ -72,9 +73,9 @@ impl Condition {
         !self.status.is_empty()
     }
 
-    pub(super) fn holds(&self, status: u16, body: &ResponseBody<'_>) -> bool {
+    pub(super) fn holds(&self, status: u16, body: &ResponseBody<'_>, agrees: Agrees<'_>) -> bool {
         let is_equal = |(pointer, wanted): &(Pointer, Value)| {
-            body.json.and_then(|json| pointer.find(json)).is_some_and(|found| equal(&found.value, wanted))
+            body.json.and_then(|json| pointer.find(json)).is_some_and(|found| agrees(&found.value, wanted))
         };
         (self.status.is_empty() || self.status.iter().any(|range| range.contains(&status)))
             && self.body.as_ref().is_none_or(|pattern| pattern.is_match(body.text))
@@ -103,6 +104,16 @@ impl Pointer {
         text.strip_prefix('/').map(|steps| Self(steps.split('/').map(unescaped).collect()))
     }
 
+    /// The names and numbers on the way there.
+    pub fn steps(&self) -> &[String] {
+        &self.0
+    }
+
+    /// The last of them.
+    pub fn last(&self) -> Option<&str> {
+        self.0.last().map(String::as_str)
+    }
+
     /// What stands there; `None` if nothing does.
     pub fn find<'a>(&self, document: &'a Node) -> Option<&'a Node> {
         self.0.iter().try_fold(document, |node, step| match &node.value {
@@ -117,8 +128,14 @@ impl Pointer {
     }
 }
 
+impl std::fmt::Display for Pointer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|step| write!(f, "/{}", step.replace('~', "~0").replace('/', "~1")))
+    }
+}
+
 /// Equal by type and value: `1` is `1.0`, and is not `"1"`.
-fn equal(one: &Value, other: &Value) -> bool {
+pub(in crate::callback) fn equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
             one == other || one.parse::<f64>().is_ok_and(|one| other.parse::<f64>() == Ok(one))

@@ -4,7 +4,8 @@ use crate::text::json::Value;
 const SENT: &str = "203.0.113.7";
 
 fn dyndns2(status: u16, body: &str) -> Meaning {
-    Expect::Dyndns2.judge(status, body.as_bytes(), 1, &[SENT.parse().expect("an address")])[0].verdict
+    Expect::Dyndns2.judge((status, body.as_bytes()), (1, &[SENT.parse().expect("an address")]), false, &equal)[0]
+        .verdict
 }
 
 #[test]
@@ -56,7 +57,11 @@ fn h4_dyndns2_knows_the_whole_table_of_return_codes() {
 fn h4_a_line_is_about_its_domain_where_the_counts_agree() {
     let judge = |body: &str| -> Vec<Meaning> {
         let sent = [SENT.parse().expect("an address")];
-        Expect::Dyndns2.judge(200, body.as_bytes(), 2, &sent).into_iter().map(|one| one.verdict).collect()
+        Expect::Dyndns2
+            .judge((200, body.as_bytes()), (2, &sent), false, &equal)
+            .into_iter()
+            .map(|one| one.verdict)
+            .collect()
     };
     let stop = |all| Meaning::Stopped { until_address: false, all };
     assert_eq!(judge("good\nnohost\n"), [Meaning::Accepted, stop(false)]);
@@ -79,7 +84,7 @@ fn h4_conditions_are_looked_at_in_order() {
         wait: vec![Condition { wait_for: Some(Duration::from_secs(60)), ..pattern("TOOSOON") }],
         reject: vec![pattern("error")],
         accept: Some(vec![pattern("^OK"), Condition { status: vec![304..=304], ..Condition::default() }]),
-        written: String::new(),
+        ..Conditions::default()
     };
     let cases = [
         (200, "OK\n", Meaning::Accepted, "OK"),
@@ -93,12 +98,12 @@ fn h4_conditions_are_looked_at_in_order() {
         (200, "{\n  \"fine\": 0\n}\n", Meaning::Rejected, "{\n  \"fine\": 0\n}"),
     ];
     for (status, body, verdict, words) in cases {
-        let judged = expect.judge(status, body);
+        let judged = expect.judge(status, body, false, &equal);
         assert_eq!((judged.verdict, judged.words.as_str()), (verdict, words), "{status} {body:?}: {}", judged.because);
     }
     let plain = Conditions { reject: vec![pattern("no")], ..Conditions::default() };
-    assert_eq!(plain.judge(204, "").verdict, Meaning::Accepted, "without `accept` the status decides");
-    assert_eq!(plain.judge(404, "").verdict, Meaning::Rejected);
+    assert_eq!(plain.judge(204, "", false, &equal).verdict, Meaning::Accepted, "without `accept` the status decides");
+    assert_eq!(plain.judge(404, "", false, &equal).verdict, Meaning::Rejected);
 }
 
 #[test]
@@ -107,7 +112,7 @@ fn h4_json_values_are_equal_by_type_and_value() {
         let wanted = parse(wanted, Dialect::STRICT).expect("JSON").value;
         let json = vec![(Pointer::parse(pointer).expect("a pointer"), wanted)];
         let accept = Some(vec![Condition { json, ..Condition::default() }]);
-        Conditions { accept, ..Conditions::default() }.judge(200, body).verdict == Meaning::Accepted
+        Conditions { accept, ..Conditions::default() }.judge(200, body, false, &equal).verdict == Meaning::Accepted
     };
     let body = r#"{"code": 0, "text": "1", "a/b": {"c~d": [true, null, 1.0]}, "list": [1, {"x": 2}]}"#;
     for (pointer, wanted) in [
@@ -135,10 +140,14 @@ fn only_the_first_part_of_a_body_is_looked_at() {
     let mut body = vec![b'x'; BODY_LIMIT];
     body.extend(b"\nOK");
     let expect = Expect::Conditions(Conditions { accept: Some(vec![pattern("^OK$")]), ..Conditions::default() });
-    assert_eq!(expect.judge(200, &body, 1, &[])[0].verdict, Meaning::Rejected);
-    assert_eq!(expect.judge(200, &body[1..], 1, &[])[0].verdict, Meaning::Rejected);
-    assert_eq!(expect.judge(200, &body[4..], 1, &[])[0].verdict, Meaning::Accepted);
-    assert_eq!(expect.judge(200, b"\xff\nOK", 1, &[])[0].verdict, Meaning::Accepted, "what is not UTF-8 is replaced");
+    assert_eq!(expect.judge((200, &body), (1, &[]), false, &equal)[0].verdict, Meaning::Rejected);
+    assert_eq!(expect.judge((200, &body[1..]), (1, &[]), false, &equal)[0].verdict, Meaning::Rejected);
+    assert_eq!(expect.judge((200, &body[4..]), (1, &[]), false, &equal)[0].verdict, Meaning::Accepted);
+    assert_eq!(
+        expect.judge((200, b"\xff\nOK"), (1, &[]), false, &equal)[0].verdict,
+        Meaning::Accepted,
+        "what is not UTF-8 is replaced"
+    );
 }
 
 #[test]

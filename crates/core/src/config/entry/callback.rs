@@ -4,7 +4,7 @@ use super::super::fields::{Field, Key};
 use super::super::value::{document, is_empty_token, members, own_names};
 use super::Maker;
 use super::combine::combine;
-use crate::callback::{Body, Callback, Format, Header, Method, Target, TargetError, Variables};
+use crate::callback::{Body, Callback, Format, Header, Method, RequestTemplate, Target, TargetError, Variables};
 use crate::text::diagnostic::Severity;
 use crate::text::json::{Dialect, Node, Value, is_placeholder_name};
 use crate::text::number::grouped;
@@ -20,7 +20,11 @@ impl Maker<'_, '_> {
         for name in own_names(&self.reader.layers) {
             variables.declare(&name);
         }
-        let callback = self.callback_with(variables)?;
+        let steps = self.step_objects();
+        self.take_names(&steps, &mut variables);
+        let request = self.request(&variables, &["none"])?;
+        let mut callback = Callback { request, variables, around: None };
+        self.add_around(&steps, &mut callback);
         self.check_combine(&callback);
         Some(callback)
     }
@@ -28,19 +32,21 @@ impl Maker<'_, '_> {
     /// The same for a notification, which has placeholders of its own (I5).
     pub(in super::super) fn notice(&mut self) -> Option<Callback> {
         let variables = self.with_extra(Variables::of_notice());
-        self.callback_with(variables)
+        let request = self.request(&variables, &["none", "forget"])?;
+        Some(Callback { request, variables, around: None })
     }
 
-    fn callback_with(&mut self, variables: Variables) -> Option<Callback> {
+    /// One request. `not_here` are the parts of `expect` that have no meaning for it.
+    pub(super) fn request(&mut self, variables: &Variables, not_here: &[&str]) -> Option<RequestTemplate> {
         let mut unknown = Vec::new();
-        let target = self.target(&variables, &mut unknown);
-        let headers = self.headers(&variables, &mut unknown);
+        let target = self.target(variables, &mut unknown);
+        let headers = self.headers(variables, &mut unknown);
         let sign = self.sign(&headers);
-        let body = self.body(&variables, &mut unknown);
+        let body = self.body(variables, &mut unknown);
         let method = self.method(body.is_some());
-        self.warn_unknown(&unknown, &variables);
-        let expect = self.expect();
-        Some(Callback { target: target?, method, headers, body, sign, variables, expect })
+        let expect = self.expect(variables, &mut unknown, not_here);
+        self.warn_unknown(&unknown, variables);
+        Some(RequestTemplate { target: target?, method, headers, body, sign, expect })
     }
 
     /// `method`; `None` if the body decides (A2).
@@ -176,7 +182,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    fn warn_unknown(&mut self, unknown: &[String], variables: &Variables) {
+    pub(super) fn warn_unknown(&mut self, unknown: &[String], variables: &Variables) {
         for name in unknown {
             let hint = || nearest_placeholder(name, variables).map(|near| format!("did you mean {near}?"));
             self.note(Severity::Warning, &format!("{name} is not a placeholder: it is sent as it is"), &hint);

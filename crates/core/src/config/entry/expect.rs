@@ -4,7 +4,9 @@ use std::ops::RangeInclusive;
 
 use super::super::fields::{Field, Key, SubField, part, quoted};
 use super::Maker;
+use crate::callback::Variables;
 use crate::callback::expect::{Condition, Conditions, Expect, Pointer};
+use crate::callback::steps::unknown_in;
 use crate::text::duration;
 use crate::text::json::{Member, Node, Span, Value, pretty};
 
@@ -16,8 +18,13 @@ fn wrong<T>(at: &Node, message: impl Into<String>, hint: impl Into<String>) -> R
 }
 
 impl Maker<'_, '_> {
-    /// None where the status decides.
-    pub(super) fn expect(&mut self) -> Option<Expect> {
+    /// None where the status decides. `not_here` are the parts that have no meaning where it stands.
+    pub(super) fn expect(
+        &mut self,
+        variables: &Variables,
+        unknown: &mut Vec<String>,
+        not_here: &[&str],
+    ) -> Option<Expect> {
         if !self.reader.is_set(Key::Expect) {
             return None;
         }
@@ -29,8 +36,19 @@ impl Maker<'_, '_> {
             return self.reader.or_wrong(Key::Expect, word, preset);
         }
         let node = self.reader.object(Key::Expect)?;
+        for member in node.value.members().unwrap_or_default() {
+            if not_here.contains(&member.key.as_str()) {
+                let message = format!("`expect`: `{}` has no meaning here", member.key);
+                self.reader.wrong(Key::Expect, member.key_span, message, "`none` belongs into a step of `before`");
+                return None;
+            }
+        }
         match conditions(&node) {
-            Ok(conditions) => Some(Expect::Conditions(conditions)),
+            Ok(conditions) => {
+                let wanted = conditions.all().flat_map(|condition| &condition.json);
+                wanted.for_each(|(_, value)| unknown_in(value, variables, unknown));
+                Some(Expect::Conditions(conditions))
+            }
             Err((at, message, hint)) => {
                 self.reader.wrong(Key::Expect, at, message, &hint);
                 None
@@ -48,6 +66,8 @@ fn conditions(node: &Node) -> Result<Conditions, ExpectMistake> {
             "wait" => &mut all.wait,
             "reject" => &mut all.reject,
             "accept" => all.accept.insert(Vec::new()),
+            "forget" => &mut all.forget,
+            "none" => &mut all.none,
             _ => {
                 let message = format!("`expect`: `{name}` is not a part of it");
                 return wrong(&member.node, message, format!("use {}", quoted(parts, " and ")));

@@ -57,7 +57,7 @@ fn a_post_is_asked_for_its_body_and_both_families_are_updated() {
     assert_eq!(asked[5].1.as_deref(), Some("default"));
     let (config, warnings) = starter::checked(interview.settings()).expect("it is valid");
     assert_eq!((config.entries[0].domains_of(Family::V6).len(), warnings.len()), (1, 0));
-    assert!(config.entries[0].callback.body.is_some());
+    assert!(config.entries[0].callback.request.body.is_some());
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn i5_it_inherits_proxy_ssl_and_timeout_alone() {
     let request =
         found.callback.render(&Notice { message: "m".to_owned(), ..Notice::default() }, NOW).expect("a request");
     assert_eq!((request.method.as_str(), request.url.to_string().as_str()), ("GET", "https://n.example/m"));
-    assert!(request.headers.is_empty() && request.body.is_none() && found.callback.expect.is_none());
+    assert!(request.headers.is_empty() && request.body.is_none() && found.callback.request.expect.is_none());
 
     let own = r#""notify": {"id": "https://n.example/__MESSAGE__", "proxy": "SYSTEM", "ssl": "auto", "timeout": 3}"#;
     let found = &notifications(&format!("{common},{own}"))[0];

@@ -21,6 +21,8 @@ use hyper::http::response::Parts;
 use hyper::{StatusCode, Uri, Version};
 use tokio::time::{Instant, timeout_at};
 
+use ddns_core::engine::ANSWER_LIMIT;
+
 use super::how::Want;
 use crate::http::body::Whole;
 pub(super) use conversation::{BodyEnd, ByteStream, Conversation};
@@ -82,7 +84,11 @@ pub(super) async fn exchange<S: ByteStream>(
     let (head, incoming) = begin(conversation, request, relay, is_slow).await?.into_parts();
     let patience = Instant::now() + DRAIN_PATIENCE;
     let deadline = if want == Want::Status { patience.min(deadline) } else { deadline };
-    let most = if want == Want::LongBody { LONG_BODY_LIMIT } else { BODY_LIMIT };
+    let most = match want {
+        Want::LongBody => LONG_BODY_LIMIT,
+        Want::Answer => ANSWER_LIMIT,
+        Want::Status | Want::Verdict | Want::Body => BODY_LIMIT,
+    };
     let (mut body, mut is_whole, mut is_idle) = (Vec::new(), false, false);
     let rest = async {
         is_whole = match conversation.read(incoming, &mut body, most).await {

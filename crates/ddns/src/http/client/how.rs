@@ -42,6 +42,8 @@ pub(crate) enum Want {
     Status,
     /// The body decides too (H4).
     Verdict,
+    /// The body is what was asked for before an update (H14).
+    Answer,
     /// The body is what was asked for.
     Body,
     /// The same, and it may be long.
@@ -51,7 +53,7 @@ pub(crate) enum Want {
 impl Want {
     /// Whether an update or a notification wants it: its keys are in the address too, and its warnings are reported.
     pub(super) fn is_update(self) -> bool {
-        matches!(self, Self::Status | Self::Verdict)
+        matches!(self, Self::Status | Self::Verdict | Self::Answer)
     }
 }
 

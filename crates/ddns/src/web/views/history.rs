@@ -100,9 +100,12 @@ pub(super) fn records(records: &[Record], clock: &Clock<'_>, has_names: bool) ->
 
 fn sign(event: EventKind) -> Markup {
     let state = match event {
-        EventKind::Accepted | EventKind::Unchanged | EventKind::SourceRecovered | EventKind::TookOver => {
-            UpdateState::UpToDate
-        }
+        EventKind::Accepted
+        | EventKind::Unchanged
+        | EventKind::AlreadyThere
+        | EventKind::Made
+        | EventKind::SourceRecovered
+        | EventKind::TookOver => UpdateState::UpToDate,
         EventKind::Failed | EventKind::SourceFailed | EventKind::Lost => UpdateState::Retrying,
         EventKind::Stopped => UpdateState::Stopped,
         EventKind::HeldBack => UpdateState::HeldBack,
@@ -121,7 +124,7 @@ fn told(record: &Record, clock: &Clock<'_>) -> Markup {
     html! {
         p.soft {
             @match record.event {
-                EventKind::Accepted | EventKind::Unchanged => {
+                EventKind::Accepted | EventKind::Unchanged | EventKind::AlreadyThere | EventKind::Made => {
                     (address()) (before())
                     @if let Some(status) = record.status { " · " (status) }
                     @if let Some(took) = record.took { " in " (grouped(usize::try_from(took).unwrap_or(usize::MAX))) " ms" }

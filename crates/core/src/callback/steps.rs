@@ -1,0 +1,377 @@
+//! Requests around the update (H14 to H22): steps that look something up before it, what is sent where they find nothing, and what
+//! follows it.
+
+mod search;
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use sha2::{Digest as _, Sha256};
+
+use super::expect::{Conditions, Expect, Judgement, Meaning, Pointer};
+use super::notice::Outbound;
+use super::request::Request;
+use super::request_template::RequestTemplate;
+use super::template::{self, Part};
+use super::variables::{Moment, Timestamp, Values, Variable, Variables, scalar_text};
+use super::{Callback, Subject};
+use crate::text::json::Value;
+use crate::update::state::Fingerprint;
+
+pub use search::{Found, Search};
+
+/// What steps found, by the place of its name; `None` where nothing was found yet.
+pub type Taken = [Option<Value>];
+
+/// What a request depends on: its updates, the time, and what steps found.
+pub type About<'a> = (Subject<'a>, Moment, &'a Taken);
+
+/// What a page of the answer to a step comes to.
+#[derive(Debug)]
+pub enum StepEnd {
+    /// There is a further page, which this asks for.
+    Next(String),
+    /// What was found; nothing only where something is sent in place of the update.
+    Found(Found),
+    /// The service refuses to answer.
+    Refused(Judgement),
+    /// The answer is of no use: why, as a phrase.
+    Failed(String),
+}
+
+/// What goes around an update.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Around {
+    /// `before`
+    pub before: Vec<LookupStep>,
+    /// `absent`
+    pub absent: Option<RequestTemplate>,
+    /// `after`
+    pub after: Option<RequestTemplate>,
+}
+
+/// A request that only reads, and what is taken from its answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LookupStep {
+    /// What is asked.
+    pub request: RequestTemplate,
+    /// `in`: the list; `None` if the whole answer is what was looked for.
+    pub list: Option<Pointer>,
+    /// `where`
+    pub wanted: Vec<(Pointer, Value)>,
+    /// `not`
+    pub left_out: Vec<(Pointer, Value)>,
+    /// `total`
+    pub total: Option<Pointer>,
+    /// `next`: where the answer has the next page, and the parameter that asks for it.
+    pub next: Option<(Pointer, String)>,
+    /// `same`
+    pub same: Vec<(Pointer, Value)>,
+    /// `take` and `secret`: places in the entry found, and the places of the names.
+    pub take: Vec<(Pointer, usize)>,
+    /// `keep`; `None` if it is asked each time.
+    pub keep: Option<Duration>,
+    /// The JSON that all but `keep` was read from, for the key of the cache.
+    pub written: String,
+}
+
+impl Around {
+    /// Every request.
+    pub(super) fn templates(&self) -> impl Iterator<Item = &RequestTemplate> {
+        self.before.iter().map(|step| &step.request).chain(&self.absent).chain(&self.after)
+    }
+
+    /// The placeholders in what answers are compared with.
+    pub(super) fn compared(&self, variables: &Variables) -> Vec<Variable> {
+        self.before.iter().flat_map(|step| step.compared(variables)).collect()
+    }
+}
+
+impl LookupStep {
+    /// The placeholders in what its answer is compared with.
+    fn compared(&self, variables: &Variables) -> Vec<Variable> {
+        let mut found = Vec::new();
+        for (_, value) in self.wanted.iter().chain(&self.left_out).chain(&self.same) {
+            collect(value, variables, &mut found);
+        }
+        found
+    }
+}
+
+/// The placeholders in a value.
+fn collect(value: &Value, variables: &Variables, found: &mut Vec<Variable>) {
+    match value {
+        Value::String(text) => {
+            let parts = template::parse(text, variables, &mut Vec::new());
+            found.extend(parts.into_iter().filter_map(|part| match part {
+                Part::Variable(variable) => Some(variable),
+                Part::Literal(_) => None,
+            }));
+        }
+        Value::Array(nodes) => nodes.iter().for_each(|node| collect(&node.value, variables, found)),
+        Value::Object(members) => members.iter().for_each(|member| collect(&member.node.value, variables, found)),
+        _ => {}
+    }
+}
+
+/// Names that have the form of a placeholder in a value, and no meaning.
+pub fn unknown_in(value: &Value, variables: &Variables, unknown: &mut Vec<String>) {
+    match value {
+        Value::String(text) => {
+            template::parse(text, variables, unknown);
+        }
+        Value::Array(nodes) => nodes.iter().for_each(|node| unknown_in(&node.value, variables, unknown)),
+        Value::Object(members) => members.iter().for_each(|one| unknown_in(&one.node.value, variables, unknown)),
+        _ => {}
+    }
+}
+
+impl Callback {
+    /// Its steps.
+    pub fn steps(&self) -> &[LookupStep] {
+        self.around.as_ref().map_or(&[], |around| &around.before)
+    }
+
+    /// What is sent in place of the update where the last step finds nothing.
+    pub fn absent(&self) -> Option<&RequestTemplate> {
+        self.around.as_ref()?.absent.as_ref()
+    }
+
+    /// What follows the update.
+    pub fn after(&self) -> Option<&RequestTemplate> {
+        self.around.as_ref()?.after.as_ref()
+    }
+
+    /// How many values its steps find.
+    pub fn taken_count(&self) -> usize {
+        self.variables.taken_count()
+    }
+
+    /// The first placeholder of a request that no step before this one gives: `None` for what is sent after all of them.
+    pub fn too_early(&self, template: &RequestTemplate, step: Option<usize>) -> Option<&str> {
+        let is_early = |variable: &Variable| {
+            self.variables.step_of(*variable).is_some_and(|found| step.is_some_and(|step| found >= step))
+        };
+        template.variables().find(is_early).map(|variable| self.variables.name_of(variable))
+    }
+
+    /// The same in what the answer of a step is compared with.
+    pub fn compared_too_early(&self, step: usize) -> Option<&str> {
+        let compared = self.steps().get(step)?.compared(&self.variables);
+        let is_early = |variable: &Variable| self.variables.step_of(*variable).is_some_and(|found| found >= step);
+        compared.into_iter().find(is_early).map(|variable| self.variables.name_of(variable))
+    }
+
+    /// Whether the host of the update is a value that a step takes.
+    pub fn takes_host(&self) -> bool {
+        self.request.target.host_variables().any(|variable| self.variables.step_of(variable).is_some())
+    }
+
+    /// Whether everything is known that a request needs.
+    pub fn is_ready(&self, template: &RequestTemplate, about: About<'_>) -> bool {
+        let values = self.values(about);
+        template.variables().all(|variable| values.is_known(variable))
+    }
+
+    /// Whether a step asks the same for every update of its entry.
+    pub fn is_common(&self, step: usize) -> bool {
+        let is_common = |variable: Variable| match self.variables.step_of(variable) {
+            // An id of a zone, or a session, unless it was looked for in what each update is about.
+            Some(before) => {
+                let compared = self.steps()[before].compared(&self.variables);
+                before < step && compared.into_iter().all(|it| self.variables.is_common(it)) && self.is_common(before)
+            }
+            None => self.variables.is_common(variable),
+        };
+        self.steps()[step].request.variables().all(is_common)
+    }
+
+    /// One of its requests. Fails where a value makes it impossible, or it would go to another origin than the update: a sentence
+    /// without its end, which may hold secrets. `page` is what asks for a further page of a step.
+    pub fn render_as<'a>(
+        &'a self,
+        template: &RequestTemplate,
+        (message, moment, taken): (impl Into<Outbound<'a>>, Moment, &'a Taken),
+        page: Option<(&str, &str)>,
+    ) -> Result<Request, String> {
+        let values = self.values((message.into().0, moment, taken));
+        let request = match page {
+            Some((name, value)) => template.render_page(&values, name, value),
+            None => template.render(&values),
+        };
+        let mut request = request.map_err(|why| why.to_string())?;
+        if self.around.is_none() {
+            return Ok(request);
+        }
+        let update = self.request.target.render(&values, super::piece::Show::All);
+        if update.map(|url| url.origin()).as_ref() != Ok(&request.url.origin()) {
+            return Err(format!("it would go to {}, not to the origin of `id`", request.url.origin()));
+        }
+        request.stays = true;
+        Ok(request)
+    }
+
+    /// What a step asks, as a key: the same for the same request, whatever the time and the signature. With `compares`: and for
+    /// the same entry that is looked for.
+    pub fn ask_key(
+        &self,
+        step: &LookupStep,
+        (subject, moment, taken): About<'_>,
+        compares: bool,
+    ) -> Option<Fingerprint> {
+        let moment = Moment { now: Timestamp { seconds: 0, micros: 0 }, ..moment };
+        let values = self.values((subject, moment, taken));
+        let request = step.request.render_unsigned(&values).ok()?;
+        let mut hash = Sha256::new().chain_update(request.method.as_str()).chain_update(request.url.to_string());
+        for (name, value) in &request.headers {
+            hash = hash.chain_update([0]).chain_update(name).chain_update([0]).chain_update(value);
+        }
+        hash = hash.chain_update([1]).chain_update(request.body.unwrap_or_default());
+        if compares {
+            hash = hash.chain_update([2]).chain_update(&step.written);
+            for variable in step.compared(&self.variables) {
+                hash = hash.chain_update([0]).chain_update(values.text(variable).as_bytes());
+            }
+        }
+        let mut short = [0; 16];
+        short.copy_from_slice(&hash.finalize()[..16]);
+        Some(Fingerprint::new(short))
+    }
+
+    /// Which of these values must not be seen.
+    pub fn secrets_in(&self, values: &[(usize, Value)]) -> Vec<String> {
+        let secret = values.iter().filter(|(place, _)| self.variables.is_taken_secret(*place));
+        secret.map(|(_, value)| scalar_text(value).into_owned()).collect()
+    }
+
+    /// Whether a step takes something that must not be seen.
+    pub fn takes_secret(&self, step: usize) -> bool {
+        let take = self.steps().get(step).map_or(&[][..], |step| &step.take);
+        take.iter().any(|(_, place)| self.variables.is_taken_secret(*place))
+    }
+
+    /// Whether any of its requests is signed.
+    pub fn is_signed(&self) -> bool {
+        self.templates().any(|template| template.sign.is_some())
+    }
+
+    /// Whether a response can stop an update or make it wait: that must be remembered (H6).
+    pub fn must_be_remembered(&self) -> bool {
+        self.templates().any(|template| template.expect.as_ref().is_some_and(Expect::must_be_remembered))
+    }
+
+    /// What a page of the answer to a step comes to. `is_kept`: something was used that was kept.
+    pub fn take_page(
+        &self,
+        number: usize,
+        about: About<'_>,
+        is_kept: bool,
+        (status, text): (u16, &str),
+        search: &mut Search,
+    ) -> StepEnd {
+        let Some(step) = self.steps().get(number) else { return StepEnd::Found(Found::Nothing) };
+        let judgement = self.judge_step(step, about, is_kept, status, text);
+        let found = match judgement.verdict {
+            Meaning::Accepted | Meaning::Unchanged => match search.feed(self, step, about, text) {
+                Ok(Some(page)) => return StepEnd::Next(page),
+                Ok(None) => search.end(step),
+                Err(why) => Err(why),
+            },
+            Meaning::Nothing => Ok(Found::Nothing),
+            _ => return StepEnd::Refused(judgement),
+        };
+        match found {
+            Ok(Found::Nothing) if number + 1 < self.steps().len() || self.absent().is_none() => {
+                StepEnd::Failed(match Search::wanted(self, step, about).as_str() {
+                    "" => "nothing was found".to_owned(),
+                    wanted => format!("nothing matches {wanted}"),
+                })
+            }
+            Ok(found) => StepEnd::Found(found),
+            Err(why) => StepEnd::Failed(why),
+        }
+    }
+
+    fn judge_step(&self, step: &LookupStep, about: About<'_>, is_kept: bool, status: u16, text: &str) -> Judgement {
+        let conditions = |expect: &Option<Expect>| match expect {
+            Some(Expect::Conditions(conditions)) => Some(conditions.clone()),
+            Some(Expect::Dyndns2) | None => None,
+        };
+        let mut own = conditions(&step.request.expect).unwrap_or_default();
+        // What the entry says of keys and limits holds for every request of it (H20).
+        if let Some(Conditions { forget, stop, wait, .. }) = conditions(&self.request.expect) {
+            own.forget.extend(forget);
+            own.stop.extend(stop);
+            own.wait.extend(wait);
+        }
+        let values = self.values(about);
+        own.judge(status, text, is_kept, &|found, wanted| agree(found, wanted, &values, false))
+    }
+
+    /// What the response to the update, or to what is sent in its place or after it, means; for each of `domains` domains, or
+    /// once for all of them.
+    pub fn judge(
+        &self,
+        expect: &Expect,
+        about: About<'_>,
+        is_kept: bool,
+        (status, body): (u16, &[u8]),
+        domains: usize,
+    ) -> Vec<Judgement> {
+        let values = self.values(about);
+        let sent: Vec<_> = match about.0 {
+            Subject::Updates(batch) => batch.iter().map(|update| update.ip).collect(),
+            Subject::Notice(_) => Vec::new(),
+        };
+        let agrees = |found: &Value, wanted: &Value| agree(found, wanted, &values, false);
+        expect.judge((status, body), (domains, &sent), is_kept, &agrees)
+    }
+
+    fn values<'a>(&'a self, (subject, moment, taken): About<'a>) -> Values<'a> {
+        self.variables.with(subject, moment, taken)
+    }
+}
+
+/// Whether what was found is what is wanted, with placeholders filled in. Addresses are compared as such where the whole text is a
+/// placeholder of one. `loosely`: scalars by their text, letters in any case.
+fn agree(found: &Value, wanted: &Value, values: &Values<'_>, loosely: bool) -> bool {
+    match (found, wanted) {
+        (_, Value::String(text)) => {
+            let parts = template::parse(text, values.variables, &mut Vec::new());
+            if let ([Part::Variable(variable)], Value::String(found)) = (&parts[..], found)
+                && variable.is_address()
+            {
+                let address = |text: &str| text.trim().parse::<IpAddr>().ok();
+                return address(found).is_some_and(|found| address(&values.text(*variable)) == Some(found));
+            }
+            let filled: String = parts
+                .iter()
+                .map(|part| match part {
+                    Part::Literal(text) => text.as_str().into(),
+                    Part::Variable(variable) => values.text(*variable),
+                })
+                .collect();
+            match found {
+                Value::String(found) if loosely => found.to_lowercase() == filled.to_lowercase(),
+                Value::String(found) => *found == filled,
+                Value::Number(found) if loosely => *found == filled,
+                Value::Bool(found) if loosely => found.to_string() == filled.to_lowercase(),
+                _ => false,
+            }
+        }
+        (Value::Array(found), Value::Array(wanted)) => {
+            let mut pairs = found.iter().zip(wanted);
+            found.len() == wanted.len() && pairs.all(|(one, other)| agree(&one.value, &other.value, values, loosely))
+        }
+        (Value::Object(found), Value::Object(wanted)) => {
+            let has = |wanted: &crate::text::json::Member| {
+                let its = found.iter().find(|its| its.key == wanted.key);
+                its.is_some_and(|its| agree(&its.node.value, &wanted.node.value, values, loosely))
+            };
+            found.len() == wanted.len() && wanted.iter().all(has)
+        }
+        (Value::String(found), Value::Number(wanted)) if loosely => found == wanted,
+        (Value::String(found), Value::Bool(wanted)) if loosely => found.eq_ignore_ascii_case(&wanted.to_string()),
+        _ => super::expect::equal(found, wanted),
+    }
+}

@@ -1,0 +1,336 @@
+//! `before`, `absent` and `after`: requests around the update (H14 to H21). Each is read as an entry is, from its own fields and
+//! those of the entry that it does not set.
+
+use std::time::Duration;
+
+use super::super::fields::{Field, FieldUse, Key, names, used_by};
+use super::super::layers::Layers;
+use super::super::raw::{Origin, Raw, Start};
+use super::super::read::{SettingReader, did_you_mean};
+use super::Maker;
+use crate::callback::expect::{Expect, Pointer};
+use crate::callback::steps::{Around, LookupStep, unknown_in};
+use crate::callback::{Callback, Method, RequestTemplate, Variables};
+use crate::net::url::{split_authority, split_scheme};
+use crate::text::diagnostic::nearest;
+use crate::text::duration;
+use crate::text::json::{Member, Node, Span, Value, is_placeholder_name, pretty};
+
+/// How many steps there may be.
+const MAX_STEPS: usize = 3;
+
+/// The limits of `keep`.
+const KEEP: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(30 * 86_400)];
+
+/// What a step has of the entry where it does not set it, and what the other requests have besides.
+const OF_STEP: [Key; 4] = [Key::Endpoint, Key::Id, Key::Headers, Key::Sign];
+const OF_UPDATE: [Key; 8] =
+    [Key::Endpoint, Key::Id, Key::Headers, Key::Sign, Key::Method, Key::Token, Key::Format, Key::Expect];
+
+impl Maker<'_, '_> {
+    /// The objects of `before`.
+    pub(super) fn step_objects(&mut self) -> Vec<Node> {
+        let steps = self.reader.objects(Key::Before);
+        if steps.len() > MAX_STEPS {
+            let message = format!("`before` has {} steps, {MAX_STEPS} are possible", steps.len());
+            self.reader.wrong_whole(Key::Before, message, "");
+        }
+        steps
+    }
+
+    /// The names that steps give values to.
+    pub(super) fn take_names(&mut self, steps: &[Node], variables: &mut Variables) {
+        for (at, step) in steps.iter().enumerate() {
+            for (part, is_secret) in [("take", false), ("secret", true)] {
+                for member in self.pairs(step, part) {
+                    let name = member.node.value.text().unwrap_or_default();
+                    let why = if is_placeholder_name(name) {
+                        variables.add_taken(name, is_secret, at).err()
+                    } else {
+                        Some("is not of the form `__NAME__`")
+                    };
+                    if let Some(why) = why {
+                        self.reader.wrong(
+                            Key::Before,
+                            member.node.span,
+                            format!("`before`: `{part}`: `{name}` {why}"),
+                            "",
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// Puts `before`, `absent` and `after` around a callback.
+    pub(super) fn add_around(&mut self, steps: &[Node], callback: &mut Callback) {
+        let before = self.errors();
+        let made: Vec<LookupStep> = steps.iter().filter_map(|step| self.step(step, &callback.variables)).collect();
+        let [absent, after] = [Key::Absent, Key::After].map(|key| self.one(key, &callback.variables));
+        if absent.is_some() && steps.is_empty() {
+            let hint = "`before` looks for the record, `absent` is sent where it finds none";
+            self.reader.wrong_whole(Key::Absent, "`absent` has no effect without `before`", hint);
+        }
+        if self.errors() > before || made.is_empty() && after.is_none() {
+            return;
+        }
+        callback.around = Some(Box::new(Around { before: made, absent, after }));
+        self.check_order(steps, callback);
+        self.check_origins(callback);
+    }
+
+    /// `absent` or `after`.
+    fn one(&mut self, key: Key, variables: &Variables) -> Option<RequestTemplate> {
+        let setting = self.reader.setting(key)?;
+        // `{}` is the update's own request.
+        let objects = if setting.node.value.members().is_some_and(<[Member]>::is_empty) {
+            vec![setting.node.clone()]
+        } else {
+            self.reader.objects(key)
+        };
+        let [object] = &objects[..] else {
+            self.reader.wrong_whole(key, format!("`{}` must be one object", Field::of(key).name), "");
+            return None;
+        };
+        self.refuse_unknown(key, object);
+        self.template(key, object, &OF_UPDATE, variables, &["none"])
+    }
+
+    /// A request that has what it does not set from the entry.
+    fn template(
+        &mut self,
+        key: Key,
+        object: &Node,
+        inherited: &[Key],
+        variables: &Variables,
+        not_here: &[&str],
+    ) -> Option<RequestTemplate> {
+        let setting = self.reader.setting(key)?;
+        let mut own = setting.inner(Field::of(key), object);
+        let mut of_entry = Raw::default();
+        for key in inherited {
+            if let Some(setting) = self.reader.setting(*key) {
+                of_entry.set(*key, setting.node.clone(), setting.origin.clone());
+            }
+        }
+        // A path is one at the origin of the entry.
+        let base = self.reader.setting(Key::Id).and_then(|setting| setting.node.value.text()).and_then(origin_text);
+        if let (Some(base), Some(node)) = (base, own.get(Key::Id).map(|setting| setting.node.clone()))
+            && let Some(path) = node.value.text().map(str::trim).filter(|path| split_scheme(path).is_none())
+        {
+            let slash = if path.starts_with(['/', '?']) { "" } else { "/" };
+            let whole = Value::String(format!("{base}{slash}{path}"));
+            own.set(Key::Id, Node { span: node.span, value: whole }, setting.origin.clone());
+        }
+        if own.get(Key::Sign).is_some_and(|setting| setting.node.value == Value::Bool(false)) {
+            own.set(Key::Sign, Node { span: object.span, value: Value::Null }, setting.origin.clone());
+        }
+        let start = match &setting.origin {
+            Origin::File(document) => {
+                Start::Entry(document.clone(), Span { start: object.span.start, end: object.span.start + 1 })
+            }
+            _ => Start::Whole(setting.place(Field::of(key), object.span)),
+        };
+        let reader =
+            SettingReader { layers: Layers(vec![&own, &of_entry]), diagnostics: &mut *self.reader.diagnostics };
+        let mut maker = Maker { reader, start: &start, system: self.system, files: self.files, rsa: self.rsa };
+        maker.request(variables, not_here)
+    }
+
+    fn step(&mut self, object: &Node, variables: &Variables) -> Option<LookupStep> {
+        self.refuse_unknown(Key::Before, object);
+        let request = self.template(Key::Before, object, &OF_STEP, variables, &[])?;
+        if !matches!(request.method(), Method::Get | Method::Post) {
+            let place = object.value.members().unwrap_or_default().iter().find(|member| member.key == "method");
+            let place = place.map_or(object.span, |member| member.node.span);
+            self.reader.wrong(Key::Before, place, "`before`: a step only reads: `method` is GET or POST", "");
+        }
+        if request.expect == Some(Expect::Dyndns2) {
+            self.reader.wrong(Key::Before, object.span, "`before`: `expect` of a step is an object", "");
+        }
+        let compared = |maker: &mut Self, part: &str| {
+            let mut unknown = Vec::new();
+            let pairs: Vec<(Pointer, Value)> = maker
+                .pairs(object, part)
+                .into_iter()
+                .filter_map(|member| {
+                    unknown_in(&member.node.value, variables, &mut unknown);
+                    Some((maker.pointer(&member.key, member.key_span)?, member.node.value))
+                })
+                .collect();
+            maker.warn_unknown(&unknown, variables);
+            pairs
+        };
+        let (wanted, left_out, same) = (compared(self, "where"), compared(self, "not"), compared(self, "same"));
+        let take = ["take", "secret"].into_iter().flat_map(|part| self.pairs(object, part)).collect::<Vec<_>>();
+        let take = take.into_iter().filter_map(|member| {
+            let pointer = self.pointer(&member.key, member.key_span)?;
+            Some((pointer, variables.taken_place(member.node.value.text()?)?))
+        });
+        let take = take.collect();
+        let list = self.at(object, "in");
+        if list.is_none() && !(wanted.is_empty() && left_out.is_empty()) && !has(object, "in") {
+            let message = "`before`: `where` and `not` choose among the entries of a list: `in` says where it is";
+            self.reader.wrong(Key::Before, object.span, message, "\"in\": \"\" is the whole answer");
+        }
+        let keep = self.keep(object);
+        if keep.is_some() && !(same.is_empty() && left_out.is_empty()) {
+            let message =
+                "`before`: what `same` and `not` look at changes: a step that has one of them is asked each time";
+            self.reader.wrong(Key::Before, object.span, message, "leave out `keep`");
+        }
+        Some(LookupStep {
+            request,
+            list,
+            wanted,
+            left_out,
+            total: self.at(object, "total"),
+            next: self.next(object),
+            same,
+            take,
+            keep,
+            written: written(object),
+        })
+    }
+
+    /// What was found is used where it is known, and steps are sent where the update is.
+    fn check_order(&mut self, steps: &[Node], callback: &Callback) {
+        let Some(around) = &callback.around else { return };
+        for (at, (step, object)) in around.before.iter().zip(steps).enumerate() {
+            let early = callback.too_early(&step.request, Some(at)).or_else(|| callback.compared_too_early(at));
+            if let Some(name) = early {
+                let message = format!("`before`: step {} uses {name}, which no step before it takes", at + 1);
+                self.reader.wrong(Key::Before, object.span, message, "");
+            }
+        }
+        if let Some(name) =
+            around.absent.as_ref().and_then(|it| callback.too_early(it, around.before.len().checked_sub(1)))
+        {
+            let message = format!("`absent` uses {name}, which has no value where the last step found nothing");
+            self.reader.wrong_whole(Key::Absent, message, "");
+        }
+    }
+
+    /// Keys go to no other host than the update.
+    fn check_origins(&mut self, callback: &Callback) {
+        let Some(around) = &callback.around else { return };
+        let origin = |template: &RequestTemplate| template.target.fixed_part().map(|url| url.origin());
+        let own = origin(&callback.request);
+        let steps = around.before.iter().map(|step| (Key::Before, &step.request));
+        let others = [(Key::Absent, &around.absent), (Key::After, &around.after)];
+        let others = others.into_iter().filter_map(|(key, template)| Some((key, template.as_ref()?)));
+        for (key, template) in steps.chain(others) {
+            let other = origin(template);
+            if own.is_some() && other.is_some() && own != other {
+                let (name, other) = (Field::of(key).name, other.unwrap_or_default());
+                let message = format!("`{name}` goes to {other}, which is not the origin of `id`");
+                self.reader.wrong_whole(key, message, "requests around an update go where the update goes");
+            }
+        }
+        if callback.takes_host() {
+            let message = "`id`: the host is a value that a step takes, and nobody knows where that leads";
+            self.reader.wrong_whole(Key::Id, message, "");
+        }
+    }
+
+    /// The members of a part that is an object of JSON pointers.
+    fn pairs(&mut self, object: &Node, part: &str) -> Vec<Member> {
+        match member(object, part).map(|member| &member.node) {
+            None | Some(Node { value: Value::Null, .. }) => Vec::new(),
+            Some(Node { value: Value::Object(members), .. }) => members.clone(),
+            Some(other) => {
+                let message = format!("`before`: `{part}` must be an object, not {}", other.value.kind());
+                self.reader.wrong(Key::Before, other.span, message, "e.g. {\"/name\": \"__DOMAIN__\"}");
+                Vec::new()
+            }
+        }
+    }
+
+    fn pointer(&mut self, text: &str, at: Span) -> Option<Pointer> {
+        let pointer = Pointer::parse(text);
+        if pointer.is_none() {
+            let message = format!("`before`: `{text}` is not a JSON pointer");
+            self.reader.wrong(Key::Before, at, message, "a pointer begins with `/`, e.g. \"/result/id\"");
+        }
+        pointer
+    }
+
+    /// A part that is a JSON pointer.
+    fn at(&mut self, object: &Node, part: &str) -> Option<Pointer> {
+        let node = member(object, part).map(|member| &member.node).filter(|node| node.value != Value::Null)?;
+        self.pointer_in(node, part)
+    }
+
+    fn pointer_in(&mut self, node: &Node, part: &str) -> Option<Pointer> {
+        let Some(text) = node.value.text() else {
+            let message = format!("`before`: `{part}` must be a JSON pointer, not {}", node.value.kind());
+            self.reader.wrong(Key::Before, node.span, message, "");
+            return None;
+        };
+        self.pointer(text, node.span)
+    }
+
+    fn next(&mut self, object: &Node) -> Option<(Pointer, String)> {
+        let node = member(object, "next").map(|member| &member.node).filter(|node| node.value != Value::Null)?;
+        let parts = ["at", "as"].map(|name| node.value.members().unwrap_or_default().iter().find(|it| it.key == name));
+        let [Some(at), Some(parameter)] = parts else {
+            let message = "`before`: `next` must be an object with `at` and `as`";
+            self.reader.wrong(Key::Before, node.span, message, "e.g. {\"at\": \"/meta/next\", \"as\": \"cursor\"}");
+            return None;
+        };
+        let name = parameter.node.value.text().unwrap_or_default();
+        let is_name =
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.[]".contains(&byte));
+        if !is_name {
+            let message = "`before`: `next.as` must be the name of a parameter";
+            self.reader.wrong(Key::Before, parameter.node.span, message, "");
+        }
+        Some((self.pointer_in(&at.node, "next.at")?, name.to_owned()))
+    }
+
+    fn keep(&mut self, object: &Node) -> Option<Duration> {
+        let node = member(object, "keep").map(|member| &member.node).filter(|node| node.value != Value::Null)?;
+        let keep = node.value.text().and_then(duration::parse).filter(|keep| (KEEP[0]..=KEEP[1]).contains(keep));
+        if keep.is_none() {
+            let message = "`before`: `keep` must be a time from 10 s to 30 days";
+            self.reader.wrong(Key::Before, node.span, message, "e.g. \"10m\", \"1d\"");
+        }
+        keep
+    }
+
+    fn refuse_unknown(&mut self, key: Key, object: &Node) {
+        let field = Field::of(key);
+        let known = || used_by(FieldUse::Step).map(|field| field.name).chain(names(field.parts));
+        for member in object.value.members().unwrap_or_default() {
+            if !known().any(|name| name == member.key) {
+                let hint = did_you_mean(nearest(&member.key, known()));
+                let message = format!("`{}`: `{}` is not a part of it", field.name, member.key);
+                self.reader.wrong(key, member.key_span, message, &hint);
+            }
+        }
+    }
+}
+
+fn member<'n>(object: &'n Node, name: &str) -> Option<&'n Member> {
+    object.value.members().unwrap_or_default().iter().rfind(|member| member.key == name)
+}
+
+fn has(object: &Node, name: &str) -> bool {
+    member(object, name).is_some_and(|member| member.node.value != Value::Null)
+}
+
+/// What a step has besides a request, but for `keep`.
+fn written(object: &Node) -> String {
+    let is_meant =
+        |member: &&Member| names(Field::of(Key::Before).parts).any(|name| name == member.key && name != "keep");
+    let members = object.value.members().unwrap_or_default().iter().filter(is_meant).cloned().collect();
+    pretty(&Value::Object(members))
+}
+
+/// Scheme, host and port of an address as it was written.
+fn origin_text(id: &str) -> Option<&str> {
+    let id = id.trim();
+    let (_, rest) = split_scheme(id)?;
+    let (_, after) = split_authority(rest);
+    Some(&id[..id.len() - after.len()])
+}

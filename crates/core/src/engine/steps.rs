@@ -1,0 +1,792 @@
+//! Requests around the update (H14 to H22). Steps look something up before it: they only read, so nothing is marked before they are
+//! sent, and each may be dropped, repeated or be in vain. Updates that ask the same share one request.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::time::Duration;
+
+use smallvec::SmallVec;
+
+use super::plan::Plan;
+use super::queueing::{Members, Sendables};
+use super::settle::{Circumstances, Facts, ResponseFacts, wrong_clock};
+use super::start::InFlight;
+use super::{Durability, Effect, Engine, Reads, backoff};
+use crate::address::observation::Observed;
+use crate::callback::expect::Meaning;
+use crate::callback::steps::{Found, LookupStep, Search, StepEnd};
+use crate::callback::{Callback, Parcel, RequestTemplate, Signing, USER_AGENT};
+use crate::net::family::Family;
+use crate::net::status::with_reason;
+use crate::schedule::queue::{Lane, Stage, UpdateId};
+use crate::text::json::Value;
+use crate::text::log_format::Level;
+use crate::update::outcome::{Outcome, Why};
+use crate::update::state::Fingerprint;
+
+/// As long an answer counts for updates that ask the same after it came.
+const SHARED: Duration = Duration::from_secs(10);
+
+/// As much of an answer is read, and kept for others.
+pub const ANSWER_LIMIT: usize = 1024 * 1024;
+
+/// Why an update is tried later that the service seems to have already: a request of ours may still arrive and undo it (E4a).
+const MAY_ARRIVE: &str = "the service has this address, but a request that was sent before may still arrive";
+
+/// What a step asks: its entry, and its request.
+type AskKey = (usize, Fingerprint);
+
+/// How far an update has come that has requests around it.
+#[derive(Debug)]
+pub(super) struct Sequence {
+    pub(super) part: SequencePart,
+    /// What steps found.
+    pub(super) taken: Vec<Option<Value>>,
+    /// Kept answers that it used.
+    kept: Vec<AskKey>,
+    /// Whether the last step found nothing.
+    is_absent: bool,
+    /// Whether the service has the address already, and only what follows the update is sent.
+    is_there: bool,
+    search: Search,
+    /// What the step under way asks.
+    key: Option<AskKey>,
+    /// When the last step was sent.
+    asked_at: Duration,
+    /// The same in seconds since the epoch.
+    asked_day: u64,
+    /// The addresses that it began with.
+    observed: [Option<Observed>; 2],
+    /// How the update ended, while what follows it is under way.
+    pub(super) ended: Option<(SmallVec<[Outcome; 1]>, Circumstances)>,
+}
+
+/// Which request of a sequence is next, or under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SequencePart {
+    Before(usize),
+    Update,
+    After,
+}
+
+/// What is known of something that steps ask.
+#[derive(Debug)]
+enum Ask {
+    /// It is under way; these wait for it, too.
+    UnderWay(Vec<InFlight>),
+    /// It was answered.
+    Answered { sent: Duration, sent_day: u64, ended: Duration, pages: Vec<(u16, Rc<str>)>, used_by: HashSet<UpdateId> },
+    /// It failed, and nobody asks again before then.
+    Failed { outcome: Outcome, until: Duration },
+}
+
+/// What steps asked and were answered. Nothing of it is ever written.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    asks: HashMap<AskKey, Ask>,
+    /// What `keep` keeps, and until when.
+    kept: HashMap<AskKey, (Vec<(usize, Value)>, Duration)>,
+    /// Pages of what is under way.
+    pages: HashMap<AskKey, Vec<(u16, Rc<str>)>>,
+    /// What is to be marked and sent.
+    ready: Vec<InFlight>,
+    /// Updates whose service seems to have the address: when they are looked at again.
+    later: HashMap<UpdateId, Duration>,
+    /// When the last request of an update ended without being accepted.
+    last_sent: HashMap<UpdateId, Duration>,
+}
+
+impl Asked {
+    /// Everything that was kept is asked for anew.
+    pub(super) fn forget(&mut self) {
+        self.kept.clear();
+        self.asks.retain(|_, ask| matches!(ask, Ask::UnderWay(_)));
+    }
+
+    /// When something is to be done.
+    pub(super) fn wake_at(&self) -> Option<Duration> {
+        self.later.values().min().copied()
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.later.is_empty()
+    }
+
+    pub(super) fn withdraw(&mut self, id: UpdateId) {
+        self.later.remove(&id);
+    }
+
+    /// A request of an update has ended.
+    pub(super) fn note_ended(&mut self, id: UpdateId, is_accepted: bool, now: Duration) {
+        if is_accepted {
+            self.last_sent.remove(&id);
+        } else {
+            self.last_sent.insert(id, now);
+        }
+    }
+}
+
+/// What a page of an answer came to.
+enum PageEnd {
+    Next(String),
+    Found(Found),
+    Failed(Outcome),
+}
+
+impl InFlight {
+    /// What it sends now, once its steps are done.
+    pub(super) fn template<'c>(&self, callback: &'c Callback) -> &'c RequestTemplate {
+        let update = &callback.request;
+        match &self.sequence {
+            Some(sequence) if sequence.part == SequencePart::After => callback.after().unwrap_or(update),
+            Some(sequence) if sequence.is_absent => callback.absent().unwrap_or(update),
+            _ => update,
+        }
+    }
+
+    /// The step that is next or under way.
+    fn step<'c>(&self, callback: &'c Callback) -> Option<&'c LookupStep> {
+        callback.steps().get(self.step_number()?)
+    }
+
+    fn step_number(&self) -> Option<usize> {
+        match self.sequence.as_ref()?.part {
+            SequencePart::Before(number) => Some(number),
+            SequencePart::Update | SequencePart::After => None,
+        }
+    }
+
+    pub(super) fn taken(&self) -> &[Option<Value>] {
+        self.sequence.as_ref().map_or(&[], |sequence| &sequence.taken)
+    }
+
+    /// Whether something was used that was kept.
+    pub(super) fn is_kept(&self) -> bool {
+        self.sequence.as_ref().is_some_and(|sequence| !sequence.kept.is_empty())
+    }
+
+    /// Whether it still looks something up: nothing was sent.
+    pub(super) fn is_step(&self) -> bool {
+        self.step_number().is_some()
+    }
+
+    /// When the service was seen to have the address, in seconds since the epoch.
+    pub(super) fn asked_day(&self) -> Option<u64> {
+        self.sequence.as_ref().map(|sequence| sequence.asked_day)
+    }
+
+    /// What was accepted, where the record was made.
+    pub(super) fn made(&self, outcome: Outcome) -> Outcome {
+        match (&self.sequence, outcome) {
+            (Some(sequence), Outcome::Accepted(status)) if sequence.is_absent => Outcome::Made(status),
+            (_, outcome) => outcome,
+        }
+    }
+}
+
+impl Engine {
+    /// An update that has requests around it starts with the first of them.
+    pub(super) fn begin_sequence(&mut self, plan: &Plan, start: (UpdateId, Lane), batch: &Sendables<'_>) {
+        let at = plan.entry_of(start.0);
+        let sequence = Sequence {
+            part: SequencePart::Before(0),
+            taken: vec![None; plan.entry(at).callback.taken_count()],
+            kept: Vec::new(),
+            is_absent: false,
+            is_there: false,
+            search: Search::default(),
+            key: None,
+            asked_at: self.now.steady,
+            asked_day: self.clock(),
+            observed: Family::ALL.map(|family| self.found(at, family)),
+            ended: None,
+        };
+        let members = batch.iter().map(|(id, update)| (*id, update.ip)).collect();
+        let sequence = Some(Box::new(sequence));
+        self.step(plan, InFlight { start, members, began: self.now.steady, origin: None, sequence });
+    }
+
+    /// Sends the next step, or takes what is known of it; when all are done, the update is next.
+    fn step(&mut self, plan: &Plan, mut request: InFlight) {
+        let at = plan.entry_of(request.start.0);
+        let callback = &plan.entry(at).callback;
+        loop {
+            let Some(batch) = self.unchanged(plan, &request) else {
+                self.start_over(plan, &request);
+                return;
+            };
+            let Some(number) = request.step_number() else { return };
+            let Some(step) = callback.steps().get(number) else {
+                self.asked.ready.push(request);
+                return;
+            };
+            let Some(parcel) = Parcel::of(batch.iter().map(|(_, update)| *update)) else { return };
+            let moment = self.moment(at, parcel.batch().first, 0);
+            let about = (parcel.batch().into(), moment, request.taken());
+            let key = callback.ask_key(step, about, false).map(|key| (at, key));
+            let kept = step.keep.and_then(|_| callback.ask_key(step, about, true)).map(|key| (at, key));
+            let known = kept.and_then(|key| Some((key, self.asked.kept.get(&key)?)));
+            if let Some((key, (values, _))) = known.filter(|(_, (_, until))| *until > self.now.steady) {
+                let values = values.clone();
+                if let Some(sequence) = &mut request.sequence {
+                    sequence.kept.push(key);
+                    sequence.take(values);
+                    sequence.part = SequencePart::Before(number + 1);
+                }
+                continue;
+            }
+            let Some(key) = key else {
+                self.ask(plan, request, step, &parcel, None);
+                return;
+            };
+            let id = request.start.0;
+            match self.asked.asks.get_mut(&key) {
+                Some(Ask::UnderWay(waiting)) => {
+                    waiting.push(request);
+                    return;
+                }
+                Some(Ask::Answered { sent, sent_day, ended, pages, used_by })
+                    if *ended + SHARED >= self.now.steady && !used_by.contains(&id) =>
+                {
+                    used_by.insert(id);
+                    let (pages, sent, sent_day) = (pages.clone(), *sent, *sent_day);
+                    if let Some(sequence) = &mut request.sequence {
+                        (sequence.asked_at, sequence.asked_day) = (sent, sent_day);
+                        sequence.search = Search::default();
+                    }
+                    let mut end = None;
+                    for (status, text) in &pages {
+                        end = Some(self.take_page(plan, &mut request, (*status, text)));
+                    }
+                    match end.and_then(|end| self.end_step(plan, request, end)) {
+                        Some(next) => request = next,
+                        None => return,
+                    }
+                }
+                Some(Ask::Failed { outcome, until }) if *until > self.now.steady => {
+                    let outcome = outcome.clone();
+                    self.conclude(plan, request, &[outcome], None);
+                    return;
+                }
+                _ => {
+                    self.asked.asks.insert(key, Ask::UnderWay(Vec::new()));
+                    self.asked.pages.remove(&key);
+                    if let Some(sequence) = &mut request.sequence {
+                        (sequence.asked_at, sequence.asked_day) = (self.now.steady, self.clock());
+                        sequence.search = Search::default();
+                        sequence.key = Some(key);
+                    }
+                    self.ask(plan, request, step, &parcel, None);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Sends a step; `page` is what asks for a further page of its answer.
+    fn ask(&mut self, plan: &Plan, mut request: InFlight, step: &LookupStep, parcel: &Parcel<'_>, page: Option<&str>) {
+        let at = plan.entry_of(request.start.0);
+        let callback = &plan.entry(at).callback;
+        let fresh = if step.request.sign.is_none() { 0 } else { self.chance.number() };
+        let moment = self.moment(at, parcel.batch().first, fresh);
+        let page = page.and_then(|page| Some((step.next.as_ref()?.1.as_str(), page)));
+        self.say_sending(plan, at, parcel, &step.request, (moment, request.taken()));
+        match callback.render_as(&step.request, (parcel, moment, request.taken()), page) {
+            Ok(message) => {
+                request.began = self.now.steady;
+                let (number, term) = (self.next_number(), self.term());
+                self.requests.insert(number, request);
+                let message = Box::new(message);
+                self.out.effects.push_back(Effect::Send {
+                    request: number,
+                    entry: at,
+                    message,
+                    term,
+                    reads: Reads::Answer,
+                });
+            }
+            Err(why) => {
+                let why = self.masked(at, &why);
+                let outcome = self.step_failed(plan, &request, None, &why);
+                self.all_failed(plan, request, &outcome, None);
+            }
+        }
+    }
+
+    /// A step has ended.
+    pub(super) fn step_ended(&mut self, plan: &Plan, mut request: InFlight, facts: Facts) {
+        let at = plan.entry_of(request.start.0);
+        let response = match facts {
+            Facts::Failed { why, .. } => {
+                let why = self.masked(at, &why);
+                let outcome = self.step_failed(plan, &request, None, &why);
+                self.all_failed(plan, request, &outcome, None);
+                return;
+            }
+            Facts::Response(response) => response,
+        };
+        self.show_answer(plan, at, &request, &response);
+        let status = response.status;
+        let key = request.sequence.as_mut().and_then(|sequence| sequence.key);
+        let why = match std::str::from_utf8(&response.body) {
+            _ if response.body.len() >= ANSWER_LIMIT => Err("the answer has more than 1 MiB"),
+            _ if !response.is_whole && (200..300).contains(&status) => Err("the rest of the answer did not come"),
+            Ok(text) => Ok(text),
+            Err(_) if !(200..300).contains(&status) => Ok(""),
+            Err(_) => Err("the answer is not UTF-8"),
+        };
+        let is_scheme = |step: &LookupStep| matches!(step.request.sign, Some(Signing::Scheme(_)));
+        let why = match wrong_clock(&response, self.now.day.seconds) {
+            Some(words) if request.step(&plan.entry(at).callback).is_some_and(is_scheme) => Err(words),
+            _ => why.map_err(str::to_owned),
+        };
+        let text: Rc<str> = match why {
+            Ok(text) => text.into(),
+            Err(why) => {
+                let outcome = self.step_failed(plan, &request, Some(status), &why);
+                self.all_failed(plan, request, &outcome, None);
+                return;
+            }
+        };
+        let asked = response.retry_after.as_deref();
+        let asked = asked.and_then(|text| crate::schedule::retry_after::parse(text, self.now.day.seconds));
+        let waiting = key.and_then(|key| self.asked.asks.remove(&key));
+        let mut all = vec![request];
+        if let Some(Ask::UnderWay(waiting)) = waiting {
+            all.extend(waiting);
+        }
+        let (mut next, mut others, mut ended) = (None, Vec::new(), Vec::new());
+        for mut request in all {
+            let sent = request.sequence.as_ref().map_or((Duration::ZERO, 0), |it| (it.asked_at, it.asked_day));
+            match self.take_page(plan, &mut request, (status, &text)) {
+                PageEnd::Next(page) if next.is_none() => next = Some((request, page)),
+                PageEnd::Next(_) => others.push(request),
+                end => ended.push((request, end, sent)),
+            }
+        }
+        if let Some(key) = key {
+            let pages = self.asked.pages.entry(key).or_default();
+            pages.push((status, text));
+            if next.is_some() {
+                self.asked.asks.insert(key, Ask::UnderWay(others));
+            } else {
+                let pages = self.asked.pages.remove(&key).unwrap_or_default();
+                let is_short = pages.iter().map(|(_, text)| text.len()).sum::<usize>() <= ANSWER_LIMIT;
+                let is_good = ended.iter().any(|(_, end, _)| matches!(end, PageEnd::Found(_)));
+                if let Some((_, _, (sent, sent_day))) = ended.first().filter(|_| is_short && is_good) {
+                    let used_by = ended.iter().map(|(request, ..)| request.start.0).collect();
+                    let (sent, sent_day, ended) = (*sent, *sent_day, self.now.steady);
+                    self.asked.asks.insert(key, Ask::Answered { sent, sent_day, ended, pages, used_by });
+                }
+            }
+        }
+        self.go_through(plan, ended, key, asked);
+        if let Some((request, page)) = next {
+            self.next_page(plan, request, &page);
+        }
+    }
+
+    /// Goes on with updates whose step has ended.
+    fn go_through(
+        &mut self,
+        plan: &Plan,
+        ended: Vec<(InFlight, PageEnd, (Duration, u64))>,
+        key: Option<AskKey>,
+        asked: Option<Duration>,
+    ) {
+        let mut failed = Vec::new();
+        for (request, end, _) in ended {
+            match end {
+                PageEnd::Failed(mut outcome) => {
+                    if let Outcome::Failed(Why::Wait { wait, .. }) = &mut outcome {
+                        *wait = wait.or(asked);
+                    }
+                    failed.push((request, outcome));
+                }
+                end => {
+                    if let Some(request) = self.end_step(plan, request, end) {
+                        self.step(plan, request);
+                    }
+                }
+            }
+        }
+        self.fail_steps(plan, failed, key, asked);
+    }
+
+    fn next_page(&mut self, plan: &Plan, request: InFlight, page: &str) {
+        let at = plan.entry_of(request.start.0);
+        let Some(number) = request.step_number() else { return };
+        let batch = self.as_begun(plan, &request);
+        let (step, parcel) = (plan.entry(at).callback.steps().get(number), Parcel::of(batch.iter().map(|(_, it)| *it)));
+        match step.zip(parcel) {
+            Some((step, parcel)) => self.ask(plan, request, step, &parcel, Some(page)),
+            None => self.start_over(plan, &request),
+        }
+    }
+
+    /// A step failed: so do all that waited for it, with one request.
+    fn all_failed(&mut self, plan: &Plan, request: InFlight, outcome: &Outcome, asked: Option<Duration>) {
+        let key = request.sequence.as_ref().and_then(|sequence| sequence.key);
+        let mut all = vec![(request, outcome.clone())];
+        if let Some(Ask::UnderWay(waiting)) = key.and_then(|key| self.asked.asks.remove(&key)) {
+            all.extend(waiting.into_iter().map(|request| (request, outcome.clone())));
+        }
+        self.fail_steps(plan, all, key, asked);
+    }
+
+    /// Nobody asks the same again before the first of these is tried again.
+    fn fail_steps(
+        &mut self,
+        plan: &Plan,
+        failed: Vec<(InFlight, Outcome)>,
+        key: Option<AskKey>,
+        asked: Option<Duration>,
+    ) {
+        let Some((_, first)) = failed.first() else { return };
+        let (first, mut until) = (first.clone(), None);
+        for (mut request, outcome) in failed {
+            let id = request.start.0;
+            if let Some(sequence) = &mut request.sequence {
+                sequence.key = None;
+            }
+            self.conclude(plan, request, &[outcome], asked.map(Circumstances::asking_to_wait));
+            until = [until, self.queue.retry(id).map(|retry| retry.at)].into_iter().flatten().min();
+        }
+        if let Some(key) = key {
+            let is_single = backoff(plan, self.mode).is_none();
+            let until = until.or(is_single.then_some(Duration::MAX)).unwrap_or(self.now.steady);
+            self.asked.asks.insert(key, Ask::Failed { outcome: first, until });
+        }
+    }
+
+    /// What a page of an answer means for one of those who asked.
+    fn take_page(&mut self, plan: &Plan, request: &mut InFlight, (status, text): (u16, &str)) -> PageEnd {
+        let at = plan.entry_of(request.start.0);
+        let callback = &plan.entry(at).callback;
+        let batch = self.as_begun(plan, request);
+        let (Some(number), Some(parcel)) = (request.step_number(), Parcel::of(batch.iter().map(|(_, it)| *it))) else {
+            return PageEnd::Found(Found::Nothing);
+        };
+        let moment = self.moment(at, parcel.batch().first, 0);
+        let (taken, is_kept) = (request.taken().to_vec(), request.is_kept());
+        let Some(sequence) = &mut request.sequence else { return PageEnd::Found(Found::Nothing) };
+        let about = (parcel.batch().into(), moment, &taken[..]);
+        let judgement = match callback.take_page(number, about, is_kept, (status, text), &mut sequence.search) {
+            StepEnd::Next(page) => return PageEnd::Next(page),
+            StepEnd::Found(found) => return PageEnd::Found(found),
+            StepEnd::Failed(why) => return PageEnd::Failed(self.step_failed(plan, request, Some(status), &why)),
+            StepEnd::Refused(judgement) => judgement,
+        };
+        let words = self.words(at, &judgement.words);
+        let words = format!("before {} of {}: {words}", number + 1, callback.steps().len());
+        PageEnd::Failed(match judgement.verdict {
+            Meaning::Stopped { until_address, all } => {
+                Outcome::Stopped { status, words, until_address, all: all || callback.is_common(number) }
+            }
+            Meaning::Wait(wait) => Outcome::Failed(Why::Wait { status, words, wait }),
+            verdict => {
+                if verdict == Meaning::Forget {
+                    self.forget_kept(request);
+                }
+                let said = self.said(at, text.as_bytes());
+                let said = if said.is_empty() { String::new() } else { format!(": `{said}`") };
+                self.step_failed(plan, request, Some(status), &format!("{}{said}", with_reason(status)))
+            }
+        })
+    }
+
+    /// A step has found something or nothing: what follows from it. Returns the request that goes on.
+    fn end_step(&mut self, plan: &Plan, mut request: InFlight, end: PageEnd) -> Option<InFlight> {
+        let at = plan.entry_of(request.start.0);
+        let callback = &plan.entry(at).callback;
+        let Some(number) = request.step_number() else { return None };
+        let (is_same, values) = match end {
+            PageEnd::Found(Found::One { is_same, values }) => (is_same, values),
+            PageEnd::Found(Found::Nothing) => {
+                if let Some(sequence) = &mut request.sequence {
+                    sequence.is_absent = true;
+                    sequence.part = SequencePart::Before(number + 1);
+                }
+                return Some(request);
+            }
+            PageEnd::Failed(outcome) => {
+                self.conclude(plan, request, &[outcome], None);
+                return None;
+            }
+            PageEnd::Next(_) => {
+                let outcome = self.step_failed(plan, &request, None, "a page of the answer is missing");
+                self.conclude(plan, request, &[outcome], None);
+                return None;
+            }
+        };
+        let secrets: Vec<String> = callback.secrets_in(&values);
+        self.hide(at, secrets);
+        let kept = callback.steps().get(number).and_then(|step| Some((step, step.keep?)));
+        if let Some((step, keep)) = kept
+            && let Some(parcel) = Parcel::of(self.as_begun(plan, &request).iter().map(|(_, update)| *update))
+        {
+            let moment = self.moment(at, parcel.batch().first, 0);
+            if let Some(key) = callback.ask_key(step, (parcel.batch().into(), moment, request.taken()), true) {
+                self.asked.kept.insert((at, key), (values.clone(), self.now.steady + keep));
+            }
+        }
+        if let Some(sequence) = &mut request.sequence {
+            sequence.take(values);
+            sequence.key = None;
+            sequence.part = SequencePart::Before(number + 1);
+        }
+        if is_same { self.is_there(plan, request) } else { Some(request) }
+    }
+
+    /// The service has the address already (H17).
+    fn is_there(&mut self, plan: &Plan, mut request: InFlight) -> Option<InFlight> {
+        let id = request.start.0;
+        let at = plan.entry_of(id);
+        let callback = &plan.entry(at).callback;
+        let asked_at = request.sequence.as_ref().map_or(Duration::ZERO, |sequence| sequence.asked_at);
+        let doubted = request.members.iter().filter_map(|(own, _)| self.quiet_at(plan, *own)).max();
+        if let Some(quiet_at) = doubted.filter(|quiet_at| *quiet_at > asked_at) {
+            let (_, domain, family) = plan.about(id);
+            let name = format!("{domain} {}", family.record_type());
+            self.say(at, Level::Info, || format!("{name}: waiting: {MAY_ARRIVE}"));
+            self.queue.give_back(request.start);
+            self.asked.later.insert(id, quiet_at);
+            return None;
+        }
+        let batch = self.as_begun(plan, &request);
+        if doubted.is_some()
+            && let (Some(after), Some(parcel)) = (callback.after(), Parcel::of(batch.iter().map(|(_, it)| *it)))
+        {
+            let moment = self.moment(at, parcel.batch().first, 0);
+            if callback.is_ready(after, (parcel.batch().into(), moment, request.taken()))
+                && let Some(sequence) = &mut request.sequence
+            {
+                sequence.is_there = true;
+                sequence.part = SequencePart::Before(callback.steps().len());
+                return Some(request);
+            }
+        }
+        if let Some(sequence) = &mut request.sequence {
+            sequence.part = SequencePart::Update;
+        }
+        self.conclude(plan, request, &[Outcome::AlreadyThere], None);
+        None
+    }
+
+    /// Where an update is in doubt: from when on nothing that was sent before can arrive any more.
+    fn quiet_at(&self, plan: &Plan, id: UpdateId) -> Option<Duration> {
+        let (at, domain, family) = plan.about(id);
+        let doubt = self.claim(at, domain, family).in_doubt?;
+        let timeout = plan.entry(at).timeout;
+        // What another process sent, or this one before it was started, ended at the latest when its mark does.
+        let marked = Duration::from_secs(doubt.until.saturating_sub(self.clock())) + self.now.steady;
+        let marked = if doubt.until > self.clock() { marked } else { self.epoch.steady };
+        Some(self.asked.last_sent.get(&id).copied().unwrap_or(marked) + timeout)
+    }
+
+    /// Marks and sends what has all that it needs.
+    pub(super) fn send_ready(&mut self) {
+        if self.asked.ready.is_empty() {
+            return;
+        }
+        let plan = Rc::clone(&self.plan);
+        let (mut marked, mut is_new) = (Vec::new(), false);
+        for mut request in std::mem::take(&mut self.asked.ready) {
+            let at = plan.entry_of(request.start.0);
+            let batch = self.unchanged(&plan, &request).filter(|_| self.may_start());
+            let Some(mut batch) = batch else {
+                self.start_over(&plan, &request);
+                continue;
+            };
+            let is_marked = batch.iter().all(|member| self.is_marked(at, member));
+            let whole = batch.len();
+            if !is_marked && (self.judge_batch(at, &mut batch, true).0.is_futile() || batch.len() != whole) {
+                self.start_over(&plan, &request);
+                continue;
+            }
+            if !is_marked {
+                self.mark(&plan, at, &batch, Vec::new());
+                is_new = true;
+            }
+            if let Some(sequence) = &mut request.sequence {
+                sequence.part = if sequence.is_there { SequencePart::After } else { SequencePart::Update };
+            }
+            marked.push(request);
+        }
+        if is_new {
+            self.save(Durability::Process);
+        }
+        for request in marked {
+            let store = plan.store_of(plan.entry_of(request.start.0));
+            match self.stores[store].unpersisted() {
+                Some(ticket) => self.marking.push((store, ticket, request)),
+                None => {
+                    let batch = self.as_begun(&plan, &request);
+                    self.send(&plan, request, &batch);
+                }
+            }
+        }
+    }
+
+    /// The update was accepted: sends what follows it. Gives back the request where nothing does.
+    pub(super) fn follow(
+        &mut self,
+        plan: &Plan,
+        mut request: InFlight,
+        ended: (SmallVec<[Outcome; 1]>, Circumstances),
+    ) -> Option<(InFlight, (SmallVec<[Outcome; 1]>, Circumstances))> {
+        let at = plan.entry_of(request.start.0);
+        let callback = &plan.entry(at).callback;
+        let is_update = request.sequence.as_ref().is_some_and(|sequence| sequence.part == SequencePart::Update);
+        let Some(after) = callback.after().filter(|_| is_update && ended.0.iter().all(Outcome::is_accepted)) else {
+            return Some((request, ended));
+        };
+        let batch = self.as_begun(plan, &request);
+        let Some(parcel) = Parcel::of(batch.iter().map(|(_, update)| *update)) else { return Some((request, ended)) };
+        let moment = self.moment(at, parcel.batch().first, 0);
+        if !callback.is_ready(after, (parcel.batch().into(), moment, request.taken())) {
+            return Some((request, ended));
+        }
+        if let Some(sequence) = &mut request.sequence {
+            sequence.part = SequencePart::After;
+            sequence.ended = Some(ended);
+        }
+        self.dispatch(plan, request, &parcel);
+        None
+    }
+
+    /// What follows the update has ended: how the whole did.
+    pub(super) fn after_ended(
+        &mut self,
+        plan: &Plan,
+        request: &mut InFlight,
+        mut ended: (SmallVec<[Outcome; 1]>, Circumstances),
+    ) -> (SmallVec<[Outcome; 1]>, Circumstances) {
+        let Some(sequence) = request.sequence.as_mut().filter(|sequence| sequence.part == SequencePart::After) else {
+            return ended;
+        };
+        let (is_there, update) = (sequence.is_there, sequence.ended.take());
+        let Some(failed) = ended.0.iter().find(|outcome| !outcome.is_accepted()).cloned() else {
+            return update.unwrap_or_else(|| (smallvec::smallvec![Outcome::AlreadyThere], ended.1));
+        };
+        if let Outcome::Failed(Why::Response { status, .. } | Why::Wait { status, .. }) = failed {
+            let at = plan.entry_of(request.start.0);
+            let callback = &plan.entry(at).callback;
+            let what = callback.after().map(|after| after.outline(&callback.variables)).unwrap_or_default();
+            let why = format!("the update was accepted; after ({what}) failed: {}", failed.reason());
+            let why =
+                if is_there { why.replace("the update was accepted", "the service has the address") } else { why };
+            if !matches!(failed, Outcome::Failed(Why::Wait { .. })) {
+                ended.0 = smallvec::smallvec![Outcome::Failed(Why::Step { status: Some(status), why, reached: true })];
+            }
+        }
+        ended
+    }
+
+    /// Nothing is looked up any more.
+    pub(super) fn drop_steps(&mut self) {
+        let steps: Vec<u64> = self.requests.iter().filter(|(_, it)| it.is_step()).map(|(number, _)| *number).collect();
+        let mut dropped: Vec<InFlight> = steps.iter().filter_map(|number| self.requests.remove(number)).collect();
+        for ask in std::mem::take(&mut self.asked.asks).into_values() {
+            if let Ask::UnderWay(waiting) = ask {
+                dropped.extend(waiting);
+            }
+        }
+        dropped.append(&mut self.asked.ready);
+        for request in dropped {
+            self.queue.give_back(request.start);
+        }
+        self.asked.pages.clear();
+        self.asked.later.clear();
+    }
+
+    /// Looks again at updates whose service seemed to have the address.
+    pub(super) fn look_again(&mut self) {
+        let now = self.now.steady;
+        let due: Vec<UpdateId> = self.asked.later.extract_if(|_, at| *at <= now).map(|(id, _)| id).collect();
+        self.judge_again(due);
+        // What nobody will ask for any more takes no memory.
+        self.asked.kept.retain(|_, (_, until)| *until > now);
+        self.asked.asks.retain(|_, ask| match ask {
+            Ask::UnderWay(_) => true,
+            Ask::Answered { ended, .. } => *ended + SHARED >= now,
+            Ask::Failed { until, .. } => *until > now,
+        });
+    }
+
+    /// What was used of kept answers is old.
+    pub(super) fn forget_kept(&mut self, request: &InFlight) {
+        for key in request.sequence.iter().flat_map(|sequence| &sequence.kept) {
+            self.asked.kept.remove(key);
+        }
+    }
+
+    /// The updates of a request as they are to be sent now, where that is as it was when it began.
+    fn unchanged<'p>(&self, plan: &'p Plan, request: &InFlight) -> Option<Sendables<'p>> {
+        let id = request.start.0;
+        let (_, mut batch) = self.batch(plan, id)?;
+        batch.retain(|(id, update)| request.members.contains(&(*id, update.ip)));
+        (batch.len() == request.members.len() && self.queue.stage(id) == Stage::Sending).then_some(batch)
+    }
+
+    /// The updates of a request as they were when it began.
+    pub(super) fn as_begun<'p>(&self, plan: &'p Plan, request: &InFlight) -> Sendables<'p> {
+        let observed = request.sequence.as_ref().map_or([None; 2], |sequence| sequence.observed);
+        let sendable = |(id, _): &(UpdateId, std::net::IpAddr)| {
+            let (at, domain, family) = plan.about(*id);
+            Some((*id, plan.entry(at).sendable(domain, family, observed[family.index()]?)))
+        };
+        request.members.iter().filter_map(sendable).collect::<Members<_>>()
+    }
+
+    /// An address changed, or something else is to be done now.
+    fn start_over(&mut self, plan: &Plan, request: &InFlight) {
+        let id = request.start.0;
+        self.queue.give_back(request.start);
+        if let Some((at, batch)) = self.batch(plan, id) {
+            self.queue_batch(plan, id, at, batch, true, &[]);
+        }
+    }
+
+    /// `before 2 of 2 (GET https://…): 403 Forbidden; the update was not sent`
+    fn step_failed(&self, plan: &Plan, request: &InFlight, status: Option<u16>, why: &str) -> Outcome {
+        let at = plan.entry_of(request.start.0);
+        let callback = &plan.entry(at).callback;
+        let number = request.step_number().unwrap_or_default();
+        let batch = self.as_begun(plan, request);
+        let parcel = Parcel::of(batch.iter().map(|(_, update)| *update));
+        let shown = callback.steps().get(number).zip(parcel).and_then(|(step, parcel)| {
+            let moment = self.moment(at, parcel.batch().first, 0);
+            let about = (parcel.batch().into(), moment, request.taken());
+            let shown = callback.redacted_as(&step.request, about, USER_AGENT, false).ok()?;
+            Some(format!("{} {}", shown.method.as_str(), shown.url))
+        });
+        let (place, all) = (number + 1, callback.steps().len());
+        let shown = shown.unwrap_or_default();
+        let why = format!("before {place} of {all} ({shown}): {why}; the update was not sent");
+        Outcome::Failed(Why::Step { status, why, reached: false })
+    }
+
+    /// What a step was answered. Of one that takes a secret nothing is shown but its size.
+    fn show_answer(&mut self, plan: &Plan, at: usize, request: &InFlight, response: &ResponseFacts) {
+        let callback = &plan.entry(at).callback;
+        let Some(number) = request.step_number() else { return };
+        let took = self.now.steady.saturating_sub(request.began);
+        if callback.takes_secret(number) {
+            let (status, size) = (with_reason(response.status), response.body.len());
+            self.say(at, Level::Debug, || format!("< {status} ({} ms), {size} bytes with a secret", took.as_millis()));
+        } else {
+            self.show(plan, at, response, took);
+        }
+    }
+}
+
+impl Sequence {
+    fn take(&mut self, values: Vec<(usize, Value)>) {
+        for (place, value) in values {
+            if let Some(taken) = self.taken.get_mut(place) {
+                *taken = Some(value);
+            }
+        }
+    }
+}

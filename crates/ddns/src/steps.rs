@@ -1,0 +1,103 @@
+//! Sends the steps of one update, for somebody who looks or tries: nothing is shared, kept or remembered.
+
+use ddns_core::callback::expect::Meaning;
+use ddns_core::callback::steps::{Found, Search, StepEnd};
+use ddns_core::callback::{Moment, Parcel, RequestTemplate};
+use ddns_core::config::Entry;
+use ddns_core::engine::ANSWER_LIMIT;
+use ddns_core::net::status::with_reason;
+use ddns_core::text::json::Value;
+
+use crate::http::{Client, How, Over, Want};
+
+/// What the steps of an update found.
+pub(crate) struct Walked<'a> {
+    /// What is sent now.
+    pub(crate) template: &'a RequestTemplate,
+    pub(crate) taken: Vec<Option<Value>>,
+    /// Whether the service has the address already.
+    pub(crate) is_there: bool,
+}
+
+/// How requests of an entry are sent.
+pub(crate) fn how(entry: &Entry, want: Want) -> How<'_> {
+    How { limit: entry.timeout, want, over: Over::Any, proxies: &entry.proxies, ssl: &entry.ssl, from: None }
+}
+
+/// Sends the steps. Fails with a phrase that may hold secrets of the configuration.
+pub(crate) async fn walk<'a>(
+    entry: &'a Entry,
+    parcel: &Parcel<'_>,
+    moment: Moment,
+    client: &Client,
+) -> Result<Walked<'a>, String> {
+    let callback = &entry.callback;
+    let mut walked = Walked { template: &callback.request, taken: vec![None; callback.taken_count()], is_there: false };
+    for (number, step) in callback.steps().iter().enumerate() {
+        let place = |why: String| format!("before {} of {}: {why}", number + 1, callback.steps().len());
+        let (mut search, mut page) = (Search::default(), None::<String>);
+        let found = loop {
+            let asks = page.as_deref().and_then(|page| Some((step.next.as_ref()?.1.as_str(), page)));
+            let request = callback.render_as(&step.request, (parcel, moment, &walked.taken), asks).map_err(place)?;
+            let response =
+                client.send(&request, how(entry, Want::Answer)).await.map_err(|failure| place(failure.why))?;
+            let status = response.status;
+            let is_whole = response.is_whole && response.body.len() < ANSWER_LIMIT;
+            let text = std::str::from_utf8(&response.body).ok().filter(|_| is_whole || !(200..300).contains(&status));
+            let Some(text) = text else { return Err(place("the answer is not whole, or not UTF-8".to_owned())) };
+            let about = (parcel.batch().into(), moment, &walked.taken[..]);
+            match callback.take_page(number, about, false, (status, text), &mut search) {
+                StepEnd::Next(next) => page = Some(next),
+                StepEnd::Found(found) => break found,
+                StepEnd::Failed(why) => return Err(place(why)),
+                StepEnd::Refused(judgement) => {
+                    let words: String = judgement.words.chars().take(500).collect();
+                    return Err(place(format!("{}: {words}", with_reason(status))));
+                }
+            }
+        };
+        match found {
+            Found::One { is_same, values } => {
+                values.into_iter().for_each(|(at, value)| walked.taken[at] = Some(value));
+                walked.is_there |= is_same;
+            }
+            Found::Nothing => walked.template = callback.absent().unwrap_or(&callback.request),
+        }
+    }
+    Ok(walked)
+}
+
+/// Sends the update of an entry once, with everything around it: the status and body of the response that decides, and whether it was
+/// accepted. Fails with a phrase that may hold secrets of the configuration.
+pub(crate) async fn send_once(
+    entry: &Entry,
+    parcel: &Parcel<'_>,
+    moment: Moment,
+    client: &Client,
+) -> Result<(bool, u16, Vec<String>), String> {
+    let callback = &entry.callback;
+    let walked = walk(entry, parcel, moment, client).await?;
+    if walked.is_there {
+        return Ok((true, 200, vec!["already there: nothing was sent".to_owned()]));
+    }
+    let about = || (parcel.batch().into(), moment, &walked.taken[..]);
+    let after = callback.after().filter(|after| callback.is_ready(after, about()));
+    let mut last = (true, 0, Vec::new());
+    for template in [walked.template].into_iter().chain(after) {
+        let request = callback.render_as(template, (parcel, moment, &walked.taken), None)?;
+        let response = client.send(&request, how(entry, Want::Body)).await.map_err(|failure| failure.why)?;
+        let is_accepted = match &template.expect {
+            None => (200..300).contains(&response.status),
+            Some(expect) => {
+                let judged = callback.judge(expect, about(), false, (response.status, &response.body), 1);
+                judged.iter().all(|judged| matches!(judged.verdict, Meaning::Accepted | Meaning::Unchanged))
+            }
+        };
+        let body = String::from_utf8_lossy(&response.body).into_owned();
+        last = (is_accepted, response.status, response.warnings.into_iter().chain([body]).collect());
+        if !is_accepted {
+            break;
+        }
+    }
+    Ok(last)
+}
