@@ -12,7 +12,6 @@ mod group;
 mod hidden_prompt;
 mod history;
 mod http;
-mod inquiry;
 mod load;
 mod lookup;
 mod notify;

@@ -7,9 +7,9 @@ use crate::text::json::{Member, Value, pretty};
 const ABOVE: &str = "\
 # Services
 
-`ddns init --recipe NAME` writes a configuration for each of these. A recipe is data: it asks for what the service needs,
-looks up ids where the service has some, and fills the fields of an [ordinary configuration](configuration.md), which
-you can read and change. `ddns recipes` lists them, `ddns recipes show NAME` shows one with its rules. A recipe of your own
+`ddns init --recipe NAME` writes a configuration for each of these. A recipe is data: it asks for what the service needs
+and fills the fields of an [ordinary configuration](configuration.md), which you can read and change. Ids of zones and records
+are looked for when an update is sent, never before. `ddns recipes` lists them, `ddns recipes show NAME` shows one with its rules. A recipe of your own
 works as well: `ddns init --recipe ./my.json` (look at those in `recipes/`).
 
 None of them was tried against the real service. Where the facts come from:

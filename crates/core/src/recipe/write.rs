@@ -173,7 +173,7 @@ impl RecipeWriter<'_, '_> {
         let slot = template::only(text).and_then(|name| self.form.slot(name, scope));
         let secret = slot.filter(|slot| self.form.is_secret(slot));
         let (Some(slot), Some(folder)) = (secret, self.folder) else {
-            return Value::String(self.form.filled(text, scope, true));
+            return Value::String(template::filled(text, |name| self.form.value(name, scope)));
         };
         let path = format!("{folder}/{}{}", self.prefix, slot.to_string().replace(['*', '/'], "_"));
         let file = (path.clone(), self.form.value(slot.name(), scope));

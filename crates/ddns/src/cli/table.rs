@@ -108,7 +108,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         about: "Asks for the endpoint, the domains and the source of the address, looks up the address, writes a \
                 commented file that only you can read, and shows what would be sent. It never overwrites a file and \
                 sends no update. A question that an option already answers is not asked. With --recipe it asks for what \
-                the service needs, and looks up ids there; each request is shown before it is sent.",
+                the service needs; the service itself is not asked.",
         configured: true,
         options: &[
             flag("yes", "Ask nothing: accept every suggestion"),
@@ -120,7 +120,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
                 "Also notify, by a recipe of the kind notification; its answers: --set notify.NAME=…",
             ),
             option("secrets", "FOLDER", "Put each secret of the recipe into a file of its own in FOLDER"),
-            flag("offline", "Look nothing up at the service: ask for ids instead"),
+            flag("offline", "Has no effect any more: nothing is looked up at the service"),
         ],
         word: Some(word("FILE", "The file to write; config.json by default")),
         example: "ddns init",

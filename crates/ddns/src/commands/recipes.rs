@@ -74,7 +74,7 @@ fn list(word: Option<&str>, is_json: bool) -> u8 {
 fn programmatic(recipe: &Recipe, is_whole: bool) -> impl Serialize {
     let question = |it: &Question| {
         let (name, ask, help, default) = (it.name.clone(), it.ask.clone(), it.help.clone(), it.default.clone());
-        object! { name: name, ask: ask, help: help, secret: it.secret, default: default }
+        object! { name: name, ask: ask, help: help, secret: it.secret, file: it.is_file, default: default }
     };
     let families = || families(recipe).iter().map(|family| family.to_lowercase()).collect::<Vec<_>>();
     object! {
@@ -122,10 +122,6 @@ fn page(recipe: &Recipe, width: usize) -> String {
             .iter()
             .map(|question| beside(&format!("  {}", question.name), &asked(question), COLUMN, width)),
     );
-    let finds: Vec<&str> = recipe.finds().collect();
-    if !finds.is_empty() {
-        text += &broken(&format!("Looked up, unless you say no: {}.", finds.join(", ")), 2, width);
-    }
     text + "\nFills this configuration:\n\n" + &recipe::template(recipe)
 }
 
@@ -141,6 +137,9 @@ fn asked(question: &Question) -> String {
     }
     if question.secret {
         text += "; a secret";
+    }
+    if question.is_file {
+        text += "; a file that stays where it is";
     }
     text + &question.default.as_ref().map(|default| format!("; {default} by default")).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use std::fs;
 use crate::support::terminal::at_terminal;
 use crate::support::{Receiver, Response, Sandbox, mode};
 
-/// A recipe of a user's own, with lookups: what the service is asked for comes from the receiver.
+/// A recipe of a user's own: its updates look for their zone first.
 const OWN: &str = r#"{
   "title": "My service", "kind": "server", "about": "A service of mine.", "documentation": "https://example.com/",
   "certainty": "unchecked",
@@ -14,12 +14,12 @@ const OWN: &str = r#"{
     {"name": "token", "ask": "Token", "secret": true, "check": "^[a-z0-9-]+$"},
     {"name": "zone", "ask": "Zone"}
   ],
-  "lookups": [
-    {"name": "zone_id", "what": "the id of the zone", "url": "${base}/zones?name=${zone}&key=${token}",
-     "in": "/zones", "where": {"/name": "${zone}"}, "value": "/id"}
-  ],
   "config": {
-    "endpoint": "${base}", "id": "/zones/${zone_id}?name=__DOMAIN__&ip=__IP__&key=__TOKEN__", "extra": {"__TOKEN__": "${token}"}
+    "id": "${base}/zones/__ZONE_ID__?name=__DOMAIN__&ip=__IP__&key=__TOKEN__", "zone": "${zone}",
+    "before": [{
+      "id": "/zones?name=__ZONE__&key=__TOKEN__", "in": "/zones", "where": {"/name": "__ZONE__"}, "take": {"/id": "__ZONE_ID__"}
+    }],
+    "extra": {"__TOKEN__": "${token}"}
   }
 }"#;
 
@@ -56,8 +56,7 @@ fn h12_recipes_are_listed_found_by_a_word_and_shown() {
         assert!(keys.iter().any(|known| *known == key), "{json}");
     }
     let shown = sandbox.run(&["recipes", "show", "cloudflare"]).expect(0).stdout;
-    for part in ["Zone.DNS Edit", "  token ", "a secret", "the id of the zone", "\"method\": \"PATCH\"", "Each domain:"]
-    {
+    for part in ["Zone.DNS Edit", "  token ", "a secret", "\"__ZONE_ID__\"", "\"method\": \"PATCH\""] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
 }
@@ -104,52 +103,23 @@ fn h12_a_recipe_becomes_a_configuration_that_runs() {
     assert_eq!(sent.text(), r#"{"domain":"home.example.com","type":"A","ip":"203.0.113.7"}"#);
 }
 
+/// The service is asked when an update is sent, each time: nothing is frozen.
 #[test]
-fn h12_a_secret_in_the_address_of_a_lookup_is_hidden() {
+fn h12_init_asks_the_service_nothing() {
     let (sandbox, service) = (Sandbox::new(), service());
     sandbox.write("my.json", OWN);
     let (base, index4) = (format!("base={}", service.url("/")), service.index4());
-    let args =
-        ["init", "--recipe", "./my.json", "--set", &base, "--set", "token=s3cret-of-mine", "--set", "zone=example.com"];
-    let more = ["--ipv4", "home.example.com", "--index4", &index4];
-    let run = sandbox.run(&[&args[..], &more].concat()).expect(0).never_prints("s3cret");
-    assert!(run.stdout.contains("/zones?name=example.com&key=***\n"), "{}", run.stdout);
-    assert_eq!(service.only().target(), "/zones?name=example.com&key=s3cret-of-mine");
-    sandbox.run(&[]).expect(0).never_prints("warning");
-    assert_eq!(service.callbacks()[1].target(), "/zones/2?name=home.example.com&ip=203.0.113.7&key=s3cret-of-mine");
-}
-
-/// Lookups take the way that updates take: no name server knows the service.
-#[test]
-fn d5_a_lookup_goes_through_the_proxy() {
-    let proxy = Receiver::responding(|_| Response::with_body(200, r#"{"zones": [{"id": 2, "name": "example.com"}]}"#));
-    let args = ["init", "--recipe", "./my.json", "--set", "base=http://service.invalid", "--set", "token=s3cret"];
-    let more = ["--set", "zone=example.com", "--ipv4", "home.example.com", "--index4", "shell:echo 203.0.113.7"];
-    let args = [&args[..], &more].concat();
-    let ours = proxy.url("");
-    let cases = [("http_proxy", &[][..]), ("DDNS_PROXY", &[]), ("LANG", &["--proxy", &ours])];
-    for (number, (name, options)) in cases.into_iter().enumerate() {
-        let sandbox = Sandbox::new().env(name, &ours);
-        sandbox.write("my.json", OWN);
-        sandbox.run(&[&args[..], options].concat()).expect(0).never_prints("s3cret");
-        let seen = proxy.callbacks();
-        assert_eq!(seen.len(), number + 1, "{name}");
-        assert_eq!(seen[number].target(), "http://service.invalid/zones?name=example.com&key=s3cret", "{name}");
-        assert!(sandbox.read("config.json").contains("/zones/2?"), "{}", sandbox.read("config.json"));
-    }
-}
-
-#[test]
-fn h12_a_lookup_that_finds_nothing_says_so_and_nothing_is_written() {
-    let (sandbox, service) = (Sandbox::new(), service());
-    sandbox.write("my.json", OWN);
-    let base = format!("base={}", service.url("/"));
-    let args = ["init", "--recipe", "./my.json", "--set", &base, "--set", "token=s3cret", "--ipv4", "www.example.net"];
-    let run = sandbox.run(&[&args[..], &["--set", "zone=example.net"]].concat()).expect(1);
-    run.prints("the service knows no such entry: name example.net").prints("--set zone_id=…");
-    let run = sandbox.run(&[&args[..], &["--set", "zone=example.com"]].concat()).expect(2);
-    run.prints("www.example.net is not in the zone example.com");
+    let args = ["init", "--recipe", "./my.json", "--set", &base, "--set", "token=s3cret-of-mine", "--index4", &index4];
+    let outside = [&args[..], &["--ipv4", "www.example.net", "--set", "zone=example.com"]].concat();
+    sandbox.run(&outside).expect(2).prints("www.example.net is not in the zone example.com");
     assert_eq!(written(&sandbox), 1);
+    let inside = [&args[..], &["--ipv4", "home.example.com", "--set", "zone=example.com"]].concat();
+    sandbox.run(&inside).expect(0).never_prints("s3cret").never_prints("--lookup");
+    assert!(service.callbacks().is_empty());
+    sandbox.run(&[]).expect(0).never_prints("warning");
+    let seen: Vec<String> = service.callbacks().iter().map(|request| request.target().to_owned()).collect();
+    let update = "/zones/2?name=home.example.com&ip=203.0.113.7&key=s3cret-of-mine";
+    assert_eq!(seen, ["/zones?name=example.com&key=s3cret-of-mine", update]);
 }
 
 #[test]
@@ -174,33 +144,20 @@ fn h12_what_is_missing_or_wrong_is_named() {
 }
 
 #[test]
-fn h12_a_recipe_asks_at_a_terminal_and_shows_what_it_looks_up() {
+fn h12_a_recipe_asks_at_a_terminal_and_says_how_to_go_on() {
     let (sandbox, service) = (Sandbox::new(), service());
     sandbox.write("my.json", OWN);
     let (base, index4) = (service.url("/"), service.index4());
     let program = [env!("CARGO_BIN_EXE_ddns"), "init", "--recipe", "./my.json", "--index4", &index4];
     // Domains of both families, then the recipe's questions: one answer is wrong, one is the suggestion.
-    let answers = ["home.example.com", "none", &base, "S3cret!", "s3cret", "", "yes"];
+    let answers = ["home.example.com", "none", &base, "S3cret!", "s3cret", ""];
     let Some(run) = at_terminal(&sandbox, 80, &program, &answers) else { return };
     let run = run.expect(0).never_prints("s3cret").never_prints("S3cret");
-    for part in [
-        "Token (not shown): \n",
-        "Not possible: `token`",
-        "Zone [example.com]: ",
-        "GET ",
-        "/zones?name=example.com&key=***",
-        "Found the id of the zone: 2",
-    ] {
+    let next = "ddns preview --lookup   ask the service which record would be changed";
+    for part in ["Token (not shown): \n", "Not possible: `token`", "Zone [example.com]: ", next] {
         assert!(run.stdout.replace("\n  ", " ").contains(part), "{part}: {}", run.stdout);
     }
-    assert!(sandbox.read("config.json").contains("/zones/2?name=__DOMAIN__"));
-    // Whoever does not want the request to be sent types the id.
-    let answers = ["home.example.com", "none", &base, "s3cret", "example.com", "no", "7"];
-    let program = [&program[..2], &["other.json"], &program[2..]].concat();
-    let Some(run) = at_terminal(&sandbox, 80, &program, &answers) else { return };
-    run.expect(0);
-    assert!(sandbox.read("other.json").contains("/zones/7?name=__DOMAIN__"));
-    assert_eq!(service.callbacks().len(), 1);
+    assert!(service.callbacks().is_empty());
 }
 
 /// Whether it was answered or broken off.
@@ -209,13 +166,13 @@ fn h12_a_secret_is_typed_unseen_and_the_terminal_is_as_it_was() {
     let (sandbox, service) = (Sandbox::new(), service());
     sandbox.write("my.json", OWN);
     let line = format!(
-        "stty >before; {} init --recipe ./my.json --offline --ipv4 home.example.com --index4 '{}' --set base={}; \
+        "stty >before; {} init --recipe ./my.json --ipv4 home.example.com --index4 '{}' --set base={}; \
          code=$?; stty >after; exit $code",
         env!("CARGO_BIN_EXE_ddns"),
         service.index4(),
         service.url("/")
     );
-    for (answers, code) in [(vec!["s3crex\x7ft", "", "7"], 0), (vec!["s3cr\x03"], 1), (vec!["EOF"], 1)] {
+    for (answers, code) in [(vec!["s3crex\x7ft", ""], 0), (vec!["s3cr\x03"], 1), (vec!["EOF"], 1)] {
         let Some(run) = at_terminal(&sandbox, 80, &["sh", "-c", &line], &answers) else { return };
         let run = run.expect(code).never_prints("s3cre");
         assert!(run.stdout.contains("Token (not shown): "), "{}", run.stdout);
