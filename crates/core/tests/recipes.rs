@@ -12,8 +12,8 @@ use ddns_core::callback::{Callback, Moment, Parcel, Request, SIGNATURE_HEADERS, 
 use ddns_core::config::files::{FileContents, named_in};
 use ddns_core::config::lint::lint;
 use ddns_core::config::raw::{self, Document};
-use ddns_core::config::validate::{Surroundings, validate};
-use ddns_core::config::{Concurrency, Config, Entry, Notification, PROVIDERS};
+use ddns_core::config::validate::{Surroundings, validate, validate_text};
+use ddns_core::config::{Concurrency, Config, Entry, NO_RECIPE, Notification, PROVIDERS};
 use ddns_core::net::family::Family;
 use ddns_core::notify::{NotifyEvent, example, notice};
 use ddns_core::recipe::{self, Form, Recipe, named};
@@ -421,9 +421,30 @@ fn h12_every_recipe_understands_its_service() {
     assert!(count >= 60, "{count} responses");
 }
 
+/// What a client of another kind is configured for leads to a recipe that exists, or to the reason why there is none.
 #[test]
-fn h12_the_provider_of_another_client_leads_to_a_recipe_that_exists() {
-    for (provider, recipe) in PROVIDERS {
-        assert!(named(recipe).is_ok(), "{provider}: {recipe}");
+fn h12_a_provider_of_another_client_leads_to_its_recipe_and_nothing_else() {
+    let recipes: Vec<&str> = recipe::names().collect();
+    let said = |provider: &str| {
+        let text = format!(r#"{{"dns": "{provider}", "id": "me", "token": "T0ken", "ttl": "x"}}"#);
+        let wrong = validate_text("c.json", &text).expect_err(provider);
+        assert_eq!(wrong.len(), 1, "{provider}");
+        wrong[0].shown()
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for (recipe, providers) in PROVIDERS {
+        assert!(recipes.contains(recipe), "{recipe}");
+        for provider in *providers {
+            assert!(said(provider).contains(&format!("`ddns init --recipe {recipe}`")), "{provider}");
+        }
+        names.extend(*providers);
     }
+    for (providers, why) in NO_RECIPE {
+        providers.iter().for_each(|provider| assert!(said(provider).contains(why), "{provider}"));
+        names.extend(*providers);
+    }
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(count, names.len(), "a name stands for one thing");
 }
