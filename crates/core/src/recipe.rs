@@ -8,12 +8,18 @@ mod check;
 mod form;
 mod page;
 mod read;
+mod schema;
 mod template;
+mod trial;
+mod version;
 mod write;
 
 pub use built_in::{built_in, named, names};
 pub use form::{AnswerSlot, Form};
 pub use page::{page, template};
+pub use schema::schema;
+pub use trial::Trial;
+pub use version::outdated;
 pub use write::Filled;
 
 use crate::net::family::Family;
@@ -52,6 +58,12 @@ pub struct Recipe {
     pub sources: Vec<String>,
     /// One of [`CERTAINTIES`].
     pub certainty: &'static str,
+    /// When they were compared with what it sends: a date; empty where nobody did.
+    pub checked: String,
+    /// Counts its changes, from 1.
+    pub version: u32,
+    /// Versions whose configurations are wrong, and why.
+    wrong: Vec<(u32, String)>,
     /// What the service wants its users to know.
     pub rules: Vec<String>,
     /// What must be asked.

@@ -30,7 +30,7 @@ pub fn schema() -> String {
     ]))
 }
 
-fn described(field: &Field, in_entry: bool) -> Value {
+pub(crate) fn described(field: &Field, in_entry: bool) -> Value {
     let mut members = vec![("description", Value::string(field.help))];
     let strings = || kind_of("string");
     let items_of = |items: Value| [("type", Value::string("array")), ("items", items)];
@@ -109,7 +109,7 @@ fn values(parts: &'static [SubField]) -> [(&'static str, Value); 2] {
     [("type", Value::string("object")), ("additionalProperties", value)]
 }
 
-fn described_part(part: &SubField) -> Value {
+pub(crate) fn described_part(part: &SubField) -> Value {
     let types = |kinds: &[&str]| vec![("type", one_of(kinds))];
     let one = |kind: &str| vec![("type", Value::string(kind))];
     let list = |items: Value| Value::object([("type", Value::string("array")), ("items", items)]);
@@ -150,11 +150,11 @@ fn or_null(name: &str, allowed: &mut Value) {
     }
 }
 
-fn kind_of(name: &str) -> Value {
+pub(crate) fn kind_of(name: &str) -> Value {
     Value::object([("type", Value::string(name))])
 }
 
-fn one_of(kinds: &[&str]) -> Value {
+pub(crate) fn one_of(kinds: &[&str]) -> Value {
     Value::list(kinds.iter().map(|kind| Value::string(*kind)))
 }
 

@@ -55,6 +55,7 @@ pub fn validate(name: &str, written: Option<FileLayers>, around: &Surroundings) 
         let mut reader = SettingReader { layers: layers(raw), diagnostics: &mut diagnostics };
         // The log is one for the whole file: a detailed one is asked for by any of its entries.
         is_debug |= reader.flag(Key::Debug) == Some(true);
+        reader.text(Key::Recipe);
         let maker = Maker { reader, start, system: &around.proxies, files: &around.files, rsa: around.rsa };
         valid.extend(maker.entry());
     }

@@ -8,25 +8,41 @@ use super::{CERTAINTIES, Each, KINDS, Question, Recipe, template};
 use crate::text::diagnostic::{Diagnostic, Place, nearest};
 use crate::text::json::{Dialect, Member, Node, Span, Value, parse};
 
-const FIELDS: [&str; 16] = [
-    "title",
-    "kind",
-    "about",
-    "documentation",
-    "sources",
-    "certainty",
-    "rules",
-    "families",
-    "questions",
-    "values",
-    "config",
-    "ipv4",
-    "ipv6",
-    "both",
-    "domain",
-    "notify",
+/// What a recipe has, and what each of it is.
+pub(super) const OF_RECIPE: [(&str, &str); 19] = [
+    ("title", "What people call the service"),
+    ("kind", "Under which heading it is listed"),
+    ("about", "What it is, in a sentence"),
+    ("documentation", "The address at which the service explains itself"),
+    ("sources", "Where the facts come from"),
+    ("certainty", "How sure they are"),
+    ("checked", "When they were compared with what the recipe sends: a date"),
+    ("version", "Counts the changes of the recipe, from 1"),
+    ("wrong", "Versions whose configurations are wrong, and why"),
+    ("rules", "What the service wants its users to know: sentences"),
+    ("families", "Which addresses it takes; not set: both"),
+    ("questions", "What is asked for"),
+    ("values", "Texts that differ between IPv4 and IPv6, for `${name}`"),
+    ("config", "The fields of the configuration"),
+    ("ipv4", "Fields over them for IPv4"),
+    ("ipv6", "Fields over them for IPv6"),
+    ("both", "Fields over them for domains of both families, which are one entry then"),
+    ("domain", "What each domain gets beside its name"),
+    ("notify", "The notifications that it makes"),
 ];
-const OF_QUESTION: [&str; 9] = ["name", "ask", "help", "secret", "typed", "file", "check", "default", "each"];
+
+/// The same of a question.
+pub(super) const OF_QUESTION: [(&str, &str); 9] = [
+    ("name", "`${name}` stands for the answer: small letters, digits and `_`"),
+    ("ask", "A few words"),
+    ("help", "Where to find it"),
+    ("secret", "The answer is never shown; it may stand as the whole value of a variable in `extra`, and in `sign`"),
+    ("typed", "The answer goes into `id` as it was typed; it needs a `check`"),
+    ("file", "The answer is the path of a key file that stays where it is: `{\"file\": \"${name}\"}` in `sign`"),
+    ("check", "A regular expression that a right answer fits"),
+    ("default", "What an empty answer means"),
+    ("each", "Asked for each `domain`, or for each `record`; not set: once"),
+];
 
 impl Recipe {
     /// Reads a recipe. Fails with all errors.
@@ -171,7 +187,7 @@ impl RecipeReader<'_> {
 
     fn recipe(&mut self, node: &Node) -> Recipe {
         let span = Span { start: node.span.start, end: node.span.start + 1 };
-        let root = self.object("a recipe", node, &FIELDS);
+        let root = self.object("a recipe", node, &OF_RECIPE.map(|(name, _)| name));
         let mut needed = |name| self.needed("a recipe", name, &root, span);
         let (title, about, documentation) = (needed("title"), needed("about"), needed("documentation"));
         let families = self.texts("families", root.get("families"));
@@ -185,6 +201,9 @@ impl RecipeReader<'_> {
             kind: self.one_of("kind", &KINDS, &root, span),
             certainty: self.one_of("certainty", &CERTAINTIES, &root, span),
             sources: self.texts("sources", root.get("sources")),
+            checked: self.text("a recipe", "checked", root.get("checked")).unwrap_or_default(),
+            version: root.get("version").map_or(1, |node| self.version(&node.value, node.span)),
+            wrong: self.wrong(root.get("wrong")),
             rules: self.texts("rules", root.get("rules")),
             families: [takes("ipv4"), takes("ipv6")],
             questions: self.list("questions", root.get("questions")).iter().map(|node| self.question(node)).collect(),
@@ -206,7 +225,7 @@ impl RecipeReader<'_> {
     }
 
     fn question(&mut self, node: &Node) -> Question {
-        let object = self.object("a question", node, &OF_QUESTION);
+        let object = self.object("a question", node, &OF_QUESTION.map(|(name, _)| name));
         let question = Question {
             name: self.name("a question", &object, node.span),
             ask: self.needed("a question", "ask", &object, node.span),
@@ -230,6 +249,27 @@ impl RecipeReader<'_> {
             self.error(node.span, "`typed` needs a `check`: the answer must not end its part of the address");
         }
         question
+    }
+
+    fn version(&mut self, value: &Value, span: Span) -> u32 {
+        let number = match value {
+            Value::Number(text) | Value::String(text) => text.parse().ok().filter(|number| *number > 0),
+            _ => None,
+        };
+        if number.is_none() {
+            self.error(span, "a version is a whole number from 1");
+        }
+        number.unwrap_or(1)
+    }
+
+    /// Versions, and why each is wrong.
+    fn wrong(&mut self, node: Option<&&Node>) -> Vec<(u32, String)> {
+        let members = self.members("wrong", node).unwrap_or_default();
+        let mut one = |member: &Member| {
+            let version = self.version(&Value::string(member.key.as_str()), member.key_span);
+            (version, self.text("`wrong`", &member.key, Some(&&member.node)).unwrap_or_default())
+        };
+        members.iter().map(&mut one).collect()
     }
 
     fn values(&mut self, node: Option<&&Node>) -> Vec<(String, [String; 2])> {
@@ -305,6 +345,9 @@ pub(super) mod tests {
             ),
             (with(r#""questions": [{"name": "a", "ask": "A", "file": "yes"}]"#), "`file` must be true or false"),
             (with(r#""questions": [{"name": "a", "ask": "A", "file": true, "secret": true}]"#), "neither `secret` nor"),
+            (with(r#""version": 0"#), "a version is a whole number from 1"),
+            (with(r#""wrong": {"one": "It was."}"#), "a version is a whole number from 1"),
+            (with(r#""wrong": {"1": 5}"#), "must be a text on one line"),
             (r#"{"title": "T"}"#.to_owned(), "a recipe needs `about`"),
             (with(r#""questions": [{"name": "../a", "ask": "A"}]"#), "a name has small letters"),
             (with(r#""values": {"A B": {"ipv4": "1"}}"#), "a name has small letters"),

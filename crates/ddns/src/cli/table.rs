@@ -302,12 +302,13 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         name: "recipes",
         summary: "List the services that `ddns init --recipe` knows",
         about: "A recipe is data: what a service asks for, its rules, and the configuration that it fills. With a WORD, \
-                lists only those that contain it. `ddns recipes show NAME` shows one in full.",
+                lists only those that contain it. `ddns recipes show NAME` shows one in full, `ddns recipes check FILE` \
+                finds what is wrong with one that you wrote.",
         configured: false,
         options: &[JSON],
         word: Some(Word {
             next: Some(&word("NAME", "The recipe to show, or a file that holds one")),
-            ..word("WORD", "A part of a name or description; or `show` and the NAME of a recipe")
+            ..word("WORD", "A part of a name or description; or `show` and the NAME of a recipe, `check` and a FILE")
         }),
         example: "ddns recipes show duckdns",
     },
@@ -318,7 +319,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         about: "With it, an editor completes and checks a configuration while you write: put the path of the file \
                 into `$schema`.",
         configured: false,
-        options: &[],
+        options: &[flag("recipe", "The schema of a recipe instead")],
         word: None,
         example: "ddns schema > ddns.schema.json",
     },

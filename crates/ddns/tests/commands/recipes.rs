@@ -185,3 +185,68 @@ fn h12_a_secret_is_typed_unseen_and_the_terminal_is_as_it_was() {
         }
     }
 }
+
+/// The example of the page is a recipe that works: it makes the record, and then changes it.
+#[test]
+fn h12_the_recipe_of_the_documentation_runs() {
+    let page = include_str!("../../../../docs/recipes.md");
+    let example = page.split("```jsonc\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let service = Receiver::responding(|request| match request.line.split(' ').next() {
+        Some("GET") => Response::with_body(200, r#"{"records": []}"#),
+        _ => Response::status(204),
+    });
+    let sandbox = Sandbox::new();
+    sandbox.write("my.json", example);
+    let checked = sandbox.run(&["recipes", "check", "my.json"]).expect(0);
+    assert_eq!((checked.stdout.as_str(), checked.stderr.as_str()), ("my.json: a valid recipe\n", ""));
+    let base = format!("base={}", service.url("").trim_end_matches('/'));
+    let args = ["init", "--recipe", "./my.json", "--ipv4", "home.example.com", "--index4", "shell:echo 203.0.113.7"];
+    let set = ["--set", &base, "--set", "token=s3cret", "--set", "zone=example.com"];
+    sandbox.run(&[&args[..], &set].concat()).expect(0).never_prints("s3cret");
+    assert!(!sandbox.read("config.json").contains("\"recipe\""), "a file of one's own has no version");
+    sandbox.run(&[]).expect(0);
+    let lines: Vec<String> = service.callbacks().iter().map(|request| request.line.clone()).collect();
+    let expected =
+        ["GET /zones/example.com/records?type=A&name=home HTTP/1.1", "POST /zones/example.com/records HTTP/1.1"];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn h12_e7_recipes_check_names_the_place_of_a_mistake() {
+    let sandbox = Sandbox::new();
+    let check = |text: &str| {
+        sandbox.write("my.json", text);
+        sandbox.run(&["recipes", "check", "my.json"])
+    };
+    check(&OWN.replace("\"take\"", "\"tkae\"")).expect(2).prints("my.json:").prints("a recipe does not fill `tkae`");
+    let elsewhere =
+        check(&OWN.replace("\"/zones?name=__ZONE__&key=__TOKEN__\"", "\"https://evil.example/\"")).expect(2);
+    elsewhere.prints("my.json:").prints("`before` goes to https://evil.example, which is not the origin of `id`");
+    let early = check(&OWN.replace("name=__ZONE__&key", "name=__ZONE_ID__&key")).expect(2);
+    early.prints("step 1 uses __ZONE_ID__, which no step before it takes").prints(" | ").prints("^");
+    check(&OWN.replace("\"title\"", "\"titel\"")).expect(2).prints("did you mean `title`?");
+    check("{").expect(2).prints("not valid JSON");
+    sandbox.run(&["recipes", "check"]).expect(2).prints("needs the file of a recipe");
+    sandbox.run(&["recipes", "check", "no.json"]).expect(2).prints("the recipe does not exist");
+    let schema = sandbox.run(&["schema", "--recipe"]).expect(0).stdout;
+    assert_eq!(schema, include_str!("../../../../schema/recipe.schema.json"));
+}
+
+#[test]
+fn h23_a_configuration_says_its_recipe_and_check_warns_of_one_that_was_wrong() {
+    let sandbox = Sandbox::new();
+    let args = ["init", "--recipe", "cloudflare", "--ipv4", "home.example.com", "--index4", "shell:echo 203.0.113.7"];
+    sandbox.run(&[&args[..], &["--set", "token=s3cret", "--set", "zone=example.com"]].concat()).expect(0);
+    let text = sandbox.read("config.json");
+    assert!(text.contains("\"recipe\": \"cloudflare@2\","), "{text}");
+    sandbox.run(&["check"]).expect(0).never_prints("warning:");
+    let keys = sandbox.run(&["preview"]).stdout;
+    sandbox.write("config.json", text.replace("cloudflare@2", "cloudflare@1"));
+    let checked = || sandbox.run(&["check"]).expect(0).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["version 1 of `cloudflare` is known to be wrong", "`ddns init --recipe cloudflare`"] {
+        assert!(checked().contains(part), "{}", checked());
+    }
+    assert_eq!(sandbox.run(&["preview"]).stdout, keys, "it has no effect on what is sent");
+    sandbox.write("config.json", text.replace("cloudflare@2", "cloudflair@2"));
+    assert!(checked().contains("did you mean `cloudflare`?"), "{}", checked());
+}
