@@ -440,8 +440,7 @@ impl Engine {
             self.recheck();
             self.release();
             self.look_again();
-            self.start();
-            self.send_ready();
+            self.start_all();
         }
         self.save_due();
         self.hand_back();
@@ -468,8 +467,17 @@ impl Engine {
     /// The time of day as it runs since the beginning, in seconds since the epoch.
     pub fn clock(&self) -> u64 {
         // Not cut off twice: processes that share a cache agree to the second.
-        let epoch = Duration::new(self.epoch.day.seconds, self.epoch.day.micros.saturating_mul(1000));
-        (epoch + self.now.steady.saturating_sub(self.epoch.steady)).as_secs()
+        (self.epoch_day() + self.now.steady.saturating_sub(self.epoch.steady)).as_secs()
+    }
+
+    /// When the clock has these seconds since the epoch.
+    fn steady_at(&self, seconds: u64) -> Duration {
+        let (then, epoch) = (Duration::from_secs(seconds), self.epoch_day());
+        (self.epoch.steady + then.saturating_sub(epoch)).saturating_sub(epoch.saturating_sub(then))
+    }
+
+    fn epoch_day(&self) -> Duration {
+        Duration::new(self.epoch.day.seconds, self.epoch.day.micros.saturating_mul(1000))
     }
 
     /// What this came to so far, since it was last at rest.

@@ -7,6 +7,7 @@ use ddns_core::config::Entry;
 use ddns_core::engine::ANSWER_LIMIT;
 use ddns_core::net::status::with_reason;
 use ddns_core::text::json::Value;
+use ddns_core::text::secrets::Secrets;
 
 use crate::http::{Client, How, Over, Want};
 
@@ -24,9 +25,9 @@ pub(crate) fn how(entry: &Entry, want: Want) -> How<'_> {
     How { limit: entry.timeout, want, over: Over::Any, proxies: &entry.proxies, ssl: &entry.ssl, from: None }
 }
 
-/// Sends the steps. Fails with a phrase that may hold secrets of the configuration.
+/// Sends the steps. Fails with a phrase, masked.
 pub(crate) async fn walk<'a>(
-    entry: &'a Entry,
+    (entry, secrets): (&'a Entry, &Secrets),
     parcel: &Parcel<'_>,
     moment: Moment,
     client: &Client,
@@ -34,7 +35,13 @@ pub(crate) async fn walk<'a>(
     let callback = &entry.callback;
     let mut walked = Walked { template: &callback.request, taken: vec![None; callback.taken_count()], is_there: false };
     for (number, step) in callback.steps().iter().enumerate() {
-        let place = |why: String| format!("before {} of {}: {why}", number + 1, callback.steps().len());
+        // A session that a step opened is part of no message.
+        let found = walked.taken.iter().cloned().enumerate().filter_map(|(at, value)| Some((at, value?)));
+        let found = Secrets::new(callback.secrets_in(&found.collect::<Vec<_>>()), &[]);
+        let place = |why: String| {
+            let why = secrets.mask(&why);
+            format!("before {} of {}: {}", number + 1, callback.steps().len(), found.mask(&why))
+        };
         let (mut search, mut page) = (Search::default(), None::<String>);
         let found = loop {
             let asks = page.as_deref().and_then(|page| Some((step.next.as_ref()?.1.as_str(), page)));
@@ -68,15 +75,15 @@ pub(crate) async fn walk<'a>(
 }
 
 /// Sends the update of an entry once, with everything around it: the status and body of the response that decides, and whether it was
-/// accepted. Fails with a phrase that may hold secrets of the configuration.
+/// accepted. Fails with a phrase, masked.
 pub(crate) async fn send_once(
-    entry: &Entry,
+    (entry, secrets): (&Entry, &Secrets),
     parcel: &Parcel<'_>,
     moment: Moment,
     client: &Client,
 ) -> Result<(bool, u16, Vec<String>), String> {
     let callback = &entry.callback;
-    let walked = walk(entry, parcel, moment, client).await?;
+    let walked = walk((entry, secrets), parcel, moment, client).await?;
     if walked.is_there {
         return Ok((true, 200, vec!["already there: nothing was sent".to_owned()]));
     }
@@ -84,8 +91,9 @@ pub(crate) async fn send_once(
     let after = callback.after().filter(|after| callback.is_ready(after, about()));
     let mut last = (true, 0, Vec::new());
     for template in [walked.template].into_iter().chain(after) {
-        let request = callback.render_as(template, (parcel, moment, &walked.taken), None)?;
-        let response = client.send(&request, how(entry, Want::Body)).await.map_err(|failure| failure.why)?;
+        let masked = |why: String| secrets.mask(&why).into_owned();
+        let request = callback.render_as(template, (parcel, moment, &walked.taken), None).map_err(masked)?;
+        let response = client.send(&request, how(entry, Want::Body)).await.map_err(|failure| masked(failure.why))?;
         let is_accepted = match &template.expect {
             None => (200..300).contains(&response.status),
             Some(expect) => {

@@ -39,6 +39,7 @@ mod cache {
 }
 
 mod services {
+    mod around;
     mod combine;
     mod dyndns2;
     mod expect;

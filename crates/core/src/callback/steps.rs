@@ -16,6 +16,7 @@ use super::template::{self, Part};
 use super::variables::{Moment, Timestamp, Values, Variable, Variables, scalar_text};
 use super::{Callback, Subject};
 use crate::text::json::Value;
+use crate::text::secrets::MASK;
 use crate::update::state::Fingerprint;
 
 pub use search::{Found, Search};
@@ -37,6 +38,30 @@ pub enum StepEnd {
     Refused(Judgement),
     /// The answer is of no use: why, as a phrase.
     Failed(String),
+}
+
+/// Which request of a callback it is; as people read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestRole {
+    /// A step, and how many there are.
+    Before(usize, usize),
+    /// The update itself.
+    Update,
+    /// What is sent in its place where the last step finds nothing.
+    Absent,
+    /// What follows it.
+    After,
+}
+
+impl std::fmt::Display for RequestRole {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Before(number, all) => write!(f, "before {number} of {all}"),
+            Self::Update => f.write_str("the update"),
+            Self::Absent => f.write_str("in its place, where nothing is found"),
+            Self::After => f.write_str("after it"),
+        }
+    }
 }
 
 /// What goes around an update.
@@ -130,6 +155,16 @@ impl Callback {
     /// Its steps.
     pub fn steps(&self) -> &[LookupStep] {
         self.around.as_ref().map_or(&[], |around| &around.before)
+    }
+
+    /// Every request in order, with what it is.
+    pub fn requests(&self) -> Vec<(RequestRole, &RequestTemplate)> {
+        let all = self.steps().len();
+        let steps = self.steps().iter().enumerate();
+        let steps = steps.map(|(at, step)| (RequestRole::Before(at + 1, all), &step.request));
+        let rest = [(RequestRole::Update, Some(&self.request)), (RequestRole::Absent, self.absent())];
+        let rest = rest.into_iter().chain([(RequestRole::After, self.after())]);
+        steps.chain(rest.filter_map(|(role, template)| Some((role, template?)))).collect()
     }
 
     /// What is sent in place of the update where the last step finds nothing.
@@ -244,10 +279,26 @@ impl Callback {
         secret.map(|(_, value)| scalar_text(value).into_owned()).collect()
     }
 
+    /// What steps found as it may be seen: `__RECORD_ID__ 17`.
+    pub fn shown_values(&self, taken: &Taken, reveal: bool) -> Vec<String> {
+        let shown = |(place, value): (usize, &Option<Value>)| {
+            let name = self.variables.taken_name(place)?;
+            let is_hidden = !reveal && self.variables.is_taken_secret(place);
+            let text = value.as_ref().map(scalar_text)?;
+            Some(format!("{name} {}", if is_hidden { MASK } else { &text }))
+        };
+        taken.iter().enumerate().filter_map(shown).collect()
+    }
+
     /// Whether a step takes something that must not be seen.
     pub fn takes_secret(&self, step: usize) -> bool {
         let take = self.steps().get(step).map_or(&[][..], |step| &step.take);
         take.iter().any(|(_, place)| self.variables.is_taken_secret(*place))
+    }
+
+    /// Whether a step asks what the service has.
+    pub fn compares(&self) -> bool {
+        self.steps().iter().any(|step| !step.same.is_empty())
     }
 
     /// Whether any of its requests is signed.

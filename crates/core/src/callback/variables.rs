@@ -243,6 +243,11 @@ impl Variables {
         self.taken.get(place).is_some_and(|taken| taken.is_secret)
     }
 
+    /// The name of a value that a step finds.
+    pub(super) fn taken_name(&self, place: usize) -> Option<&str> {
+        self.taken.get(place).map(|taken| taken.name.as_str())
+    }
+
     /// The place of a name whose value a step finds.
     pub fn taken_place(&self, name: &str) -> Option<usize> {
         self.taken.iter().position(|taken| taken.name == name)

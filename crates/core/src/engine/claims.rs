@@ -180,7 +180,8 @@ impl Engine {
             || hold.under_way.iter().any(|other| other.by == self.own && other.until >= now);
         if hold != Hold::default() || beside.is_some() || !matches!(outcome, Outcome::Accepted(_)) {
             let is_same = previous == Some(update.ip);
-            hold.sent = if outcome.may_have_reached() { hold.sent } else { before.sent };
+            let was_sent = outcome.may_have_reached() && seen_at.is_none();
+            hold.sent = if was_sent { hold.sent } else { before.sent };
             hold.under_way.retain(|other| other.by != self.own);
             if !outcome.may_have_reached() {
                 // Nothing was sent: what others send is in doubt again.
@@ -197,6 +198,14 @@ impl Engine {
             self.set_hold(store, &key, hold.settled(outcome, update, is_same, now));
         }
         let mut settled = known.settled(outcome, update, before.in_doubt, when);
+        // When it ended counts where the service is asked what it has (H17).
+        if !outcome.is_accepted()
+            && outcome.may_have_reached()
+            && !is_of_group
+            && self.plan.entry(at).callback.compares()
+        {
+            settled.in_doubt = settled.in_doubt.map(|doubt| InDoubt { until: now, ..doubt });
+        }
         if !outcome.is_accepted() {
             settled.in_doubt = beside.or(settled.in_doubt);
         } else if !is_of_group && !is_in_time {

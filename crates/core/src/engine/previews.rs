@@ -8,7 +8,8 @@ use serde::{Serialize, Serializer};
 
 use super::Engine;
 use super::plan::Plan;
-use crate::callback::{Batch, Callback, Moment, Redacted, Subject, USER_AGENT, curl};
+use crate::callback::steps::{About, RequestRole, Taken};
+use crate::callback::{Batch, Callback, Moment, Parcel, Redacted, RequestTemplate, Subject, USER_AGENT, curl};
 use crate::net::family::Family;
 use crate::net::proxy::{Proxies, Route};
 use crate::object;
@@ -36,6 +37,8 @@ pub struct Preview {
     pub verdict: Option<Verdict>,
     /// `None` if there is no address.
     pub request: Option<Result<Redacted, String>>,
+    /// The same and the requests around it, in order; empty where there are none.
+    pub around: Vec<(RequestRole, Redacted)>,
     /// What decided on the last response; `None` if there was none.
     pub decided: Option<String>,
     /// Whether its request is that of an update that comes before it.
@@ -82,13 +85,18 @@ impl Engine {
         let update = self.supposed(plan, id);
         let batch = update.map(|_| self.together(plan, id, |id| self.supposed(plan, id)));
         let members = || batch.iter().flatten().flat_map(|(_, members)| members);
-        let request = batch.as_ref().map(|batch| {
-            let (_, members) = batch.as_ref().ok_or_else(|| INCOMPLETE.to_owned())?;
+        let shown = |template: &RequestTemplate| {
+            let (_, members) = batch.as_ref()?.as_ref()?;
             let updates: Vec<Update<'_>> = members.iter().map(|(_, update)| *update).collect();
-            let all = Batch::of(&updates).ok_or_else(String::new)?;
-            let moment = self.moment(at, all.first, self.own.wrapping_add(plan.leader(id)));
-            redacted((&entry.callback, &entry.proxies), all, moment, reveal)
-        });
+            Some(self.redacted(id, &updates, template, &[], reveal))
+        };
+        let request =
+            batch.as_ref().map(|_| shown(&entry.callback.request).unwrap_or_else(|| Err(INCOMPLETE.to_owned())));
+        let mut around = Vec::new();
+        if entry.callback.around.is_some() {
+            let all = entry.callback.requests().into_iter();
+            around.extend(all.filter_map(|(role, template)| Some((role, shown(template)?.ok()?))));
+        }
         Preview {
             entry: at,
             domain: domain.to_string(),
@@ -99,8 +107,46 @@ impl Engine {
             is_together: members().next().is_some_and(|(first, _)| *first != id),
             is_example: members().any(|(_, update)| self.found(at, update.family).is_none()),
             request,
+            around,
             plan: Rc::clone(&self.plan),
         }
+    }
+
+    /// One request of an update as it may be seen.
+    fn redacted(
+        &self,
+        id: UpdateId,
+        updates: &[Update<'_>],
+        template: &RequestTemplate,
+        taken: &Taken,
+        reveal: bool,
+    ) -> Result<Redacted, String> {
+        let at = self.plan.entry_of(id);
+        let entry = self.plan.entry(at);
+        let all = Batch::of(updates).ok_or_else(String::new)?;
+        let moment = self.moment(at, all.first, self.own.wrapping_add(self.plan.leader(id)));
+        redacted_as((&entry.callback, &entry.proxies), template, (all.into(), moment, taken), reveal)
+    }
+
+    /// The updates of one request as they can be sent, and what it depends on besides; `None` if there is no address (A8).
+    pub fn parcel<'p>(&self, plan: &'p Plan, id: UpdateId) -> Option<(Parcel<'p>, Moment)> {
+        let (at, batch) = self.batch(plan, id)?;
+        let parcel = Parcel::of(batch.iter().map(|(_, update)| *update))?;
+        let moment = self.moment(at, parcel.batch().first, self.own.wrapping_add(plan.leader(id)));
+        Some((parcel, moment))
+    }
+
+    /// The request that an update is sent by once its steps found this, as it may be seen.
+    pub fn finished(
+        &self,
+        id: UpdateId,
+        template: &RequestTemplate,
+        taken: &Taken,
+        reveal: bool,
+    ) -> Option<Result<Redacted, String>> {
+        let (_, batch) = self.batch(&self.plan, id)?;
+        let updates: Vec<Update<'_>> = batch.iter().map(|(_, update)| **update).collect();
+        Some(self.redacted(id, &updates, template, taken, reveal))
     }
 
     /// What is to be done about an update; `None` if there is no address.
@@ -123,8 +169,12 @@ impl Preview {
 
     /// The same as a command of curl, in lines of this width.
     pub fn curl(&self, width: Option<usize>) -> Option<String> {
-        let ssl = &self.plan.entry(self.entry).ssl;
-        self.redacted().map(|request| curl::quoted(&curl::words(request, ssl), width))
+        self.redacted().map(|request| self.command(request, width))
+    }
+
+    /// A request of it as a command of curl.
+    pub fn command(&self, request: &Redacted, width: Option<usize>) -> String {
+        curl::quoted(&curl::words(request, &self.plan.entry(self.entry).ssl), width)
     }
 
     /// What would be done, and why.
@@ -159,8 +209,21 @@ impl Preview {
             verdict: self.word(),
             reason: self.sentence(now),
             request: self.redacted().map(request_json),
-            curl: self.curl(None),
+            curl: self.curl(None);
+            requests: self.around_json(),
         }
+    }
+}
+
+impl Preview {
+    /// All requests in order, for programs; none where there is one alone.
+    pub fn around_json(&self) -> Option<impl Serialize> {
+        let all = self.around.iter().map(|(role, request)| self.one_json(*role, request));
+        (!self.around.is_empty()).then(|| all.collect::<Vec<_>>())
+    }
+
+    fn one_json<'a>(&'a self, role: RequestRole, request: &'a Redacted) -> impl Serialize + 'a {
+        object! { part: role.to_string(), request: request_json(request), curl: self.command(request, None) }
     }
 }
 
@@ -191,13 +254,22 @@ pub fn redacted<'a>(
     moment: Moment,
     reveal: bool,
 ) -> Result<Redacted, String> {
-    let subject = subject.into();
-    let url = callback.url(subject, moment).ok();
+    redacted_as((callback, proxies), &callback.request, (subject.into(), moment, &[]), reveal)
+}
+
+/// The same of one of its requests.
+fn redacted_as(
+    (callback, proxies): (&Callback, &Proxies),
+    template: &RequestTemplate,
+    about: About<'_>,
+    reveal: bool,
+) -> Result<Redacted, String> {
+    let url = callback.url(about.0, about.1).ok();
     let route = url.as_ref().and_then(|url| proxies.routes(url).next());
     let server = route.and_then(|route| match route {
         Route::Via(server) => Some(&**server),
         Route::Direct | Route::Unusable(..) => None,
     });
-    let request = callback.redacted(subject, moment, USER_AGENT, reveal);
+    let request = callback.redacted_as(template, about, USER_AGENT, reveal);
     request.map(|request| request.through(server, reveal))
 }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::plan::Plan;
 use super::queueing::{Members, Sendables};
 use super::settle::{Circumstances, Facts, ResponseFacts, wrong_clock};
-use super::start::InFlight;
+use super::start::{AHEAD, InFlight};
 use super::{Durability, Effect, Engine, Reads, backoff};
 use crate::address::observation::Observed;
 use crate::callback::expect::Meaning;
@@ -569,6 +569,8 @@ impl Engine {
         if let Some(sequence) = &mut request.sequence {
             sequence.part = SequencePart::Update;
         }
+        // What former callbacks claim is replaced by it as by something that was sent (E3).
+        self.mark(plan, at, &batch, Vec::new());
         self.conclude(plan, request, &[Outcome::AlreadyThere], None);
         None
     }
@@ -578,17 +580,27 @@ impl Engine {
         let (at, domain, family) = plan.about(id);
         let doubt = self.claim(at, domain, family).in_doubt?;
         let timeout = plan.entry(at).timeout;
-        // What another process sent, or this one before it was started, ended at the latest when its mark does.
-        let marked = Duration::from_secs(doubt.until.saturating_sub(self.clock())) + self.now.steady;
-        let marked = if doubt.until > self.clock() { marked } else { self.epoch.steady };
-        Some(self.asked.last_sent.get(&id).copied().unwrap_or(marked) + timeout)
+        // What another process sent, or this one before it was started, ended at the latest when its mark does; if that is not known, or
+        // the mark is of a clock that was ahead, before this one was started. Marks have whole seconds.
+        let latest = self.clock() + (plan.entry(at).longest() + AHEAD).as_secs();
+        let ended = match doubt.until {
+            until if until == 0 || until > latest => self.epoch.steady,
+            until => self.steady_at(until.saturating_add(1)),
+        };
+        Some(self.asked.last_sent.get(&id).copied().unwrap_or(ended) + timeout)
+    }
+
+    /// Starts what may start. What has its steps behind it and is not sent after all makes room for others.
+    pub(super) fn start_all(&mut self) {
+        self.start();
+        while !self.asked.ready.is_empty() {
+            self.send_ready();
+            self.start();
+        }
     }
 
     /// Marks and sends what has all that it needs.
-    pub(super) fn send_ready(&mut self) {
-        if self.asked.ready.is_empty() {
-            return;
-        }
+    fn send_ready(&mut self) {
         let plan = Rc::clone(&self.plan);
         let (mut marked, mut is_new) = (Vec::new(), false);
         for mut request in std::mem::take(&mut self.asked.ready) {
@@ -721,12 +733,15 @@ impl Engine {
         }
     }
 
-    /// The updates of a request as they are to be sent now, where that is as it was when it began.
+    /// The updates of a request as they are to be sent now, where that is as it was when it began, and may go on.
     fn unchanged<'p>(&self, plan: &'p Plan, request: &InFlight) -> Option<Sendables<'p>> {
         let id = request.start.0;
         let (_, mut batch) = self.batch(plan, id)?;
         batch.retain(|(id, update)| request.members.contains(&(*id, update.ip)));
-        (batch.len() == request.members.len() && self.queue.stage(id) == Stage::Sending).then_some(batch)
+        let may_go_on = self.queue.stage(id) == Stage::Sending
+            // The service may have asked for a pause meanwhile.
+            && !self.queue.is_asked_to_pause(request.start.1, self.now.steady);
+        (batch.len() == request.members.len() && may_go_on).then_some(batch)
     }
 
     /// The updates of a request as they were when it began.

@@ -38,7 +38,7 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
             let by = origin.map(|origin| format!(" by {origin}")).unwrap_or_default();
             let more = match outcome {
                 Outcome::Unchanged(_) => HAD_IT,
-                Outcome::Made(_) => ", which made the record",
+                Outcome::Made(_) => ": the record was made",
                 _ => "",
             };
             format!("{update}: accepted{by}{more} ({status}, {took} ms)")
@@ -121,7 +121,7 @@ impl Record {
             EventKind::Accepted => format!("accepted again{}", self.response()),
             EventKind::Unchanged => format!("accepted{HAD_IT}{}", self.response()),
             EventKind::AlreadyThere => format!("already there, nothing was sent{}", before()),
-            EventKind::Made => format!("accepted, the record was made{}", self.response()),
+            EventKind::Made => format!("accepted: the record was made{}", self.response()),
             EventKind::Failed => {
                 let tries = if self.attempt > 1 { format!(", try {}", self.attempt) } else { String::new() };
                 format!("failed: {reason}{tries}")

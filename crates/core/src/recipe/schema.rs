@@ -6,6 +6,9 @@ use crate::config::fields::{Field, FieldUse, Key, SubField, used_by};
 use crate::config::reference::{described, described_part, kind_of, one_of};
 use crate::text::json::{Value, pretty};
 
+/// Where the fields of a configuration stand in it.
+const BASE: &str = "#/properties/config/properties/";
+
 /// The text of `schema/recipe.schema.json`.
 pub fn schema() -> String {
     let properties = OF_RECIPE.map(|(name, help)| (name, with(help, of_recipe(name))));
@@ -43,11 +46,14 @@ fn of_recipe(name: &str) -> Vec<(&'static str, Value)> {
             });
             list(Value::object(closed(of_question.to_vec(), &["name", "ask"])))
         }
-        "config" | "ipv4" | "ipv6" | "both" => filled(used_by(FieldUse::Recipe), &[]),
-        "domain" => filled([].into_iter(), Field::of(Key::Ipv4).parts),
+        "config" => filled(used_by(FieldUse::Recipe), false, &[]),
+        "ipv4" | "ipv6" | "both" => {
+            vec![("allOf", Value::list([Value::object([("$ref", Value::string("#/properties/config"))])]))]
+        }
+        "domain" => filled([].into_iter(), true, Field::of(Key::Ipv4).parts),
         "notify" => {
             let fields = used_by(FieldUse::Recipe).filter(|field| field.is_for(FieldUse::Notify));
-            let one = Value::object(filled(fields, Field::of(Key::Notify).parts));
+            let one = Value::object(filled(fields, true, Field::of(Key::Notify).parts));
             vec![("anyOf", Value::list([one.clone(), Value::object(list(one))]))]
         }
         _ => vec![("type", Value::string("string"))],
@@ -55,9 +61,13 @@ fn of_recipe(name: &str) -> Vec<(&'static str, Value)> {
 }
 
 /// What a recipe may fill, of fields and of parts.
-fn filled(fields: impl Iterator<Item = &'static Field>, parts: &'static [SubField]) -> Vec<(&'static str, Value)> {
+fn filled(
+    fields: impl Iterator<Item = &'static Field>,
+    in_entry: bool,
+    parts: &'static [SubField],
+) -> Vec<(&'static str, Value)> {
     let parts = parts.iter().filter(|part| part.is_for(FieldUse::Recipe)).map(|part| (part.name, described_part(part)));
-    closed(fields.map(|field| (field.name, described(field, true))).chain(parts).collect(), &[])
+    closed(fields.map(|field| (field.name, described(field, in_entry, BASE))).chain(parts).collect(), &[])
 }
 
 /// An object with these members and no others.

@@ -364,6 +364,11 @@ impl Queue {
         }
     }
 
+    /// Whether the endpoint of a lane asked for a pause that is not over.
+    pub fn is_asked_to_pause(&self, lane: Lane, now: Duration) -> bool {
+        self.lanes[lane].pause.as_ref().is_some_and(|pause| pause.is_requested && pause.until > now)
+    }
+
     fn set(&mut self, job: UpdateId, stage: Stage) {
         self.stages[job as usize] = stage;
     }

@@ -80,7 +80,7 @@ impl Hold {
     #[must_use]
     pub fn settled(self, outcome: &Outcome, update: &Update<'_>, is_same: bool, now: u64) -> Self {
         // Nothing was sent: what the service said before still holds.
-        if !outcome.may_have_reached() {
+        if !outcome.may_have_reached() || *outcome == Outcome::AlreadyThere {
             return self;
         }
         let sent = if self.sent > 0 { now } else { 0 };
@@ -97,9 +97,7 @@ impl Hold {
             Outcome::Failed(Why::Wait { wait: Some(wait), .. }) => {
                 Self { wait_until: now + wait.as_secs().min(LONGEST_WAIT), stopped: self.stopped, ..none }
             }
-            // Nothing was sent.
-            Outcome::AlreadyThere => Self { sent: self.sent, ..none },
-            Outcome::Accepted(_) | Outcome::Made(_) => none,
+            Outcome::Accepted(_) | Outcome::AlreadyThere | Outcome::Made(_) => none,
             // It may have been stopped with all updates of its entry while it was under way.
             Outcome::Failed(_) => Self { stopped: self.stopped, ..none },
         }

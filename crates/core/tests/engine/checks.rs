@@ -5,14 +5,14 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ddns_core::engine::{Engine, Mode};
-use ddns_core::journal::{JournalEvent, Row, UpdateState, What as Journal};
+use ddns_core::journal::{JournalEvent, Row, Settled, UpdateState, What as Journal};
 use ddns_core::net::family::Family;
 use ddns_core::schedule::queue::UpdateId;
 use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::{Outcome, Tally, Why};
 use ddns_core::update::state::{Claim, ClaimKey, Fingerprint, State};
 
-use crate::endpoint::{Flight, Key, Name, Told};
+use crate::endpoint::{Flight, Inquiry, Key, Name, Told};
 use crate::setup::EntryShape;
 use crate::world::{Health, Process, What, World};
 
@@ -131,7 +131,8 @@ impl World {
         }
         // What could not be remembered, or waited for another process, comes later.
         let is_smooth = self.processes.len() == 1 && self.files.iter().all(|file| file.lost.is_none());
-        if concurrency == Some(1) && is_smooth && shape.min_interval == 0 {
+        let is_plain = self.processes[process].shape.entries.iter().all(|entry| entry.around.is_none());
+        if concurrency == Some(1) && is_smooth && is_plain && shape.min_interval == 0 {
             self.check_file_order(process, members);
         }
         if all > 768 || here > most {
@@ -184,6 +185,25 @@ impl World {
         is_marked
     }
 
+    /// What must hold when a request is sent that is no update.
+    pub(crate) fn check_inquiry(&mut self, process: usize, shape: &EntryShape, path: &str) {
+        let known = &self.processes[process];
+        let is_step = !path.starts_with("/after");
+        if known.closing.is_some() && is_step {
+            self.fail(|| format!("S14: process {process} looks something up after it was to stop"));
+        }
+        let until = self.processes[process].pauses.get(&shape.origin).copied();
+        if let Some(until) = until.filter(|until| *until > self.now && is_step) {
+            self.fail(|| format!("S7: origin {} wants no request before {until:?}", shape.origin));
+        }
+        let known = &self.processes[process];
+        let others =
+            self.inquiries.values().filter(|other| (other.process, other.life) == (process, known.life)).count();
+        if known.shape.concurrency == Some(1) && others + known.requests.len() > 0 {
+            self.fail(|| format!("S8: process {process} has {others} other requests under way in strict order"));
+        }
+    }
+
     /// S8: in the order of the file. What failed, was held back or changed meanwhile comes after the others.
     fn check_file_order(&mut self, process: usize, members: &[(Key, Option<IpAddr>)]) {
         let place = |(_, name, family): &Key| (name.0, family.index(), name.1);
@@ -205,10 +225,12 @@ impl World {
             return;
         }
         let is_open = |origin: usize| {
-            known
-                .requests
-                .values()
-                .any(|number| self.flights.get(number).is_some_and(|flight| flight.entry.origin == origin))
+            let is_asked = |inquiry: &Inquiry| inquiry.process == process && inquiry.origin == origin;
+            self.inquiries.values().any(is_asked)
+                || known
+                    .requests
+                    .values()
+                    .any(|number| self.flights.get(number).is_some_and(|flight| flight.entry.origin == origin))
         };
         let (Some(engine), plan) = (&known.engine, &known.plan) else { return };
         let ids = (0..plan.entry_count()).flat_map(|at| plan.updates_of(at)).filter(|id| engine.is_queued(*id));
@@ -399,7 +421,7 @@ impl World {
                 model.waits.remove(&memory_key);
             }
             match told {
-                Told::Accepted if ip.is_some() => {
+                Told::Accepted if ip.is_some() && !entry.follows() => {
                     model.accepted.insert(memory_key, heard);
                     model.stopped.remove(&memory_key);
                 }
@@ -436,6 +458,10 @@ impl World {
     /// S13: the journal has one for each update of the request.
     pub(crate) fn check_settled(&mut self, process: usize, number: u64) {
         let Some(flight) = self.flights.get(&number) else { return };
+        // It is told when what follows has ended, too.
+        if flight.entry.follows() {
+            return;
+        }
         let mut wrong = None;
         for ((_, name, family), ip) in &flight.members {
             let Some(ip) = ip else { continue };
@@ -454,6 +480,14 @@ impl World {
     pub(crate) fn read_journal(&mut self, process: usize, journal: &[JournalEvent]) {
         for JournalEvent { what, .. } in journal {
             if let Journal::Settled(settled) = what {
+                match settled.outcome {
+                    Outcome::AlreadyThere => self.is_there(process, settled),
+                    Outcome::Made(_) => self.count("made"),
+                    _ => {}
+                }
+                if settled.outcome.is_accepted() {
+                    self.followed(process, settled);
+                }
                 let is_unsent = matches!(&settled.outcome, Outcome::Failed(Why::NoResponse { why, .. }) if why.starts_with("not sent"));
                 if is_unsent {
                     self.processes[process].last_place = None;
@@ -473,6 +507,28 @@ impl World {
                 self.note(|| format!("{process} says {text}"));
             }
         }
+    }
+
+    /// H17: an endpoint was seen to have an address. What is remembered of that is judged by what it has now.
+    fn is_there(&mut self, process: usize, settled: &Settled) {
+        self.count("already there");
+        let (name, family) = (name_of(settled.about.domain.as_str()), settled.about.family);
+        let shape = &self.processes[process].shape;
+        let Some(entry) = shape.entries.iter().find(|entry| entry.number == name.0) else { return };
+        let has = self.origins[entry.origin].has.get(&(name, family)).copied().flatten();
+        if let Some(file) = entry.cache {
+            self.files[file].applied.insert((entry.origin, name, family), has);
+        }
+    }
+
+    /// What follows an update was accepted, and with it the update.
+    fn followed(&mut self, process: usize, settled: &Settled) {
+        let (who, name) = (self.who(process), name_of(settled.about.domain.as_str()));
+        let shape = &self.processes[process].shape;
+        let entry = shape.entries.iter().find(|entry| entry.number == name.0 && entry.follows());
+        let Some(entry) = entry.filter(|_| settled.outcome != Outcome::AlreadyThere) else { return };
+        let memory = memory(who, entry, (entry.origin, name, settled.about.family));
+        self.memory.stopped.remove(&memory);
     }
 
     /// What a process knew and did not write is lost with it.

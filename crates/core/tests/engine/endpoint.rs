@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ddns_core::engine::{Facts, ResponseFacts};
+use ddns_core::engine::{Facts, RequestId, ResponseFacts};
 use ddns_core::net::family::Family;
 use ddns_core::schedule::limiter::Line;
 
@@ -92,11 +92,62 @@ pub(crate) struct Origin {
     pub(crate) mood: Mood,
     pub(crate) random: Random,
     pub(crate) has: BTreeMap<(Name, Family), Option<IpAddr>>,
+    /// What it had before.
+    pub(crate) had: BTreeMap<(Name, Family), Option<IpAddr>>,
+}
+
+/// A request that only reads, or follows an update, on its way.
+#[derive(Debug)]
+pub(crate) struct Inquiry {
+    pub(crate) process: usize,
+    pub(crate) life: u32,
+    pub(crate) request: RequestId,
+    pub(crate) origin: usize,
+    pub(crate) path: String,
+    pub(crate) facts: Facts,
+    pub(crate) retry_after: Option<u64>,
 }
 
 impl Origin {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { mood: Mood::Good, random: Random(seed), has: BTreeMap::new() }
+        Self { mood: Mood::Good, random: Random(seed), has: BTreeMap::new(), had: BTreeMap::new() }
+    }
+
+    /// How a request that is no update fares: when it is looked at, when it ends, and how; `None`: it is answered.
+    pub(crate) fn fare(&mut self, timeout: Duration) -> (Duration, Duration, Option<(Facts, Option<u64>)>) {
+        let random = &mut self.random;
+        let failed = |reached| Some((Facts::Failed { why: "no response".to_owned(), reached }, None));
+        let (slow, brief) = (random.up_to(timeout), Duration::from_millis(1 + random.below(400)));
+        let chance = random.below(8);
+        let (ends, facts) = match self.mood {
+            Mood::Slow => (slow, None),
+            Mood::Hangs | Mood::Late => (timeout, failed(true)),
+            Mood::Unreachable => (brief, failed(false)),
+            Mood::Breaks => (brief, failed(true)),
+            Mood::TooMany(pause) => (brief, Some((response(429, "", Some(pause)), Some(pause)))),
+            Mood::Any if chance == 0 => (brief, failed(true)),
+            Mood::Refuses | Mood::Stops | Mood::Waits => (brief, Some((response(500, "", None), None))),
+            Mood::Any if chance == 1 => (brief, Some((response(500, "", None), None))),
+            Mood::Good | Mood::Twice | Mood::Any => (brief, None),
+        };
+        (self.random.up_to(ends), ends, facts)
+    }
+
+    /// What a request that is no update is answered.
+    pub(crate) fn answer(&self, path: &str, is_old: bool) -> Facts {
+        let query = path.split_once('?').map_or("", |(_, query)| query);
+        let value = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+        let family = if value("t") == Some("A") { Family::V4 } else { Family::V6 };
+        let has = if is_old { &self.had } else { &self.has };
+        let found = has.get(&(crate::checks::name_of(value("d").unwrap_or_default()), family));
+        let body = match (path.split('?').next().unwrap_or_default(), found) {
+            ("/login", _) => r#"{"session":"s"}"#.to_owned(),
+            ("/find", Some(Some(ip))) => format!("{{\"list\":[{{\"id\":1,\"ip\":\"{ip}\"}}]}}"),
+            ("/find", Some(None)) => r#"{"list":[{"id":1,"ip":"none"}]}"#.to_owned(),
+            ("/find", None) => r#"{"list":[]}"#.to_owned(),
+            _ => String::new(),
+        };
+        response(200, if body.is_empty() { "good" } else { &body }, None)
     }
 
     /// What becomes of a request that is sent now.

@@ -34,6 +34,8 @@ pub(crate) enum Flaw {
     BelieveMissing,
     /// An endpoint that hangs holds up the others.
     HungLane,
+    /// Who asks what an endpoint has gets what it had before.
+    OldAnswer,
 }
 
 impl World {

@@ -49,6 +49,19 @@ pub(crate) struct EntryShape {
     /// `None`: the cache is off.
     pub(crate) cache: Option<usize>,
     pub(crate) max_age: u64,
+    /// What is asked before an update, and sent after it.
+    pub(crate) around: Option<Asking>,
+}
+
+/// Requests around an update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Asking {
+    /// `same`
+    pub(crate) compares: bool,
+    /// `keep`, of a step before it.
+    pub(crate) logs_in: bool,
+    /// `after`
+    pub(crate) follows: bool,
 }
 
 /// The configuration of a process.
@@ -95,11 +108,31 @@ impl EntryShape {
             timeout: pick(random, &[5, 10, 30]),
             cache: if random.below(12) == 0 { None } else { Some(index(random, usize::try_from(caches).unwrap_or(1))) },
             max_age: pick(random, &[259_200, 259_200, 259_200, 600]),
+            around: None,
         }
     }
 
     pub(crate) fn name(&self, domain: usize) -> String {
         format!("d{domain}.e{}.example", self.number)
+    }
+
+    /// With requests around its updates, where each of them has its own.
+    #[must_use]
+    pub(crate) fn asking(self, random: &mut Random) -> Self {
+        let around =
+            Asking { compares: random.below(4) > 0, logs_in: random.below(3) == 0, follows: random.below(3) == 0 };
+        Self { around: Some(around).filter(|_| self.combine.is_none()), ..self }
+    }
+
+    fn around_text(&self) -> String {
+        let Some(Asking { compares, logs_in, follows }) = self.around else { return String::new() };
+        let login =
+            if logs_in { "{\"id\":\"/login\",\"take\":{\"/session\":\"__SESSION__\"},\"keep\":\"5m\"}," } else { "" };
+        let same = if compares { ",\"same\":{\"/ip\":\"__IP__\"}" } else { "" };
+        let find = "{\"id\":\"/find?d=__DOMAIN__&t=__RECORDTYPE__\",\"in\":\"/list\",\"take\":{\"/id\":\"__ID__\"}";
+        let absent = "{\"id\":\"/new?d=__DOMAIN__&t=__RECORDTYPE__&ip=__IP__\"}";
+        let after = if follows { ",\"after\":{\"id\":\"/after\"}" } else { "" };
+        format!(",\"before\":[{login}{find}{same}}}],\"absent\":{absent}{after}")
     }
 
     fn text(&self) -> String {
@@ -109,6 +142,10 @@ impl EntryShape {
             names.join(",")
         };
         let query = match self.combine {
+            None if self.around.is_some_and(|around| around.logs_in) => {
+                "d=__DOMAIN__&t=__RECORDTYPE__&ip=__IP__&id=__ID__&s=__SESSION__"
+            }
+            None if self.around.is_some() => "d=__DOMAIN__&t=__RECORDTYPE__&ip=__IP__&id=__ID__",
             None => "d=__DOMAIN__&t=__RECORDTYPE__&ip=__IP__",
             Some(Combining { families: false, .. }) => "ds=__DOMAINS__&t=__RECORDTYPE__&ip=__IP__",
             Some(Combining { domains: 1, .. }) => "d=__DOMAIN__&v4=__IPV4__&v6=__IPV6__",
@@ -139,10 +176,16 @@ impl EntryShape {
                 "{\"body\":\"notthis\",\"until\":\"address\"}],\"wait\":{\"body\":\"later\",\"for\":\"40s\"}}"
             ),
         };
+        text += &self.around_text();
         if self.min_interval > 0 {
             text += &format!(",\"min_interval\":\"{}s\"", self.min_interval);
         }
         text
+    }
+
+    /// Whether a request follows an update.
+    pub(crate) fn follows(&self) -> bool {
+        self.around.is_some_and(|around| around.follows)
     }
 
     pub(crate) fn timeout(&self) -> Duration {

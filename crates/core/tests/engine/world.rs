@@ -14,11 +14,11 @@ use ddns_core::engine::{Effect, Engine, Event, Facts, LookupId, Mode, Now, Out, 
 use ddns_core::net::family::Family;
 use ddns_core::update::state::State;
 
-use crate::endpoint::{Flight, Key, Origin};
+use crate::endpoint::{Flight, Inquiry, Key, Origin};
 use crate::faults::Fault;
 use crate::flaws::Flaw;
 use crate::random::Random;
-use crate::setup::Shape;
+use crate::setup::{EntryShape, Shape};
 
 /// The time of day at the beginning, in seconds since the epoch.
 pub(crate) const BEGIN: u64 = 1_763_170_000;
@@ -47,6 +47,13 @@ pub(crate) enum What {
     End {
         flight: u64,
         request: RequestId,
+    },
+    /// An endpoint looks at a request that is no update; it ends then.
+    Answer {
+        inquiry: u64,
+    },
+    Answered {
+        inquiry: u64,
     },
     /// A request goes out only now.
     SendLate {
@@ -138,6 +145,8 @@ pub(crate) struct World {
     pub(crate) processes: Vec<Process>,
     pub(crate) files: Vec<CacheFile>,
     pub(crate) origins: Vec<Origin>,
+    /// Requests that are no updates.
+    pub(crate) inquiries: BTreeMap<u64, Inquiry>,
     pub(crate) flights: BTreeMap<u64, Flight>,
     last_flight: u64,
     pub(crate) address: [Option<IpAddr>; 2],
@@ -181,6 +190,7 @@ impl World {
             files: (0..files).map(file).collect(),
             origins: (0..u64::try_from(origins).unwrap_or(1)).map(origin).collect(),
             flights: BTreeMap::new(),
+            inquiries: BTreeMap::new(),
             last_flight: 0,
             address: [None, None],
             former: [None, None],
@@ -252,7 +262,8 @@ impl World {
             | What::SendLate { to, .. }
             | What::Finish { to } => Some(*to),
             What::End { flight, .. } => self.flights.get(flight).map(|flight| (flight.process, flight.life)),
-            What::Fault(_) | What::Apply { .. } => None,
+            What::Answered { inquiry } => self.inquiries.get(inquiry).map(|inquiry| (inquiry.process, inquiry.life)),
+            What::Fault(_) | What::Apply { .. } | What::Answer { .. } => None,
         };
         if let Some((process, life)) = to {
             let known = &self.processes[process];
@@ -284,6 +295,8 @@ impl World {
                 self.kill(process);
             }
             What::End { flight, request } => self.end(flight, request),
+            What::Answer { inquiry } => self.answer(inquiry),
+            What::Answered { inquiry } => self.answered(inquiry),
             What::SendLate { to: (process, _), request, entry, path } => self.send(process, request, entry, &path),
         }
     }
@@ -364,6 +377,7 @@ impl World {
         if known.engine.take().is_some() {
             known.out = Out::default();
             let (life, requests) = (known.life, std::mem::take(&mut known.requests));
+            self.inquiries.retain(|_, inquiry| (inquiry.process, inquiry.life) != (process, life));
             self.note(|| format!("process {process} life {life} is gone with {} requests", requests.len()));
             if !requests.is_empty() {
                 self.count("killed with requests under way");
@@ -508,6 +522,7 @@ impl World {
                 Effect::Cancel => {
                     self.count("cancelled");
                     self.processes[process].requests.clear();
+                    self.inquiries.retain(|_, inquiry| inquiry.process != process);
                 }
                 Effect::Idle { tallies, .. } => self.idle(process, &tallies),
                 Effect::Closed => {
@@ -525,6 +540,9 @@ impl World {
         self.check_closed(process);
         let known = &mut self.processes[process];
         known.closing = None;
+        // Whoever drives the engine ends what it was not to wait for.
+        self.inquiries.retain(|_, inquiry| inquiry.process != process);
+        let known = &mut self.processes[process];
         match known.next.take() {
             Some((plan, shape)) => {
                 let caches = |shape: &Shape| shape.entries.iter().map(|entry| entry.cache).collect::<Vec<_>>();
@@ -643,6 +661,10 @@ impl World {
     fn send(&mut self, process: usize, request: RequestId, entry: usize, path: &str) {
         let known = &self.processes[process];
         let (shape, life) = (known.shape.entries[entry].clone(), known.life);
+        if ["/login", "/find", "/after"].iter().any(|start| path.starts_with(start)) {
+            self.inquire(process, request, &shape, path);
+            return;
+        }
         let members = crate::endpoint::members(&shape, path);
         let is_marked = self.check_send(process, entry, &shape, &members);
         let fate = self.origins[shape.origin].decide(&shape, &members);
@@ -667,6 +689,46 @@ impl World {
         self.flights.insert(number, flight);
     }
 
+    /// A request goes out that is no update.
+    fn inquire(&mut self, process: usize, request: RequestId, shape: &EntryShape, path: &str) {
+        self.check_inquiry(process, shape, path);
+        let (at, ends, facts) = self.origins[shape.origin].fare(shape.timeout());
+        self.last_flight += 1;
+        let (number, life) = (self.last_flight, self.processes[process].life);
+        if facts.is_none() {
+            self.at(self.now + at, What::Answer { inquiry: number });
+        } else {
+            self.count("asked in vain");
+        }
+        self.at(self.now + ends, What::Answered { inquiry: number });
+        let none = Facts::Failed { why: String::new(), reached: false };
+        let (facts, retry_after) = facts.unwrap_or((none, None));
+        self.note(|| format!("  inquiry {number}: {path} {facts:?}"));
+        self.count(if path.starts_with("/after") { "followed" } else { "asked" });
+        let (origin, path) = (shape.origin, path.to_owned());
+        self.inquiries.insert(number, Inquiry { process, life, request, origin, path, facts, retry_after });
+    }
+
+    fn answer(&mut self, number: u64) {
+        let Some(inquiry) = self.inquiries.get_mut(&number) else { return };
+        inquiry.facts = self.origins[inquiry.origin].answer(&inquiry.path, self.flaw == Flaw::OldAnswer);
+    }
+
+    fn answered(&mut self, number: u64) {
+        let Some(Inquiry { process, request, origin, facts, retry_after, .. }) = self.inquiries.remove(&number) else {
+            return;
+        };
+        // Nobody listens any more once it is to stop.
+        if let Some(pause) = retry_after
+            && self.processes[process].mode == Mode::Service
+            && self.processes[process].closing.is_none()
+        {
+            let until = self.processes[process].pauses.entry(origin).or_default();
+            *until = (*until).max(self.now + Duration::from_secs(pause));
+        }
+        self.feed(process, Event::Settled { request, facts });
+    }
+
     fn apply(&mut self, number: u64) {
         let Some(flight) = self.flights.get(&number) else { return };
         let Some((_, taken)) = &flight.fate.applied else { return };
@@ -689,7 +751,8 @@ impl World {
         let (path, of) = (self.flights[&number].entry.path, self.flights[&number].entry.number);
         let is_former = shape.entries.iter().any(|entry| entry.number == of && entry.path != path);
         for (key, ip) in taken {
-            self.origins[key.0].has.insert((key.1, key.2), ip);
+            let before = self.origins[key.0].has.insert((key.1, key.2), ip);
+            self.origins[key.0].had.extend(before.map(|before| ((key.1, key.2), before)));
             let known = &self.processes[process];
             let used: Vec<usize> = match known.used.get(&key).filter(|_| known.life == life) {
                 Some(files) => files.iter().copied().collect(),

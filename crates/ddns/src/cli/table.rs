@@ -262,6 +262,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         configured: true,
         options: &[
             flag("curl", "Print the requests as curl commands"),
+            flag("lookup", "Send the requests of `before`, which only read, and show the finished update"),
             flag("show-secrets", "Do not mask secrets; in a terminal, or with --yes"),
             flag("yes", "Allow --show-secrets when the output is not a terminal"),
             option("ip", "ADDRESS", "Show the requests with this address, as an example; once per family"),

@@ -10,19 +10,23 @@ use std::rc::Rc;
 use ddns_core::address::observation::{Trust, unusable};
 use ddns_core::callback::Redacted;
 use ddns_core::config::{Config, Notification};
-use ddns_core::engine::redacted;
+use ddns_core::engine::plan::Plan;
+use ddns_core::engine::{Engine, redacted};
 use ddns_core::net::family::Family;
 use ddns_core::notify::NotifyEvent;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::update::plan::Verdict;
 
 use crate::cli::Given;
 use crate::compose;
+use crate::http::Client;
 use crate::load;
 use crate::lookup;
 use crate::notify::{example, moment};
 use crate::output::{Ended, complain, print, say};
+use crate::steps::walk;
 
-use show::LookResult;
+use show::{LookResult, WalkedUpdates};
 
 /// A notification as it could be (I5).
 struct Sample<'a> {
@@ -50,6 +54,7 @@ pub(crate) async fn run(given: Given) -> Ended {
     let wrong = |error: Diagnostic| complain(&[error]);
     let options = show::PreviewOptions::of(&given, io::stdout().is_terminal()).map_err(wrong)?;
     let addresses = given_addresses(given.values("ip")).map_err(wrong)?;
+    let looks_up = given.has("lookup");
     let (configs, environment, client) = load::begin(given.settings).await?;
     for warning in configs.iter().flat_map(|(_, warnings)| warnings) {
         say(&format!("{}\n", warning.shown()));
@@ -61,9 +66,24 @@ pub(crate) async fn run(given: Given) -> Ended {
     let notices = configs.iter().flat_map(|config| (0..config.notify.len()).map(move |number| (*config, number)));
     let notices: Vec<Sample<'_>> =
         notices.filter_map(|(config, number)| sample(config, number, options.reveal)).collect();
-    let (text, has_all) =
-        show::text(&LookResult { engine: &engine, plan: &plan, lookups: &lookups }, &notices, &options);
+    let walked = if looks_up { Some(look_up(&engine, &plan, &client).await) } else { None };
+    let looked = LookResult { engine: &engine, plan: &plan, lookups: &lookups, walked: walked.as_ref() };
+    let (text, has_all) = show::text(&looked, &notices, &options);
     Ok(print(&text).max(u8::from(!has_all)))
+}
+
+/// Sends the steps of every update that has some and would be sent: what each found, or why nothing.
+async fn look_up<'p>(engine: &Engine, plan: &'p Plan, client: &Client) -> WalkedUpdates<'p> {
+    let mut all = WalkedUpdates::new();
+    for at in (0..plan.entry_count()).filter(|at| !plan.entry(*at).callback.steps().is_empty()) {
+        for id in plan.updates_of(at).filter(|id| plan.leader(*id) == *id) {
+            let is_due = matches!(engine.preview(id, false).verdict, Some(Verdict::Send(_)));
+            let Some((parcel, moment)) = engine.parcel(plan, id).filter(|_| is_due) else { continue };
+            let secrets = plan.config(plan.config_of(at)).secrets();
+            all.insert(id, walk((plan.entry(at), &secrets), &parcel, moment, client).await);
+        }
+    }
+    all
 }
 
 /// The addresses of `--ip`, by [`Family::index`].

@@ -4,6 +4,7 @@ use ddns_core::address::observation::doubtful;
 use ddns_core::text::number::grouped;
 
 use super::views::requests::{RequestContent, RequestItem};
+use ddns_core::callback::Redacted;
 use ddns_core::engine::{Preview, Previews};
 
 /// One update and its request.
@@ -23,13 +24,31 @@ fn content(preview: &Preview) -> RequestContent {
     match (preview.redacted(), preview.curl(None)) {
         (Some(_), _) if preview.is_together => RequestContent::Together,
         (Some(request), Some(curl)) => RequestContent::Shown {
-            text: request.lines().join("\n"),
-            curl,
+            text: shown(preview, request),
+            curl: commands(preview, curl),
             endpoint: request.url.origin(),
             proxy: request.proxy.as_ref().map(|proxy| proxy.address.clone()),
         },
         _ => RequestContent::None,
     }
+}
+
+/// A request, or all that go around it, in order.
+fn shown(preview: &Preview, request: &Redacted) -> String {
+    if preview.around.is_empty() {
+        return request.lines().join("\n");
+    }
+    let all = preview.around.iter().map(|(role, request)| format!("{role}:\n{}", request.lines().join("\n")));
+    all.collect::<Vec<_>>().join("\n\n")
+}
+
+/// The same as commands of curl.
+fn commands(preview: &Preview, curl: String) -> String {
+    if preview.around.is_empty() {
+        return curl;
+    }
+    let all = preview.around.iter().map(|(role, request)| format!("# {role}:\n{}", preview.command(request, None)));
+    all.collect::<Vec<_>>().join("\n")
 }
 
 /// How many requests there are, in one sentence.

@@ -386,8 +386,8 @@ async fn send_once(
     });
     let updates: Vec<Sendable<'_>> = updates.collect();
     let Some(parcel) = Parcel::of(updates.iter().copied()) else { return Responded::Unsent(without(&Family::ALL)) };
-    match steps::send_once(entry, &parcel, unix_time().into(), client).await {
-        Err(why) => Responded::Unanswered(secrets.mask(&why).into_owned()),
+    match steps::send_once((entry, &secrets), &parcel, unix_time().into(), client).await {
+        Err(why) => Responded::Unanswered(why),
         Ok((is_accepted, status, texts)) => {
             let body = secrets.mask(&texts.join("\n")).into_owned();
             Responded::Response { is_accepted, status: with_reason(status), body }

@@ -1,8 +1,11 @@
 //! A preview as text, as commands of curl, and as JSON.
 
+use std::collections::BTreeMap;
+
 use ddns_core::address::lookup::Lookup;
 use ddns_core::address::observation::doubtful;
 use ddns_core::callback::Redacted;
+use ddns_core::callback::steps::RequestRole;
 use ddns_core::engine::plan::Plan;
 use ddns_core::engine::{Engine, Preview, previews as preview};
 use ddns_core::net::family::Family;
@@ -21,6 +24,7 @@ use crate::clock::unix_time;
 use crate::lookup::LookupPair;
 use crate::output;
 use crate::output::layout::{WIDE, broken, folded};
+use crate::steps::Walked;
 
 /// How many updates of a kind are shown in full.
 const MAX_ALIKE: usize = 20;
@@ -59,7 +63,12 @@ pub(super) struct LookResult<'a> {
     pub(super) plan: &'a Plan,
     /// A pair for each entry.
     pub(super) lookups: &'a [LookupPair],
+    /// What steps found; `None` if they were not sent.
+    pub(super) walked: Option<&'a WalkedUpdates<'a>>,
 }
+
+/// What the steps of updates found, or why nothing.
+pub(super) type WalkedUpdates<'a> = BTreeMap<UpdateId, Result<Walked<'a>, String>>;
 
 /// The updates of one family of one entry.
 struct FamilyUpdates<'a> {
@@ -114,12 +123,14 @@ pub(super) fn text(looked: &LookResult<'_>, notices: &[Sample<'_>], options: &Pr
         let several = families
             .iter()
             .any(|family| looked.of(family.at).1 > 0 || looked.of(family.at).0 != looked.of(families[0].at).0);
-        let block = |id: UpdateId| block(looked, &looked.engine.preview(id, options.reveal), several, options, now);
+        let block =
+            |id: UpdateId| block(looked, (id, &looked.engine.preview(id, options.reveal)), several, options, now);
         let shown: String = families.iter().map(|family| shown(family, block)).collect();
         let notices: String = notices.iter().map(|notice| notice_block(notice, several, options.form.width)).collect();
         shown + &notices + &broken(&closing(looked, &families), 0, options.form.width)
     };
-    let has_all = ids().all(|(.., can_be_sent)| *can_be_sent);
+    let has_found = looked.walked.is_none_or(|walked| walked.values().all(Result::is_ok));
+    let has_all = has_found && ids().all(|(.., can_be_sent)| *can_be_sent);
     (text, has_all)
 }
 
@@ -161,7 +172,13 @@ fn shown(family: &FamilyUpdates<'_>, block: impl Fn(UpdateId) -> String) -> Stri
 }
 
 /// One update: its name, and a row for each value.
-fn block(looked: &LookResult<'_>, item: &Preview, several: bool, options: &PreviewOptions, now: u64) -> String {
+fn block(
+    looked: &LookResult<'_>,
+    (id, item): (UpdateId, &Preview),
+    several: bool,
+    options: &PreviewOptions,
+    now: u64,
+) -> String {
     let width = options.form.width;
     let mut text = String::new();
     push(&mut text, "", &format!("{} {}", item.domain, item.family.record_type()), width, 0);
@@ -196,15 +213,67 @@ fn block(looked: &LookResult<'_>, item: &Preview, several: bool, options: &Previ
     for (label, row) in rows {
         push(&mut text, label, &row, width, COLUMN);
     }
-    if let Some(request) = item.redacted().filter(|_| !item.is_together) {
-        push_request(&mut text, request, width);
+    match looked.walked.and_then(|walked| walked.get(&id)) {
+        _ if item.is_together => {}
+        Some(walked) => push_walked(&mut text, looked, (id, item), walked, options),
+        None if item.around.is_empty() => {
+            if let Some(request) = item.redacted() {
+                push_request(&mut text, "request", "", request, width);
+            }
+        }
+        None => {
+            for (role, request) in &item.around {
+                let (label, what) = match role {
+                    RequestRole::Before(number, all) => ("before", format!("{number} of {all}: ")),
+                    RequestRole::Update => ("update", String::new()),
+                    RequestRole::Absent => ("absent", "where nothing is found: ".to_owned()),
+                    RequestRole::After => ("after", String::new()),
+                };
+                push_request(&mut text, label, &what, request, width);
+            }
+        }
     }
     text.push('\n');
     text
 }
 
-fn push_request(text: &mut String, request: &Redacted, width: usize) {
-    push(text, "request", &format!("{} {}", request.method.as_str(), request.url), width, COLUMN);
+/// What steps found, and the request that follows from it.
+fn push_walked(
+    text: &mut String,
+    looked: &LookResult<'_>,
+    (id, item): (UpdateId, &Preview),
+    walked: &Result<Walked<'_>, String>,
+    options: &PreviewOptions,
+) {
+    let (width, callback) = (options.form.width, &looked.plan.entry(item.entry).callback);
+    let walked = match walked {
+        Ok(walked) => walked,
+        Err(why) => {
+            push(text, "found", &format!("nothing to go on with: {why}; the update would not be sent"), width, COLUMN);
+            return;
+        }
+    };
+    let found = callback.shown_values(&walked.taken, options.reveal);
+    let found = if found.is_empty() { "nothing".to_owned() } else { found.join(", ") };
+    push(text, "found", &found, width, COLUMN);
+    if walked.is_there {
+        push(text, "request", "none: the service has this address already", width, COLUMN);
+        return;
+    }
+    let is_absent = callback.absent().is_some_and(|absent| std::ptr::eq(absent, walked.template));
+    let label = if is_absent { "absent" } else { "update" };
+    let after = callback.after().map(|after| ("after", after));
+    for (label, template) in [(label, walked.template)].into_iter().chain(after) {
+        match looked.engine.finished(id, template, &walked.taken, options.reveal) {
+            Some(Ok(request)) => push_request(text, label, "", &request, width),
+            Some(Err(why)) => push(text, label, &format!("cannot be sent: {why}"), width, COLUMN),
+            None => {}
+        }
+    }
+}
+
+fn push_request(text: &mut String, label: &str, what: &str, request: &Redacted, width: usize) {
+    push(text, label, &format!("{what}{} {}", request.method.as_str(), request.url), width, COLUMN);
     for (name, value) in &request.headers {
         push(text, "", &format!("{name}: {value}"), width, COLUMN);
     }
@@ -226,7 +295,7 @@ fn notice_block(sample: &Sample<'_>, several: bool, width: usize) -> String {
     push(&mut text, "on", &events.join(", "), width, COLUMN);
     push(&mut text, "example", &format!("{}: {message}", event.key()), width, COLUMN);
     match request {
-        Ok(request) => push_request(&mut text, request, width),
+        Ok(request) => push_request(&mut text, "request", "", request, width),
         Err(why) => push(&mut text, "request", &format!("cannot be sent: {why}"), width, COLUMN),
     }
     text.push('\n');
@@ -270,8 +339,9 @@ fn closing(looked: &LookResult<'_>, families: &[FamilyUpdates<'_>]) -> String {
     }
     let is_example = families.iter().any(|family| family.lookup.is_example());
     let has_group = |family: &FamilyUpdates<'_>| looked.plan.config(looked.plan.config_of(family.at)).group.is_some();
+    let sent = if looked.walked.is_some() { "No update was sent" } else { "Nothing was sent" };
     let mut text = format!(
-        "Nothing was sent. A run {} would send {}{} of {} updates",
+        "{sent}. A run {} would send {}{} of {} updates",
         if is_example { "that found the example" } else { "now" },
         if families.iter().any(has_group) { "at most " } else { "" },
         grouped(of(PreviewKind::Sent)),
@@ -303,14 +373,21 @@ fn commands(previews: impl Iterator<Item = Preview>, options: &PreviewOptions, n
         if item.is_together {
             continue;
         }
+        let one = item.redacted().filter(|_| item.around.is_empty()).map(|request| (None, request));
+        let all = item.around.iter().map(|(role, request)| (Some(role), request));
         if item.is_example {
-            if let Some(command) = item.curl(None) {
-                comment(&mut text, "An example, not to be run: no source gave the address of --ip.");
-                comment(&mut text, &command);
+            comment(&mut text, "An example, not to be run: no source gave the address of --ip.");
+        }
+        for (role, request) in one.into_iter().chain(all) {
+            if let Some(role) = role {
+                comment(&mut text, &format!("{role}:"));
             }
-        } else if let Some(command) = item.curl((width < WIDE).then_some(width)) {
-            text += &command;
-            text.push('\n');
+            if item.is_example {
+                comment(&mut text, &item.command(request, None));
+            } else {
+                text += &item.command(request, (width < WIDE).then_some(width));
+                text.push('\n');
+            }
         }
     }
     text
@@ -342,5 +419,6 @@ fn json(looked: &LookResult<'_>, item: &Preview, options: &PreviewOptions, now: 
         request: item.redacted().map(preview::request_json);
         example: item.is_example.then_some(true),
         curl: options.curl.then(|| if item.is_example { None } else { item.curl(None) }),
+        requests: item.around_json(),
     }
 }

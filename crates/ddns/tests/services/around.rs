@@ -1,0 +1,447 @@
+//! H14 to H22: requests around the update, with receivers that answer what a test wants.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::given::{home, with};
+use crate::support::watching::{SOON, Watch, until};
+use crate::support::{Received, Receiver, Response, Sandbox};
+
+/// One entry of a list, and what the answer of the step is.
+const FOUND: &str = r#"{"list": [{"name": "home.example.com", "id": 17}, {"name": "www.example.com", "id": 18}]}"#;
+
+/// An update of the record that one step finds.
+fn config(receiver: &Receiver, more: &Value) -> Value {
+    let step = json!({"id": "/find?name=__DOMAIN__", "in": "/list", "where": {"/name": "__DOMAIN__"},
+        "take": {"/id": "__ID__"}});
+    with(&with(&home(&receiver.url("/records/__ID__?ip=__IP__")), &json!({"before": step})), more)
+}
+
+/// The first step with these parts besides.
+fn step(more: &Value) -> Value {
+    let step = json!({"id": "/find?name=__DOMAIN__", "in": "/list", "where": {"/name": "__DOMAIN__"},
+        "take": {"/id": "__ID__"}});
+    with(&step, more)
+}
+
+/// Steps get this answer, everything else a 200.
+fn finding(answer: &str) -> Receiver {
+    let answer = answer.to_owned();
+    Receiver::responding(move |request| {
+        let is_step = request.target().starts_with("/find");
+        if is_step { Response::with_body(200, &answer) } else { Response::status(200) }
+    })
+}
+
+fn targets(receiver: &Receiver) -> Vec<String> {
+    receiver.take().iter().map(|request| format!("{} {}", request.method(), request.target())).collect()
+}
+
+#[test]
+fn h14_steps_go_before_an_update_and_only_where_it_is_sent() {
+    let receiver = finding(FOUND);
+    let sandbox = Sandbox::new();
+    sandbox.sync(&config(&receiver, &json!({}))).expect(0);
+    assert_eq!(targets(&receiver), ["GET /find?name=home.example.com", "GET /records/17?ip=203.0.113.7"]);
+    sandbox.sync(&config(&receiver, &json!({}))).expect(0);
+    assert_eq!(receiver.take().len(), 0, "it is up to date");
+}
+
+#[test]
+fn h14_a_step_that_fails_sends_nothing_and_what_was_accepted_still_counts() {
+    let fails = Arc::new(AtomicUsize::new(0));
+    let so = Arc::clone(&fails);
+    let receiver = Receiver::responding(move |request| match request.target().starts_with("/find") {
+        true if so.load(Ordering::SeqCst) == 1 => Response::with_body(500, "<p>down for&nbsp;now</p>"),
+        true => Response::with_body(200, FOUND),
+        false => Response::status(200),
+    });
+    let (sandbox, first) = (Sandbox::new(), config(&receiver, &json!({})));
+    sandbox.sync(&first).expect(0);
+    receiver.take();
+    fails.store(1, Ordering::SeqCst);
+    let other = config(&receiver, &json!({"index4": "shell:echo 203.0.113.8"}));
+    let run = sandbox.sync(&other).expect(1).prints("before 1 of 1 (GET http://127.0.0.1:");
+    run.prints("500 Internal Server Error: `down for&nbsp;now`").prints("the update was not sent");
+    assert_eq!(targets(&receiver), ["GET /find?name=home.example.com"]);
+    // The address is as it was: nothing was sent that could have changed it.
+    sandbox.sync(&first).expect(0);
+    assert_eq!(receiver.take().len(), 0);
+    fails.store(0, Ordering::SeqCst);
+    sandbox.sync(&other).expect(0);
+    assert_eq!(targets(&receiver).len(), 2);
+}
+
+#[test]
+fn h15_h16_an_answer_that_is_wrong_sends_nothing_and_is_named() {
+    let long = format!("{{\"list\": [], \"x\": \"{}\"}}", "x".repeat(1024 * 1024));
+    let deep = format!("{{\"list\": {}{}}}", "[".repeat(1000), "]".repeat(1000));
+    let many = format!("{{\"list\": [{}]}}", vec!["{}"; 10_001].join(","));
+    let one = |entry: &str| format!("{{\"list\": [{entry}]}}");
+    let named = |id: &str| one(&format!("{{\"name\": \"home.example.com\", \"id\": {id}}}"));
+    let cases: Vec<(String, &str)> = vec![
+        (long, "the answer has more than 1 MiB"),
+        (deep, "the answer is not JSON"),
+        (many, "the list has more than 10000 entries"),
+        ("<html>".to_owned(), "the answer is not JSON"),
+        (String::new(), "the answer is not JSON"),
+        ("{}".to_owned(), "the answer has nothing at `/list`"),
+        (r#"{"list": 5}"#.to_owned(), "`/list` of the answer is no list"),
+        (r#"{"list": []}"#.to_owned(), "nothing matches /name home.example.com"),
+        (r#"{"list": null}"#.to_owned(), "nothing matches /name home.example.com"),
+        (one(r#"{"name": "other.example.com", "id": 1}"#), "nothing matches /name home.example.com"),
+        (one(r#"{"name": "home.example.com"}"#), "what was found has nothing at `/id`"),
+        (named("null"), "what was found has nothing at `/id`"),
+        (named(r#"{"a": 1}"#), "`/id` of what was found is an object"),
+        (named(r#""a\nb""#), "`/id` of what was found is no value of one line"),
+        (named(r#""..""#), "`/id` of what was found is no value of one line"),
+        (named(r#""""#), "`/id` of what was found is no value of one line"),
+        (named(&format!("\"{}\"", "x".repeat(1025))), "`/id` of what was found is no value of one line"),
+        (
+            one(r#"{"name": "HOME.example.com", "id": 1}, {"name": "home.example.com", "id": 2}"#),
+            "2 entries match: id 1, id 2; delete one, or name it by `where`",
+        ),
+    ];
+    for (answer, expected) in cases {
+        let receiver = finding(&answer);
+        let run = Sandbox::new().sync(&config(&receiver, &json!({}))).expect(1);
+        run.prints(expected).prints("before 1 of 1 (GET ").prints("; the update was not sent");
+        assert_eq!(receiver.take().len(), 1, "{expected}");
+    }
+    let receiver = Receiver::responding(|_| {
+        Response::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{\"a\":\"\xff\"}".to_vec())
+    });
+    Sandbox::new().sync(&config(&receiver, &json!({}))).expect(1).prints("the answer is not UTF-8");
+    let receiver =
+        Receiver::responding(|_| Response::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"list\":[]}".to_vec()));
+    Sandbox::new().sync(&config(&receiver, &json!({}))).expect(1).prints("the rest of the answer did not come");
+}
+
+#[test]
+fn h15_lists_are_read_as_services_write_them() {
+    let entry = r#"{"name": "home.example.com", "id": 17}"#;
+    let cases = [
+        (format!("{{\"list\": [{entry}]}}"), "/list"),
+        (format!("{{\"list\": {entry}}}"), "/list"),
+        (format!("{{\"list\": {{\"17\": {entry}, \"18\": {{\"name\": \"x\"}}}}}}"), "/list"),
+        (format!("[{entry}]"), ""),
+        (format!("{{\"a/b\": [[{entry}]]}}"), "/a~1b/0"),
+    ];
+    for (answer, list) in cases {
+        let receiver = finding(&answer);
+        Sandbox::new().sync(&config(&receiver, &json!({"before": step(&json!({"in": list}))}))).expect(0);
+        assert_eq!(targets(&receiver)[1], "GET /records/17?ip=203.0.113.7", "{answer}");
+    }
+    let receiver = finding(r#"{"id": 17, "on": true, "n": 7}"#);
+    let whole = json!({"id": "/find", "take": {"/id": "__ID__", "/on": "__ON__", "/n": "__N__"}});
+    let token = json!("{\"on\": __ON__, \"n\": __N__, \"text\": \"__N__\"}");
+    Sandbox::new().sync(&config(&receiver, &json!({"before": whole, "token": token}))).expect(0);
+    let seen = receiver.take();
+    assert_eq!(seen[1].text(), r#"{"on":true,"n":7,"text":"7"}"#, "a value keeps its type");
+}
+
+#[test]
+fn h16_a_value_is_encoded_where_it_stands() {
+    let receiver = finding(r#"{"list": [{"name": "home.example.com", "id": "a/b?c&d=e\"f"}]}"#);
+    let plain = step(&json!({"headers": {}}));
+    let more = json!({"before": plain, "token": {"id": "__ID__"}, "headers": {"X-Id": "__ID__"}});
+    Sandbox::new().sync(&config(&receiver, &more)).expect(0);
+    let update = &receiver.take()[1];
+    assert_eq!(update.target(), "/records/a%2Fb%3Fc%26d%3De%22f?ip=203.0.113.7");
+    assert_eq!(update.json(), json!({"id": "a/b?c&d=e\"f"}));
+    assert_eq!(update.header("x-id"), Some("a/b?c&d=e\"f"));
+}
+
+#[test]
+fn h14_a_step_is_redirected_within_its_origin_alone() {
+    let elsewhere = finding(FOUND);
+    let other = elsewhere.url("/find");
+    let receiver = Receiver::responding(move |request| match request.target() {
+        "/find?far" => Response::status(307).header("Location", &other),
+        "/find?near" => Response::status(307).header("Location", "/find"),
+        target if target.starts_with("/find") => Response::with_body(200, FOUND),
+        _ => Response::status(200),
+    });
+    let to = |id: &str| config(&receiver, &json!({"before": step(&json!({"id": id}))}));
+    Sandbox::new().sync(&to("/find?near")).expect(0);
+    receiver.take();
+    Sandbox::new().sync(&to("/find?far")).expect(1).prints("which is not followed").prints("before 1 of 1");
+    assert_eq!((receiver.take().len(), elsewhere.take().len()), (1, 0));
+    // The same where a value makes it another origin.
+    let far = elsewhere.url("").replacen("http://", "", 1);
+    let away = json!({"extra": {"__HOST__": far}, "before": step(&json!({"id": "http://__HOST__/find"}))});
+    Sandbox::new().sync(&config(&receiver, &away)).expect(1).prints("not to the origin of `id`");
+    assert_eq!((receiver.take().len(), elsewhere.take().len()), (0, 0));
+}
+
+#[test]
+fn h14_h16_g2_what_a_step_takes_as_a_secret_is_never_seen() {
+    let receiver = Receiver::responding(|request: &Received| match request.target() {
+        "/login" => Response::with_body(200, r#"{"session": "s3ss10n-0f-m1ne"}"#),
+        _ => Response::with_body(403, "session s3ss10n-0f-m1ne has no rights"),
+    });
+    let login = json!({"id": "/login", "token": {"key": "k3y-k3y-k3y"}, "secret": {"/session": "__SESSION__"}});
+    let more = json!({"before": login, "headers": {"X-Session": "__SESSION__"}, "id": receiver.url("/?ip=__IP__")});
+    let sandbox = Sandbox::new();
+    // The header is of the step, too, where it does not say otherwise: there the session is not known yet.
+    sandbox.sync(&config(&receiver, &more)).expect(2).prints("step 1 uses __SESSION__, which no step before it takes");
+    let mut more = more;
+    more["before"]["headers"] = json!({});
+    let file = sandbox.write("c.json", config(&receiver, &more).to_string());
+    let file = file.to_str().expect("a path");
+    for args in
+        [&["--debug", "-c", file][..], &["preview", "-c", file], &["preview", "--lookup", "-c", file], &["history"]]
+    {
+        let run = sandbox.run(args).never_prints("s3ss10n").never_prints("k3y-k3y");
+        assert!(args[0] != "preview" || run.stdout.contains("X-Session: "), "{}", run.stdout);
+    }
+    let session = receiver.take().into_iter().find(|request| request.target().starts_with("/?"));
+    assert_eq!(session.expect("an update").header("x-session"), Some("s3ss10n-0f-m1ne"));
+}
+
+#[test]
+fn h17_addresses_are_compared_and_not_texts() {
+    let answer = r#"{"list": [{"name": "home.example.com", "id": 17, "to": "2001:0DB8:0::0007"}]}"#;
+    let receiver = finding(answer);
+    let same = json!({"before": step(&json!({"same": {"/to": "__IP__"}})), "ipv4": null, "ipv6": ["home.example.com"],
+        "index6": "shell:echo 2001:db8::7"});
+    let sandbox = Sandbox::new();
+    sandbox.sync(&config(&receiver, &same)).expect(0).prints("already there");
+    assert_eq!(receiver.take().len(), 1);
+    sandbox.sync(&config(&receiver, &same)).expect(0);
+    assert_eq!(receiver.take().len(), 0, "it counts as accepted");
+    assert!(sandbox.run(&["history"]).stdout.contains("already there"));
+    // In `expect`, too.
+    let receiver = Receiver::responding(|_| Response::with_body(200, r#"{"to": "2001:db8:0::7"}"#));
+    for (wanted, code) in [("__IP__", 0), ("x__IP__", 1)] {
+        let expect = json!({"expect": {"accept": {"json": {"/to": wanted}}}});
+        let config = with(&with(&home(&receiver.url("/?ip=__IP__")), &same), &expect);
+        Sandbox::new().sync(&crate::support::given::without(config, "before")).expect(code);
+    }
+}
+
+#[test]
+fn h17_e4a_what_is_in_doubt_counts_as_there_when_nothing_can_arrive_any_more() {
+    let address = Arc::new(Mutex::new("203.0.113.1".to_owned()));
+    let now = Arc::clone(&address);
+    let receiver = Receiver::responding(move |request| {
+        if request.target().starts_with("/find") {
+            let to = now.lock().expect("an address").clone();
+            return Response::with_body(
+                200,
+                &format!(r#"{{"list": [{{"name": "home.example.com", "id": 1, "to": "{to}"}}]}}"#),
+            );
+        }
+        // It is taken, and the response gets lost.
+        "203.0.113.7".clone_into(&mut now.lock().expect("an address"));
+        Response::Close
+    });
+    let more = json!({"before": step(&json!({"same": {"/to": "__IP__"}})), "timeout": 2});
+    let sandbox = Sandbox::new();
+    sandbox.sync(&config(&receiver, &more)).expect(1);
+    assert_eq!(receiver.take().len(), 2);
+    let began = std::time::Instant::now();
+    let run = sandbox.sync(&config(&receiver, &more)).expect(0);
+    run.prints("waiting: the service has this address, but a request that was sent before may still arrive")
+        .prints("already there");
+    assert!(began.elapsed().as_millis() >= 1900, "{:?}", began.elapsed());
+    let seen = targets(&receiver);
+    assert!(seen.len() == 2 && seen.iter().all(|target| target.starts_with("GET /find")), "{}", seen.len());
+}
+
+#[test]
+fn h18_what_is_missing_is_made_and_shown_so() {
+    let receiver = finding(r#"{"list": []}"#);
+    let absent =
+        json!({"absent": {"method": "POST", "id": "/records", "token": {"name": "__DOMAIN__", "ip": "__IP__"}}});
+    let sandbox = Sandbox::new();
+    sandbox.sync(&config(&receiver, &absent)).expect(0).prints("accepted: the record was made");
+    let seen = receiver.take();
+    assert_eq!(
+        (seen[1].line.as_str(), seen[1].json()),
+        ("POST /records HTTP/1.1", json!({"name": "home.example.com", "ip": "203.0.113.7"}))
+    );
+    assert!(sandbox.run(&["history"]).stdout.contains("the record was made"));
+    // `none` of a step says the same by a status; an earlier step that finds nothing is a failure.
+    let gone = Receiver::responding(|request| Response::status(if request.target() == "/zone" { 404 } else { 200 }));
+    let none = json!({"id": "/zone", "take": {"/id": "__ID__"}, "expect": {"none": {"status": 404}}});
+    let one = with(&absent, &json!({"before": none}));
+    Sandbox::new().sync(&config(&gone, &one)).expect(0).prints("the record was made");
+    gone.take();
+    let two = with(&absent, &json!({"before": [none, {"id": "/find"}]}));
+    Sandbox::new().sync(&config(&gone, &two)).expect(1).prints("before 1 of 2").prints("nothing was found");
+    assert_eq!(gone.take().len(), 1);
+}
+
+#[test]
+fn h19_what_follows_an_update_is_part_of_it() {
+    let status = Arc::new(AtomicUsize::new(500));
+    let now = Arc::clone(&status);
+    let receiver = Receiver::responding(move |request| match request.target() {
+        "/refresh" => Response::status(u16::try_from(now.load(Ordering::SeqCst)).expect("a status")),
+        target if target.starts_with("/find") => Response::with_body(200, FOUND),
+        _ => Response::status(200),
+    });
+    let more = json!({"after": {"method": "POST", "id": "/refresh"}});
+    let sandbox = Sandbox::new();
+    let run = sandbox.sync(&config(&receiver, &more)).expect(1);
+    run.prints("the update was accepted; after (POST http://127.0.0.1:").prints("failed: 500");
+    let all = ["GET /find?name=home.example.com", "GET /records/17?ip=203.0.113.7", "POST /refresh"];
+    assert_eq!(targets(&receiver), all);
+    status.store(200, Ordering::SeqCst);
+    sandbox.sync(&config(&receiver, &more)).expect(0);
+    assert_eq!(targets(&receiver), all, "from the start");
+    sandbox.sync(&config(&receiver, &more)).expect(0);
+    assert_eq!(receiver.take().len(), 0);
+    // Where it needs what nothing gave, there is nothing to follow.
+    let empty = finding(r#"{"list": []}"#);
+    let more = json!({"absent": {"id": "/new?ip=__IP__"}, "after": {"method": "DELETE", "id": "/old/__ID__"}});
+    Sandbox::new().sync(&config(&empty, &more)).expect(0);
+    assert_eq!(targets(&empty), ["GET /find?name=home.example.com", "GET /new?ip=203.0.113.7"]);
+}
+
+#[test]
+fn h20_h22_a_step_that_all_share_is_one_request_whatever_it_says() {
+    let names: Vec<String> = (0..20).map(|number| format!("n{number}.example.com")).collect();
+    let list: Vec<Value> = names.iter().enumerate().map(|(id, name)| json!({"name": name, "id": id})).collect();
+    let answer = json!({"list": list}).to_string();
+    let login = |status: u16, answer: String| {
+        Receiver::responding(move |request| match request.target() {
+            "/login" => {
+                Response::with_body(status, r#"{"session": "abcdefgh"}"#).after(std::time::Duration::from_millis(100))
+            }
+            "/find" => Response::with_body(200, &answer),
+            _ => Response::status(200),
+        })
+    };
+    let more = json!({"ipv4": names, "expect": {"stop": {"status": 401}},
+        "before": [{"id": "/login", "secret": {"/session": "__SESSION__"}},
+            {"id": "/find", "headers": {"X-Session": "__SESSION__"}, "in": "/list", "where": {"/name": "__DOMAIN__"}, "take": {"/id": "__ID__"}}]});
+    let receiver = login(200, answer.clone());
+    Sandbox::new().sync(&config(&receiver, &more)).expect(0).prints("20 accepted");
+    let mut seen = targets(&receiver);
+    seen.sort();
+    let mut expected: Vec<String> = (0..20).map(|id| format!("GET /records/{id}?ip=203.0.113.7")).collect();
+    expected.extend(["GET /find".to_owned(), "GET /login".to_owned()]);
+    expected.sort();
+    assert_eq!(seen, expected);
+    // A failure is one for all, and a wrong key stops all of them at once.
+    for (status, word) in [(500, "20 failed"), (401, "stopped")] {
+        let (receiver, sandbox) = (login(status, answer.clone()), Sandbox::new());
+        sandbox.sync(&config(&receiver, &more)).expect(1).prints(word);
+        assert_eq!(targets(&receiver), ["GET /login"], "{status}");
+        let again = sandbox.sync(&config(&receiver, &more)).expect(1);
+        assert_eq!(receiver.take().len(), usize::from(status == 500), "{}", again.stderr);
+    }
+}
+
+#[test]
+fn h21_h22_a_service_keeps_what_it_found_and_tries_a_login_once_for_all() {
+    let logins = Arc::new(AtomicUsize::new(0));
+    let (counted, is_down) = (Arc::clone(&logins), Arc::new(AtomicUsize::new(1)));
+    let down = Arc::clone(&is_down);
+    let receiver = Receiver::responding(move |request| match request.target() {
+        "/login" => {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let is_down = down.load(Ordering::SeqCst) == 1;
+            Response::with_body(if is_down { 403 } else { 200 }, r#"{"session": "abcdefgh"}"#)
+        }
+        _ => Response::status(200),
+    });
+    let names: Vec<String> = (0..10).map(|number| format!("n{number}.example.com")).collect();
+    let step = json!({"id": "/login", "secret": {"/session": "__SESSION__"}, "keep": "1h"});
+    let more = json!({"ipv4": names, "before": step, "id": receiver.url("/u/__DOMAIN__/__SESSION__/__IP__"),
+        "index4": receiver.index4(), "interval": "1h"});
+    receiver.set_ip("203.0.113.7");
+    let sandbox = Sandbox::new();
+    let watch = Watch::start(&sandbox, &config(&receiver, &more));
+    until(SOON, "all to fail", || watch.lines_with("before 1 of 1") >= 10);
+    assert_eq!(logins.load(Ordering::SeqCst), 1, "{}", watch.log());
+    is_down.store(0, Ordering::SeqCst);
+    until(SOON * 3, "all to be accepted", || watch.lines_with(": accepted") >= 10);
+    assert!(logins.load(Ordering::SeqCst) <= 3, "{}", watch.log());
+    let before = logins.load(Ordering::SeqCst);
+    receiver.set_ip("203.0.113.8");
+    watch.signal(Signal::USR1);
+    until(SOON, "all to be accepted again", || watch.lines_with("203.0.113.8: accepted") >= 10);
+    assert_eq!(logins.load(Ordering::SeqCst), before, "it is kept");
+    watch.stop();
+}
+
+#[test]
+fn h14_what_cannot_be_right_is_an_error_with_its_place() {
+    let receiver = Receiver::new();
+    let cases = [
+        (json!({"before": step(&json!({"id": "https://other.example/find"}))}), "which is not the origin of `id`"),
+        (json!({"absent": {"id": "https://other.example/new"}}), "`absent` goes to https://other.example"),
+        (json!({"before": step(&json!({"in": "list"}))}), "`list` is not a JSON pointer"),
+        (json!({"before": step(&json!({"take": {"id": "__ID__"}}))}), "`id` is not a JSON pointer"),
+        (json!({"before": step(&json!({"take": {"/id": "ID"}}))}), "`ID` is not of the form `__NAME__`"),
+        (json!({"before": step(&json!({"take": {"/id": "__IP__"}}))}), "`__IP__` is a built-in placeholder"),
+        (json!({"before": step(&json!({"take": {"/id": "__ZONE__"}}))}), "`__ZONE__` is a built-in placeholder"),
+        (json!({"extra": {"__ID__": "1"}}), "`__ID__` is set in `extra`, too"),
+        (json!({"before": step(&json!({"id": "/find/__ID__"}))}), "step 1 uses __ID__, which no step before it takes"),
+        (json!({"before": step(&json!({"where": {"/a": "__ID__"}}))}), "step 1 uses __ID__"),
+        (json!({"absent": {"id": "/new/__ID__"}}), "`absent` uses __ID__, which has no value"),
+        (json!({"before": step(&json!({"keep": "1d", "same": {"/a": "__IP__"}}))}), "leave out `keep`"),
+        (json!({"before": step(&json!({"keep": "1d", "not": {"/a": "__IP__"}}))}), "leave out `keep`"),
+        (json!({"before": step(&json!({"keep": "5s"}))}), "a time from 10 s to 30 days"),
+        (json!({"before": step(&json!({"method": "DELETE"}))}), "`method` is GET or POST"),
+        (json!({"before": step(&json!({"wher": {}}))}), "did you mean `where`?"),
+        (json!({"before": step(&json!({"next": {"at": "/a"}}))}), "an object with `at` and `as`"),
+        (json!({"before": step(&json!({"expect": "dyndns2"}))}), "`expect` of a step is an object"),
+        (json!({"before": vec![step(&json!({})); 4]}), "`before` has 4 steps, 3 are possible"),
+        (json!({"before": [step(&json!({})), step(&json!({}))]}), "`__ID__` is taken twice"),
+        (
+            json!({"before": null, "absent": {"id": "/new"}, "id": receiver.url("/?__IP__")}),
+            "no effect without `before`",
+        ),
+        (json!({"expect": {"none": {"status": 404}}}), "`none` has no meaning here"),
+        (json!({"id": "http://__ID__/"}), "the host is a value that a step takes"),
+        (json!({"notify": {"id": receiver.url("/n"), "before": {"id": "/x"}}}), "it has no `before`"),
+        (
+            json!({"ipv6": ["home.example.com"], "index6": "shell:echo 2001:db8::7", "combine": {"domains": 2}}),
+            "no single meaning",
+        ),
+    ];
+    for (more, expected) in cases {
+        let run = Sandbox::new().sync(&config(&receiver, &more)).expect(2);
+        run.prints(expected);
+    }
+    assert_eq!(receiver.take().len(), 0);
+}
+
+#[test]
+fn h14_everything_is_seen_before_it_is_sent() {
+    let receiver = finding(FOUND);
+    let more = json!({"absent": {"method": "POST", "id": "/records"}, "after": {"method": "POST", "id": "/refresh"},
+        "headers": {"Authorization": "Bearer s3cr3t-t0ken"}});
+    let sandbox = Sandbox::new();
+    sandbox.write("config.json", config(&receiver, &more).to_string());
+    let run = sandbox.run(&["preview"]).expect(0).never_prints("s3cr3t");
+    let places: Vec<usize> =
+        ["  before   1 of 1: GET", "  update   GET", "  absent   where nothing is found: POST", "  after    POST"]
+            .iter()
+            .map(|text| run.stdout.find(text).unwrap_or_else(|| panic!("{text}: {}", run.stdout)))
+            .collect();
+    assert!(places.is_sorted() && run.stdout.contains("/records/__ID__?ip=203.0.113.7"), "{}", run.stdout);
+    let curl = sandbox.run(&["preview", "--curl"]).expect(0);
+    assert_eq!(curl.stdout.matches("curl -q").count(), 4, "{}", curl.stdout);
+    let json: Value = serde_json::from_str(&sandbox.run(&["preview", "--json"]).expect(0).stdout).expect("JSON");
+    assert_eq!(json[0]["requests"].as_array().map(Vec::len), Some(4));
+    assert_eq!(receiver.take().len(), 0, "nothing was sent");
+    let run = sandbox.run(&["preview", "--lookup"]).expect(0);
+    for text in ["__ID__ 17", "/records/17?ip=203.0.113.7", "No update was sent."] {
+        assert!(run.stdout.contains(text), "{}", run.stdout);
+    }
+    assert_eq!(targets(&receiver), ["GET /find?name=home.example.com"]);
+    let run = sandbox.run(&["check"]).expect(0).never_prints("s3cr3t");
+    assert!(run.stdout.contains("before") && run.stdout.contains("absent"), "{}", run.stdout);
+    let empty = finding(r#"{"list": []}"#);
+    sandbox.write("config.json", config(&empty, &json!({})).to_string());
+    let run = sandbox.run(&["preview", "--lookup", "--wide"]).expect(1);
+    assert!(run.stdout.contains("nothing matches /name home.example.com"), "{}", run.stdout);
+}
