@@ -203,7 +203,7 @@ fn loaded(name: &str, text: &str) -> Result<Config, String> {
     for path in named_in(&written) {
         let pem = "-----BEGIN PRIVATE KEY-----\\nAAAA\\n-----END PRIVATE KEY-----";
         let account = format!(r#"{{"private_key": "{pem}", "client_email": "me@example.com", "private_key_id": "1"}}"#);
-        files.add(path.clone(), Ok(if path.ends_with(".json") { account } else { pem.replace("\\n", "\n") }));
+        files.add(path.clone(), Ok(if path.contains("google") { account } else { pem.replace("\\n", "\n") }));
     }
     let around = Surroundings { files, rsa: Some(|_, _, _| Some(vec![7; 8])), ..Surroundings::default() };
     match validate(name, Some(read()?), &around) {
@@ -255,7 +255,9 @@ fn sent(block: &Block, entry: &Entry, members: &[(Family, usize)], is_absent: bo
         match found {
             Found::One { is_same, values } => {
                 assert!(!is_same && !finds_nothing, "{}", block.name);
-                values.into_iter().for_each(|(at, value)| taken[at] = Some(value));
+                for (at, value) in values {
+                    taken[at] = Some(value);
+                }
             }
             Found::Nothing => template = callback.absent().expect("`absent`"),
         }

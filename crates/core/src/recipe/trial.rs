@@ -10,9 +10,10 @@ use crate::text::json::{Node, Value};
 use crate::update::domain::Domain;
 
 /// One of them fits most questions.
-const SAMPLES: [&str; 9] = [
+const SAMPLES: [&str; 10] = [
     "example.com",
     "https://example.com",
+    "http://example.com",
     "me@example.com",
     "1234",
     "a1b2c3d4e5",
@@ -60,7 +61,9 @@ impl Recipe {
                     Err(wrong) => vec![wrong],
                     Ok(written) => {
                         let mut files = FileContents::default();
-                        named_in(&written).into_iter().for_each(|path| files.add(path, Ok("key".to_owned())));
+                        for path in named_in(&written) {
+                            files.add(path, Ok("key".to_owned()));
+                        }
                         let around = Surroundings { files, ..Surroundings::default() };
                         match validate(&self.name, Some(written), &around) {
                             Ok((_, all)) | Err(all) => all,

@@ -112,7 +112,7 @@ fn h12_powerdns_takes_the_updates_of_its_recipe_and_a_dns_query_shows_them() {
     assert_eq!(server.shown(), [""; 0]);
 
     sandbox.write("config.json", sandbox.read("config.json").replace("WrongKey123", "SecretKey123"));
-    sandbox.run(&[]).expect(0).prints("accepted (204").prints("2 accepted").never_prints("SecretKey123");
+    sandbox.run(&[]).expect(0).prints("the record was made (204").prints("2 accepted").never_prints("SecretKey123");
     assert_eq!(server.shown(), ["203.0.113.7 for 60 s", "2001:db8::7 for 60 s"]);
     sandbox.run(&[]).says_nothing();
 
