@@ -121,5 +121,5 @@ fn h12_powerdns_takes_the_updates_of_its_recipe_and_a_dns_query_shows_them() {
     assert_eq!(server.shown(), ["203.0.113.8 for 60 s", "2001:db8::7 for 60 s"]);
 
     let elsewhere = by_recipe("powerdns", &[&base, "zone=com", "key=SecretKey123"]);
-    elsewhere.run(&[]).expect(1).prints("responded with 404 Not Found");
+    elsewhere.run(&[]).expect(1).prints("404 Not Found: `Not Found`; the update was not sent");
 }
