@@ -40,7 +40,7 @@ use crate::update::domain::Domain;
 use crate::update::plan::Rules;
 use crate::update::{Sendable, Update};
 
-pub use entry::PROVIDERS;
+pub use entry::{NO_RECIPE, PROVIDERS};
 
 use group::Group;
 use web::Web;

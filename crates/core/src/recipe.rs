@@ -1,25 +1,27 @@
 //! Recipes: what a service asks for and how its updates are sent, as data (H12).
 //!
-//! A [`Recipe`] is read from JSON ([`read`]); a [`Form`] takes the answers to its questions ([`form`]), says which lookups
-//! are left ([`lookup`]), and becomes the text of an ordinary configuration ([`write`]). Nothing of it is used when updates
-//! are sent. Asking and sending is the program's.
+//! A [`Recipe`] is read from JSON ([`read`]); a [`Form`] takes the answers to its questions ([`form`]), and becomes the text of
+//! an ordinary configuration ([`write`]). Nothing of it is used when updates are sent. Asking is the program's.
 
 mod built_in;
 mod check;
 mod form;
-mod lookup;
 mod page;
 mod read;
+mod schema;
 mod template;
+mod trial;
+mod version;
 mod write;
 
 pub use built_in::{built_in, named, names};
 pub use form::{AnswerSlot, Form};
-pub use lookup::Inquiry;
 pub use page::{page, template};
+pub use schema::schema;
+pub use trial::Trial;
+pub use version::outdated;
 pub use write::Filled;
 
-use crate::callback::Method;
 use crate::net::family::Family;
 use crate::text::json::Member;
 
@@ -56,12 +58,16 @@ pub struct Recipe {
     pub sources: Vec<String>,
     /// One of [`CERTAINTIES`].
     pub certainty: &'static str,
+    /// When they were compared with what it sends: a date; empty where nobody did.
+    pub checked: String,
+    /// Counts its changes, from 1.
+    pub version: u32,
+    /// Versions whose configurations are wrong, and why.
+    wrong: Vec<(u32, String)>,
     /// What the service wants its users to know.
     pub rules: Vec<String>,
     /// What must be asked.
     pub questions: Vec<Question>,
-    /// What can be looked up, in this order.
-    lookups: Vec<RecipeLookup>,
     /// Which families the service takes: by [`Family::index`].
     families: [bool; 2],
     /// Names of texts that depend on the family, and the texts.
@@ -91,6 +97,8 @@ pub struct Question {
     pub secret: bool,
     /// Whether it goes into `id` as it was typed: it is a part of an address, encoded already.
     is_typed: bool,
+    /// Whether the answer is the path of a file that stays where it is: a key that `sign` reads.
+    pub is_file: bool,
     /// What a right answer looks like: an anchored regular expression.
     check: Option<String>,
     /// What an empty answer means.
@@ -99,28 +107,7 @@ pub struct Question {
     pub each: Each,
 }
 
-/// Something that a service can be asked for.
-#[derive(Debug, Clone)]
-struct RecipeLookup {
-    /// `${name}`
-    name: String,
-    /// What it finds, in a few words.
-    what: String,
-    each: Each,
-    method: Method,
-    url: String,
-    headers: Vec<(String, String)>,
-    /// The values of a form; empty where there is no body.
-    form: Vec<(String, String)>,
-    /// Where the list stands in the answer; `None` if `value` is a place in the answer itself.
-    list: Option<String>,
-    /// What holds for the right element: a place in it and a text.
-    conditions: Vec<(String, String)>,
-    /// Where the result stands.
-    value: String,
-}
-
-/// How often something is asked or looked up.
+/// How often something is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Each {
     /// Once.
@@ -147,19 +134,24 @@ impl Recipe {
         !self.notify.is_empty()
     }
 
+    /// Whether it asks for a file of the host.
+    pub fn needs_file(&self) -> bool {
+        self.questions.iter().any(|question| question.is_file)
+    }
+
     /// Whether a word is part of its name, title, kind or sentence, in any case.
     pub fn matches(&self, word: &str) -> bool {
         let word = word.to_lowercase();
         [self.name.as_str(), &self.title, self.kind, &self.about].iter().any(|text| text.to_lowercase().contains(&word))
     }
 
+    /// Whether an answer is the path of a file.
+    fn is_file(&self, name: &str) -> bool {
+        self.questions.iter().any(|question| question.is_file && question.name == name)
+    }
+
     /// Whether an answer goes into `id` as it was typed.
     fn is_typed(&self, name: &str) -> bool {
         self.questions.iter().any(|question| question.is_typed && question.name == name)
-    }
-
-    /// What the lookups find, in a few words each.
-    pub fn finds(&self) -> impl Iterator<Item = &str> {
-        self.lookups.iter().map(|lookup| lookup.what.as_str())
     }
 }

@@ -157,7 +157,7 @@ fn samples(path: &str) -> (Value, Value, Value) {
         "providers" => (json!([{"provider": "callback"}]), json!([{"provider": "callback", "ttl": 5}])),
         "ttl" | "cache_max_age" | "timeout" | "concurrency" | "min_interval" | "combine/domains" | "group/prefer"
         | "notify/after" => (json!(7), json!(8)),
-        "line" | "$schema" | "log.file" | "log.datefmt" | "combine/missing" | "web/hosts" | "group/name"
+        "line" | "recipe" | "$schema" | "log.file" | "log.datefmt" | "combine/missing" | "web/hosts" | "group/name"
         | "group/member" | "group/user" => (json!("a"), json!("b")),
         _ => match path.split('/').collect::<Vec<_>>()[..] {
             ["before" | "absent" | "after"] => (json!({"id": "/a"}), json!({"id": "/b"})),
@@ -238,7 +238,7 @@ fn e3_each_row_has_a_meaning_and_its_part_in_the_cache_key() {
             continue;
         }
         let [one, other] = [one, other].map(|config| config.unwrap_or_else(|why| panic!("{path}: {why}")));
-        assert_eq!(one != other, !["dns", "$schema"].contains(&path.as_str()), "{path} has no effect");
+        assert_eq!(one != other, !["dns", "recipe", "$schema"].contains(&path.as_str()), "{path} has no effect");
         assert_eq!(keys(&one) != keys(&other), row.is_for(FieldUse::CacheKey) || path == "providers", "{path}");
     }
     let until = rows().into_iter().find(|row| row.path() == "expect/stop/until").expect("a row");

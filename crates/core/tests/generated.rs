@@ -26,6 +26,11 @@ fn the_schema_is_that_of_the_table() {
 }
 
 #[test]
+fn the_schema_of_recipes_is_that_of_their_reader() {
+    compare("schema/recipe.schema.json", &recipe::schema());
+}
+
+#[test]
 fn the_reference_is_that_of_the_table() {
     compare("docs/configuration.md", &reference::page());
 }

@@ -1,16 +1,19 @@
 //! Every recipe makes the requests that its service publishes: `recipes.txt`, whose form is explained at its top.
 
+use std::cell::RefCell;
 use std::num::NonZeroU16;
 use std::rc::Rc;
 
 use ddns_core::address::observation::{Choice, Observed};
 use ddns_core::address::source::Source;
 use ddns_core::callback::expect::Meaning;
-use ddns_core::callback::{Callback, Parcel, Request, SIGNATURE_HEADERS, Timestamp};
+use ddns_core::callback::steps::{Found, Search, StepEnd};
+use ddns_core::callback::{Callback, Moment, Parcel, Request, SIGNATURE_HEADERS, Timestamp};
+use ddns_core::config::files::{FileContents, named_in};
 use ddns_core::config::lint::lint;
 use ddns_core::config::raw::{self, Document};
-use ddns_core::config::validate::{Surroundings, validate};
-use ddns_core::config::{Concurrency, Config, Entry, Notification, PROVIDERS};
+use ddns_core::config::validate::{Surroundings, validate, validate_text};
+use ddns_core::config::{Concurrency, Config, Entry, NO_RECIPE, Notification, PROVIDERS};
 use ddns_core::net::family::Family;
 use ddns_core::notify::{NotifyEvent, example, notice};
 use ddns_core::recipe::{self, Form, Recipe, named};
@@ -30,14 +33,23 @@ const ANSWERS: [(&str, &str); 7] = [
     ("contact", "me@example.com"),
 ];
 
+/// A status and a text.
+type Answer = (u16, String);
+
+const NOW: Timestamp = Timestamp { seconds: 1_700_000_000, micros: 0 };
+
 /// What the table has for one recipe.
 #[derive(Default)]
 struct Block {
     name: String,
     domain: String,
     answers: Vec<(String, String)>,
-    /// Lookups and what they are answered with.
-    lookups: Vec<(String, String)>,
+    /// Steps, and what each is answered with.
+    steps: Vec<(String, Answer)>,
+    /// The answer of the last step in which nothing is found.
+    nothing: Option<Answer>,
+    /// Which steps were sent.
+    seen: RefCell<Vec<String>>,
     /// A mark, a status and a text.
     responses: Vec<(String, u16, String)>,
     /// `ipv4`, `ipv6`, `both`, and the request.
@@ -64,7 +76,14 @@ impl Block {
         named(&self.name).unwrap_or_else(|wrong| panic!("{}: {wrong:?}", self.name))
     }
 
-    /// The recipe with every question answered and every lookup done.
+    /// What a step is answered with.
+    fn answer(&self, sent: &str) -> &Answer {
+        self.seen.borrow_mut().push(sent.to_owned());
+        let step = self.steps.iter().find(|(request, _)| fits(sent, request));
+        &step.unwrap_or_else(|| panic!("{}: no answer to {sent}", self.name)).1
+    }
+
+    /// The recipe with every question answered.
     fn form<'a>(&self, recipe: &'a Recipe, families: &[Family]) -> Form<'a> {
         let domains = Family::ALL.map(|family| {
             let names = families.contains(&family).then_some(self.domain.as_str());
@@ -85,24 +104,13 @@ impl Block {
             form.answer(&slot, value).unwrap_or_else(|why| panic!("{}: {why}", self.name));
         }
         form.check_domains().expect("domains in their zone");
-        while let Some(inquiry) = form.inquiry() {
-            let inquiry = inquiry.expect("a lookup");
-            let sent = shown(&inquiry.request);
-            let mut answers = self.lookups.iter().filter(|(request, _)| *request == sent).map(|(_, answer)| answer);
-            assert!(
-                answers.any(|answer| form.found(&inquiry.slot, answer).is_ok()),
-                "{}: no answer to {sent}",
-                self.name
-            );
-        }
         form
     }
 }
 
 fn table() -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
-    let mut part: Option<usize> = None;
-    let mut is_lookup = false;
+    let (mut part, mut is_step) = (None::<usize>, false);
     for line in TABLE.lines().skip_while(|line| !line.starts_with("== ")) {
         if let Some(name) = line.strip_prefix("== ") {
             blocks.push(Block { name: name.to_owned(), domain: "home.example.com".to_owned(), ..Block::default() });
@@ -115,18 +123,24 @@ fn table() -> Vec<Block> {
         } else if let Some(domain) = line.strip_prefix("domain ") {
             domain.clone_into(&mut block.domain);
         } else if let Some(request) = line.strip_prefix("?? ") {
-            block.lookups.push((request.to_owned(), String::new()));
-            is_lookup = true;
-        } else if let Some(answer) = line.strip_prefix("=> ") {
-            answer.clone_into(&mut block.lookups.last_mut().expect("a lookup").1);
-            is_lookup = false;
+            block.steps.push((request.to_owned(), Answer::default()));
+            is_step = true;
+        } else if let Some(text) = line.strip_prefix("=> ") {
+            let status = text.split(' ').next().and_then(|word| word.parse::<u16>().ok());
+            let text = status.map_or(text, |_| text.split_once(' ').map_or("", |(_, text)| text));
+            let answer = (status.unwrap_or(200), text.to_owned());
+            match block.steps.last_mut() {
+                Some((_, last)) if is_step => *last = answer,
+                _ => block.nothing = Some(answer),
+            }
+            is_step = false;
         } else if let Some((mark, status, text)) = response(line) {
             block.responses.push((mark.to_owned(), status, text.to_owned()));
         } else if let Some(which) = line.strip_prefix("-- ") {
             part = Some(block.requests.len());
             block.requests.push((which.to_owned(), String::new()));
-        } else if is_lookup {
-            let request = &mut block.lookups.last_mut().expect("a lookup").0;
+        } else if is_step {
+            let request = &mut block.steps.last_mut().expect("a step").0;
             *request += &format!("\n{line}");
         } else if let Some(at) = part {
             block.requests[at].1 += &format!("{line}\n");
@@ -148,7 +162,8 @@ fn response(line: &str) -> Option<(&str, u16, &str)> {
 fn judged(callback: &Callback, status: u16, text: &str) -> &'static str {
     let domain = Domain::parse("home.example.com").expect("a domain");
     let update = Update { domain: &domain, family: Family::V4, ip: "203.0.113.7".parse().expect("an address") };
-    let about = ((&update).into(), Timestamp { seconds: 0, micros: 0 }.into(), &[][..]);
+    let taken = vec![None; callback.taken_count()];
+    let about = ((&update).into(), NOW.into(), &taken[..]);
     let expect = callback.request.expect.as_ref().expect("what a response must say");
     match callback.judge(expect, about, false, (status, text.as_bytes()), 1)[0].verdict {
         Meaning::Accepted | Meaning::Unchanged => "++",
@@ -183,7 +198,14 @@ fn loaded(name: &str, text: &str) -> Result<Config, String> {
     let sentences = |wrong: &[Diagnostic]| wrong.iter().map(Diagnostic::shown).collect::<Vec<_>>().join("\n");
     let document = Rc::new(document);
     let read = || raw::read(&document).map_err(|error| format!("{}\n{text}", error.shown()));
-    let (written, around) = (read()?, Surroundings::default());
+    let written = read()?;
+    let mut files = FileContents::default();
+    for path in named_in(&written) {
+        let pem = "-----BEGIN PRIVATE KEY-----\\nAAAA\\n-----END PRIVATE KEY-----";
+        let account = format!(r#"{{"private_key": "{pem}", "client_email": "me@example.com", "private_key_id": "1"}}"#);
+        files.add(path.clone(), Ok(if path.contains("google") { account } else { pem.replace("\\n", "\n") }));
+    }
+    let around = Surroundings { files, rsa: Some(|_, _, _| Some(vec![7; 8])), ..Surroundings::default() };
     match validate(name, Some(read()?), &around) {
         Ok((config, warnings)) if warnings.is_empty() => {
             let doubts = lint(&config, Some(&written), &around);
@@ -194,16 +216,56 @@ fn loaded(name: &str, text: &str) -> Result<Config, String> {
     }
 }
 
-/// One request of an entry: these families, and places in their lists.
-fn sent(entry: &Entry, members: &[(Family, usize)]) -> String {
+/// Whether a request is one of the table: `***` in a line of it is any text.
+fn fits(sent: &str, expected: &str) -> bool {
+    let line = |(sent, expected): (&str, &str)| match expected.split_once("***") {
+        Some((before, after)) => sent.starts_with(before) && sent.ends_with(after),
+        None => sent == expected,
+    };
+    sent.lines().count() == expected.lines().count() && sent.lines().zip(expected.lines()).all(line)
+}
+
+/// What is sent for an entry: these families, and places in their lists. The steps are answered as the table says; with
+/// `is_absent` the last one finds nothing. The update or what is sent in its place, and what follows it.
+fn sent(block: &Block, entry: &Entry, members: &[(Family, usize)], is_absent: bool) -> Vec<String> {
     let update = |(family, place): &(Family, usize)| {
         let ip = ["203.0.113.7", "2001:db8::7"][family.index()].parse().expect("an address");
         let found = Observed::by(&Source::Default, &Choice { ip, why: String::new() });
         entry.sendable(&entry.domains_of(*family)[*place], *family, found)
     };
-    let updates = Parcel::of(members.iter().map(update)).expect("updates");
-    let now = Timestamp { seconds: 1_700_000_000, micros: 0 };
-    shown(&entry.callback.render(&updates, now).expect("a request"))
+    let updates: Vec<_> = members.iter().map(update).collect();
+    let parcel = Parcel::of(updates.iter().copied()).expect("updates");
+    let (callback, moment) = (&entry.callback, Moment::from(NOW));
+    let (mut template, mut taken) = (&callback.request, vec![None; callback.taken_count()]);
+    for (number, step) in callback.steps().iter().enumerate() {
+        let (mut search, mut page) = (Search::default(), None::<String>);
+        let finds_nothing = is_absent && number + 1 == callback.steps().len();
+        let found = loop {
+            let asks = page.as_deref().and_then(|page| Some((step.next.as_ref()?.1.as_str(), page)));
+            let request = callback.render_as(&step.request, (&parcel, moment, &taken), asks).expect("a step");
+            let answer = block.answer(&shown(&request));
+            let (status, text) = block.nothing.as_ref().filter(|_| finds_nothing).unwrap_or(answer);
+            let about = (parcel.batch().into(), moment, &taken[..]);
+            match callback.take_page(number, about, false, (*status, text), &mut search) {
+                StepEnd::Next(next) => page = Some(next),
+                StepEnd::Found(found) => break found,
+                end => panic!("{}: step {}: {end:?}", block.name, number + 1),
+            }
+        };
+        match found {
+            Found::One { is_same, values } => {
+                assert!(!is_same && !finds_nothing, "{}", block.name);
+                for (at, value) in values {
+                    taken[at] = Some(value);
+                }
+            }
+            Found::Nothing => template = callback.absent().expect("`absent`"),
+        }
+    }
+    let about = (parcel.batch().into(), moment, &taken[..]);
+    let after = callback.after().filter(|after| callback.is_ready(after, about));
+    let request = |template| shown(&callback.render_as(template, (&parcel, moment, &taken), None).expect("a request"));
+    [template].into_iter().chain(after).map(request).collect()
 }
 
 /// The configuration that a recipe makes for domains of these families.
@@ -212,14 +274,20 @@ fn config(block: &Block, recipe: &Recipe, families: &[Family]) -> Config {
     loaded(&block.name, &text).unwrap_or_else(|why| panic!("{why}"))
 }
 
-/// What a recipe sends for domains of these families.
-fn all_sent(block: &Block, recipe: &Recipe, families: &[Family]) -> Vec<String> {
+/// What a recipe sends for domains of these families: each update, and what follows it.
+fn all_sent(block: &Block, recipe: &Recipe, families: &[Family], is_absent: bool) -> Vec<Vec<String>> {
     let of_entry = |entry: &Entry| {
         let families = Family::ALL.into_iter().filter(|family| !entry.domains_of(*family).is_empty());
         let groups = entry.groups().unwrap_or_else(|| families.map(|family| vec![(family, 0)]).collect());
-        groups.iter().map(|group| sent(entry, group)).collect::<Vec<_>>()
+        groups.iter().map(|group| sent(block, entry, group, is_absent)).collect::<Vec<_>>()
     };
     config(block, recipe, families).entries.iter().flat_map(of_entry).collect()
+}
+
+fn assert_fits(block: &Block, what: &str, sent: &[Vec<String>], expected: &[&str]) {
+    let updates: Vec<&str> = sent.iter().map(|sent| sent[0].as_str()).collect();
+    let is_right = updates.len() == expected.len() && updates.iter().zip(expected).all(|(one, two)| fits(one, two));
+    assert!(is_right, "{}: {what}: sent\n{}\nnot\n{}", block.name, updates.join("\n\n"), expected.join("\n\n"));
 }
 
 #[test]
@@ -246,14 +314,26 @@ fn h12_every_recipe_sends_what_its_service_publishes() {
         if !recipe.has_entry() {
             continue;
         }
-        for family in &taken {
-            assert_eq!(all_sent(&block, &recipe, &[*family]), [block.alone(*family)], "{}", block.name);
+        let alone: Vec<String> = taken.iter().map(|family| block.alone(*family)).collect();
+        for (family, expected) in taken.iter().zip(&alone) {
+            let sent = all_sent(&block, &recipe, &[*family], false);
+            assert_fits(&block, "alone", &sent, &[expected]);
+            if *family == Family::V4 {
+                let after = sent[0].get(1);
+                assert_eq!(after.is_some(), block.request("after").is_some(), "{}: `after`", block.name);
+                assert!(after.zip(block.request("after")).is_none_or(|(sent, it)| fits(sent, it)), "{after:?}");
+            }
         }
-        let together = match block.request("both") {
-            Some(both) => vec![both.to_owned()],
-            None => taken.iter().map(|family| block.alone(*family)).collect(),
-        };
-        assert_eq!(all_sent(&block, &recipe, &taken), together, "{}", block.name);
+        let together = block.request("both").map_or_else(|| alone.iter().map(String::as_str).collect(), |it| vec![it]);
+        assert_fits(&block, "together", &all_sent(&block, &recipe, &taken, false), &together);
+        let has_absent = config(&block, &recipe, &taken[..1]).entries[0].callback.absent().is_some();
+        assert_eq!(has_absent, block.nothing.is_some(), "{}: `absent`", block.name);
+        if let Some(expected) = block.request("absent") {
+            assert_fits(&block, "absent", &all_sent(&block, &recipe, &[Family::V4], true), &[expected]);
+        }
+        let seen = block.seen.borrow();
+        let unseen = block.steps.iter().find(|(step, _)| !seen.iter().any(|sent| fits(sent, step)));
+        assert!(unseen.is_none(), "{}: nothing sends {unseen:?}", block.name);
     }
     assert!(count >= 60, "{count} recipes");
 }
@@ -343,9 +423,30 @@ fn h12_every_recipe_understands_its_service() {
     assert!(count >= 60, "{count} responses");
 }
 
+/// What a client of another kind is configured for leads to a recipe that exists, or to the reason why there is none.
 #[test]
-fn h12_the_provider_of_another_client_leads_to_a_recipe_that_exists() {
-    for (provider, recipe) in PROVIDERS {
-        assert!(named(recipe).is_ok(), "{provider}: {recipe}");
+fn h12_a_provider_of_another_client_leads_to_its_recipe_and_nothing_else() {
+    let recipes: Vec<&str> = recipe::names().collect();
+    let said = |provider: &str| {
+        let text = format!(r#"{{"dns": "{provider}", "id": "me", "token": "T0ken", "ttl": "x"}}"#);
+        let wrong = validate_text("c.json", &text).expect_err(provider);
+        assert_eq!(wrong.len(), 1, "{provider}");
+        wrong[0].shown()
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for (recipe, providers) in PROVIDERS {
+        assert!(recipes.contains(recipe), "{recipe}");
+        for provider in *providers {
+            assert!(said(provider).contains(&format!("`ddns init --recipe {recipe}`")), "{provider}");
+        }
+        names.extend(*providers);
     }
+    for (providers, why) in NO_RECIPE {
+        providers.iter().for_each(|provider| assert!(said(provider).contains(why), "{provider}"));
+        names.extend(*providers);
+    }
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(count, names.len(), "a name stands for one thing");
 }

@@ -184,6 +184,14 @@ pub(crate) fn before_set_up(settings: &CliSettings, environment: &Environment) -
     validate(OUTSIDE, None, &around).map(|valid| vec![valid])
 }
 
+/// A new configuration that nothing surrounds but the files that it names.
+pub(crate) fn validate_new(name: &str, text: &str, environment: &Environment) -> Result<Valid, Vec<Diagnostic>> {
+    let written = raw::read(&Document::local(name, text)).map_err(|error| vec![error])?;
+    let mut around = Surroundings { rsa: Some(rsa::sign), ..Surroundings::default() };
+    read_files(&mut around.files, files::named_in(&written), environment);
+    validate(name, Some(written), &around)
+}
+
 /// Reads the files that hold values (H13), each once.
 fn read_files(files: &mut FileContents, paths: Vec<String>, environment: &Environment) {
     for path in paths {

@@ -12,7 +12,6 @@ mod group;
 mod hidden_prompt;
 mod history;
 mod http;
-mod inquiry;
 mod load;
 mod lookup;
 mod notify;
@@ -63,6 +62,7 @@ fn command(name: Name, given: Given) -> u8 {
         Name::Service => wait_for(commands::service::run(given)),
         Name::Notify => wait_for(commands::notify::run(given)),
         Name::Recipes => commands::recipes::run(&given),
+        Name::Schema if given.has("recipe") => output::print(&ddns_core::recipe::schema()),
         Name::Schema => output::print(&ddns_core::config::reference::schema()),
         Name::Completions => commands::completions::run(&given),
         Name::Man => commands::man::run(),

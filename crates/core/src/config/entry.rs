@@ -4,8 +4,11 @@ mod callback;
 pub(super) mod combine;
 mod domains;
 mod expect;
+mod providers;
 mod sign;
 mod steps;
+
+pub use providers::{NO_RECIPE, PROVIDERS};
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -171,16 +174,16 @@ impl Maker<'_, '_> {
             Value::String(text) => format!("`{name}` is `{text}`, but the only provider is `callback`"),
             other => format!("`{name}` must be the string `callback`, not {}", other.kind()),
         };
-        let recipe = node.value.text().and_then(recipe_of);
-        let hint = match recipe {
-            Some(recipe) => format!("`ddns init --recipe {recipe}` writes a configuration for this service"),
-            None => format!(
+        let way_out = node.value.text().and_then(providers::way_out);
+        let is_other = way_out.is_some();
+        let hint = way_out.unwrap_or_else(|| {
+            format!(
                 "set `{name}` to `callback` and `id` to the address of your endpoint; `ddns recipes` lists services that \
                  are known"
-            ),
-        };
+            )
+        });
         self.reader.wrong(Key::Dns, node.span, message, &hint);
-        recipe.is_some()
+        is_other
     }
 
     /// `proxy`; the environment's proxies where it is not set (D5). A variable that names no proxy is an error only where
@@ -290,42 +293,4 @@ impl Maker<'_, '_> {
         }
         sources
     }
-}
-
-/// What other clients call a service, and our recipe for it.
-pub const PROVIDERS: &[(&str, &str)] = &[
-    ("cloudflare", "cloudflare"),
-    ("digitalocean", "digitalocean"),
-    ("dnsomatic", "dnsomatic"),
-    ("dnspod", "dnspod"),
-    ("duckdns", "duckdns"),
-    ("dynu", "dynu"),
-    ("dynv6", "dynv6"),
-    ("easydns", "easydns"),
-    ("gandi", "gandi"),
-    ("godaddy", "godaddy"),
-    ("he", "he-net"),
-    ("hetzner", "hetzner-cloud"),
-    ("infomaniak", "infomaniak"),
-    ("inwx", "inwx"),
-    ("ionos", "ionos"),
-    ("linode", "linode"),
-    ("loopia", "loopia"),
-    ("luadns", "luadns"),
-    ("namecheap", "namecheap"),
-    ("namesilo", "namesilo"),
-    ("njalla", "njalla"),
-    ("no-ip", "no-ip"),
-    ("noip", "no-ip"),
-    ("opendns", "opendns"),
-    ("ovh", "ovh"),
-    ("porkbun", "porkbun"),
-    ("route53", "route53"),
-    ("vercel", "vercel"),
-    ("vultr", "vultr"),
-];
-
-fn recipe_of(provider: &str) -> Option<&'static str> {
-    let is_it = |(name, _): &&(&str, &str)| name.eq_ignore_ascii_case(provider.trim());
-    PROVIDERS.iter().find(is_it).map(|(_, recipe)| *recipe)
 }

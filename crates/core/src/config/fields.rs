@@ -580,6 +580,8 @@ fields! {
     Providers "providers" () Entries [] File Fields Free Nothing [] NONE;
         "" "" "[{\"provider\": \"callback\", \"id\": \"https://a.example/__IP__\"}]" "a list of objects";
         "Several callbacks in one file: each entry has `provider` in place of `dns` and its own fields"
+    Recipe "recipe" () Text [] FileOrEntry Plain Free Nothing [] NONE;
+        "" "" "\"cloudflare@2\"" "a string"; "The recipe and its version that this was written from; it has no effect on what is sent"
     Schema "$schema" () Text [] FileOrEntry Plain Free Nothing [] NONE;
         "" "" "\"ddns.schema.json\"" "a string"; "Address of a JSON schema, for editors"
 }

@@ -190,9 +190,15 @@ const MAX_INHERITED_BYTES: usize = 64 * 1024 * 1024;
 
 /// Reads a file's text into layers. Fails where it is not a JSON object; other errors are collected.
 pub fn read(document: &Rc<Document>) -> Result<FileLayers, Diagnostic> {
-    let mut reader = RawReader { document, diagnostics: Diagnostics::default() };
+    let place = |span| Place::in_file(&document.name, &document.text, span, false);
     let root = parse(&document.text, Dialect::CONFIG)
-        .map_err(|error| Diagnostic::error(reader.place(error.span), format!("not valid JSON: {}", error.message)))?;
+        .map_err(|error| Diagnostic::error(place(error.span), format!("not valid JSON: {}", error.message)))?;
+    read_root(document, root)
+}
+
+/// The same of JSON that was made from places in a document.
+pub(crate) fn read_root(document: &Rc<Document>, root: Node) -> Result<FileLayers, Diagnostic> {
+    let mut reader = RawReader { document, diagnostics: Diagnostics::default() };
     let Value::Object(members) = root.value else {
         let message = format!("a configuration is a JSON object, not {}", root.value.kind());
         let hint = "for example { \"dns\": \"callback\", … }";

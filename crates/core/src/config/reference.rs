@@ -5,14 +5,17 @@ use super::value::natural;
 use crate::notify::NotifyEvent;
 use crate::text::json::{Node, Value, pretty};
 
+/// Where the fields stand in the schema of a configuration.
+const BASE: &str = "#/properties/";
+
 /// The text of `schema/ddns.schema.json`.
 pub fn schema() -> String {
     let mut properties: Vec<(&str, Value)> = Vec::new();
     let mut log: Vec<(&str, Value)> = Vec::new();
     for field in &FIELDS {
         match field.name.strip_prefix("log.") {
-            Some(name) => log.push((name, described(field, false))),
-            None => properties.push((field.name, described(field, false))),
+            Some(name) => log.push((name, described(field, false, BASE))),
+            None => properties.push((field.name, described(field, false, BASE))),
         }
     }
     let log = Value::object(vec![
@@ -30,10 +33,11 @@ pub fn schema() -> String {
     ]))
 }
 
-fn described(field: &Field, in_entry: bool) -> Value {
+/// The schema of a field. `base` is where those of all fields stand; inside of an entry what is long refers to it.
+pub(crate) fn described(field: &Field, in_entry: bool, base: &str) -> Value {
     // What is long stands in the schema once.
     if in_entry && matches!(field.kind, Kind::Callbacks | Kind::ObjectOrText) {
-        return Value::object([("$ref", Value::string(format!("#/properties/{}", field.name)))]);
+        return Value::object([("$ref", Value::string(format!("{base}{}", field.name)))]);
     }
     let mut members = vec![("description", Value::string(field.help))];
     let strings = || kind_of("string");
@@ -69,7 +73,7 @@ fn described(field: &Field, in_entry: bool) -> Value {
         }
         Kind::Callbacks => {
             let inside = field.inside().into_iter().flat_map(used_by);
-            let of_entry = inside.map(|field| (field.name, described(field, true)));
+            let of_entry = inside.map(|field| (field.name, described(field, true, base)));
             let properties = of_entry.chain(field.parts.iter().map(|part| (part.name, described_part(part))));
             let object = Value::object([("type", Value::string("object")), ("properties", Value::object(properties))]);
             let list = Value::object(items_of(object.clone()));
@@ -78,7 +82,7 @@ fn described(field: &Field, in_entry: bool) -> Value {
         Kind::Entries => {
             let entry = FIELDS.iter().filter(|field| field.scope == FieldScope::Entry);
             let name = |field: &Field| if field.key == Key::Dns { "provider" } else { field.name };
-            let properties = Value::object(entry.map(|field| (name(field), described(field, true))));
+            let properties = Value::object(entry.map(|field| (name(field), described(field, true, base))));
             members.extend(items_of(Value::object([("type", Value::string("object")), ("properties", properties)])));
             members.push(("minItems", Value::Number("1".into())));
         }
@@ -113,7 +117,7 @@ fn values(parts: &'static [SubField]) -> [(&'static str, Value); 2] {
     [("type", Value::string("object")), ("additionalProperties", value)]
 }
 
-fn described_part(part: &SubField) -> Value {
+pub(crate) fn described_part(part: &SubField) -> Value {
     let types = |kinds: &[&str]| vec![("type", one_of(kinds))];
     let one = |kind: &str| vec![("type", Value::string(kind))];
     let list = |items: Value| Value::object([("type", Value::string("array")), ("items", items)]);
@@ -154,11 +158,11 @@ fn or_null(name: &str, allowed: &mut Value) {
     }
 }
 
-fn kind_of(name: &str) -> Value {
+pub(crate) fn kind_of(name: &str) -> Value {
     Value::object([("type", Value::string(name))])
 }
 
-fn one_of(kinds: &[&str]) -> Value {
+pub(crate) fn one_of(kinds: &[&str]) -> Value {
     Value::list(kinds.iter().map(|kind| Value::string(*kind)))
 }
 

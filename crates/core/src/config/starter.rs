@@ -104,7 +104,7 @@ pub(crate) fn file(above: &str, values: &[(String, Value)]) -> String {
     let (log, plain): (Vec<&Field>, Vec<&Field>) = FIELDS.iter().partition(|field| log_name(field).is_some());
     let (set, mut unset): (Vec<&Field>, Vec<&Field>) = plain.into_iter().partition(|field| value(field).is_some());
     // Requests around an update come with a recipe, or from a page of the documentation.
-    unset.retain(|field| field.inside() != Some(FieldUse::Step));
+    unset.retain(|field| field.inside() != Some(FieldUse::Step) && field.key != Key::Recipe);
     let mut parts: Vec<String> = set.into_iter().map(|field| written(field.name, field, value(field))).collect();
     let has_log = log.iter().any(|field| value(field).is_some());
     let inside: String = log
@@ -217,7 +217,8 @@ mod tests {
         let text = text(&Raw::default());
         assert_eq!(loaded(&text), checked(&Raw::default()).expect("it is valid").0);
         let words = |text: &str| text.replace("//", " ").split_whitespace().collect::<Vec<_>>().join(" ");
-        for field in FIELDS.iter().filter(|field| field.inside() != Some(FieldUse::Step)) {
+        let is_left_out = |field: &Field| field.inside() == Some(FieldUse::Step) || field.key == Key::Recipe;
+        for field in FIELDS.iter().filter(|field| !is_left_out(field)) {
             let name = log_name(field).unwrap_or(field.name);
             assert!(words(&text).contains(&words(field.help)) && text.contains(&format!("\"{name}\": ")), "{name}");
         }

@@ -55,6 +55,7 @@ pub fn validate(name: &str, written: Option<FileLayers>, around: &Surroundings) 
         let mut reader = SettingReader { layers: layers(raw), diagnostics: &mut diagnostics };
         // The log is one for the whole file: a detailed one is asked for by any of its entries.
         is_debug |= reader.flag(Key::Debug) == Some(true);
+        reader.text(Key::Recipe);
         let maker = Maker { reader, start, system: &around.proxies, files: &around.files, rsa: around.rsa };
         valid.extend(maker.entry());
     }
@@ -84,12 +85,11 @@ pub fn validate_text(name: &str, text: &str) -> Result<Valid, Vec<Diagnostic>> {
     validate(name, Some(written), &Surroundings::default())
 }
 
-/// How something is fetched that no entry says the way to, a configuration or an id for a recipe: with `proxy` and `ssl` of options
-/// and environment, and of the file where there is one. Fails with what is wrong with them; the warnings come with those about
-/// the file.
-pub fn for_fetching(file: &Raw, around: &Surroundings) -> Result<(Proxies, Ssl), Vec<Diagnostic>> {
+/// How a configuration is fetched: with `proxy` and `ssl` of options and environment. Fails with what is wrong with them; the
+/// warnings come with those about the file.
+pub fn for_fetching(around: &Surroundings) -> Result<(Proxies, Ssl), Vec<Diagnostic>> {
     let (empty, mut diagnostics) = (Raw::default(), Diagnostics::default());
-    let reader = SettingReader { layers: around.layers(&empty, file), diagnostics: &mut diagnostics };
+    let reader = SettingReader { layers: around.layers(&empty, &empty), diagnostics: &mut diagnostics };
     let (start, files) = (&Start::Whole(Place::Nowhere), &around.files);
     let mut maker = Maker { reader, start, system: &around.proxies, files, rsa: around.rsa };
     let (proxies, ssl) = (maker.proxy(None), maker.ssl());

@@ -5,8 +5,8 @@ use std::iter;
 
 use super::read::RecipeReader;
 use super::{Each, Recipe, template};
-use crate::callback::expect::Pointer;
 use crate::config::fields::{FILE, Field, FieldUse, Key, Kind, SubField, SubKind, part, used_by};
+use crate::config::files::path_of;
 use crate::text::json::{Member, Node, Span, Value};
 
 /// Names that have a value wherever something is done for a domain, and how often that is.
@@ -29,19 +29,6 @@ impl RecipeReader<'_> {
         if !known.contains_key("zone") {
             known.retain(|name, _| !matches!(*name, "host" | "subdomain"));
         }
-        for lookup in &recipe.lookups {
-            let places = lookup.conditions.iter().map(|(place, _)| place).chain(&lookup.list).chain([&lookup.value]);
-            for place in places.filter(|place| Pointer::parse(place).is_none()) {
-                self.error(span, format!("`{place}` is not a JSON pointer: one begins with `/`"));
-            }
-            let pairs = lookup.headers.iter().chain(&lookup.form).chain(&lookup.conditions);
-            for text in pairs.map(|(_, text)| text).chain([&lookup.url]) {
-                self.check_names(text, &known, lookup.each, span);
-            }
-            if known.insert(&lookup.name, lookup.each).is_some() {
-                self.error(span, format!("two things are called `{}`", lookup.name));
-            }
-        }
         let secrets: Vec<&str> = recipe.questions.iter().filter(|it| it.secret).map(|it| it.name.as_str()).collect();
         let entry = filled(used_by(FieldUse::Recipe), &[]);
         let domain = filled(iter::empty(), Field::of(Key::Ipv4).parts);
@@ -51,7 +38,7 @@ impl RecipeReader<'_> {
         parts.extend(recipe.own.iter().chain(&recipe.both).map(|part| (part, Each::Once, &entry)));
         parts.extend(recipe.notify.iter().map(|part| (part, Each::Once, &notification)));
         for (members, each, known_fields) in parts {
-            self.check_fields(members, known_fields);
+            self.check_fields(members, known_fields, recipe);
             template::texts(members, &mut |keys, text, node| {
                 // Requests around an update are filled as the update is.
                 let keys = if keys.len() > 1 && is_around(keys[0]) { &keys[1..] } else { keys };
@@ -69,6 +56,10 @@ impl RecipeReader<'_> {
                     _ => false,
                 };
                 let is_whole = template::only(text).is_some() && may_be_file;
+                let is_key_file = matches!(keys, [name, _, _] if kind_of(name) == Some(Kind::Secrets));
+                if template::names(text).any(|name| recipe.is_file(name)) && !is_key_file {
+                    self.error(node.span, "the path of a file may only stand in `sign`: {\"file\": \"${name}\"}");
+                }
                 let is_out_of_place = |name: &str| secrets.contains(&name) && !is_typed(name);
                 if !is_whole && template::names(text).any(is_out_of_place) {
                     self.error(node.span, "a secret may only be the whole value of a variable in `extra`, or `sign`");
@@ -77,7 +68,7 @@ impl RecipeReader<'_> {
         }
     }
 
-    fn check_fields(&mut self, members: &[Member], known: &[&str]) {
+    fn check_fields(&mut self, members: &[Member], known: &[&str], recipe: &Recipe) {
         for Member { key, key_span, node } in members {
             if !known.contains(&key.as_str()) {
                 self.error(*key_span, format!("a recipe does not fill `{key}`; it may fill {}", known.join(", ")));
@@ -85,10 +76,10 @@ impl RecipeReader<'_> {
             if is_around(key) {
                 let known = filled(used_by(FieldUse::Step), Field::of(Key::Before).parts);
                 match &node.value {
-                    Value::Object(members) => self.check_fields(members, &known),
+                    Value::Object(members) => self.check_fields(members, &known, recipe),
                     Value::Array(items) => {
                         for item in items {
-                            self.check_fields(item.value.members().unwrap_or_default(), &known);
+                            self.check_fields(item.value.members().unwrap_or_default(), &known, recipe);
                         }
                     }
                     _ => {}
@@ -98,19 +89,19 @@ impl RecipeReader<'_> {
                 (Some(Kind::Values), Value::Object(members)) => !members.iter().all(|member| is_scalar(&member.node)),
                 (Some(Kind::Secrets), Value::Array(items)) => !items.iter().all(is_scalar),
                 (Some(Kind::Secrets), Value::Object(members)) => {
-                    !members.iter().all(|member| is_scalar(&member.node) && member.key != FILE[0].name)
+                    let is_answer = |node: &Node| {
+                        path_of(&node.value).and_then(template::only).is_some_and(|name| recipe.is_file(name))
+                    };
+                    let is_right = |member: &Member| {
+                        is_answer(&member.node) || is_scalar(&member.node) && member.key != FILE[0].name
+                    };
+                    !members.iter().all(is_right)
                 }
                 (kind, _) => kind == Some(Kind::Values),
             };
             if names_a_file {
                 self.error(node.span, format!("a recipe names no file: `{key}` holds plain values"));
             }
-        }
-    }
-
-    fn check_names(&mut self, text: &str, known: &HashMap<&str, Each>, each: Each, span: Span) {
-        for name in template::names(text) {
-            self.check_name_here(name, known, each, span);
         }
     }
 
@@ -171,9 +162,16 @@ mod tests {
             (r#""notify": [{"id": "https://h.example/"}, {"ssl": "/a"}]"#, "a recipe does not fill `ssl`"),
             (r#""notify": {"extra": {"__A__": {"file": "/a"}}}"#, "a recipe names no file"),
             (r#""notify": 5"#, "`notify` must be an object"),
+            (r#""config": {"sign": {"scheme": "google", "key": {"file": "/a"}}}"#, "a recipe names no file"),
+            (r#""config": {"sign": {"scheme": "google", "key": {"file": "/a/${key}"}}}"#, "a recipe names no file"),
+            (r#""config": {"sign": {"file": "${key}"}}"#, "a recipe names no file"),
+            (r#""config": {"extra": {"__A__": {"file": "${key}"}}}"#, "a recipe names no file"),
+            (r#""config": {"extra": {"__A__": "${key}"}}"#, "may only stand in `sign`"),
+            (r#""config": {"sign": {"scheme": "google", "key": "${key}"}}"#, "may only stand in `sign`"),
         ];
+        let key = r#""questions": [{"name": "key", "ask": "Key", "file": true}]"#;
         for (rest, expected) in cases {
-            let text = with(rest);
+            let text = with(&format!("{key}, {rest}"));
             let wrong = Recipe::read("my.json", &text).expect_err(&text);
             assert!(wrong.iter().any(|it| it.shown().contains(expected)), "{expected}: {wrong:#?}");
         }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Each, Question, Recipe, template};
+use super::{Each, Question, Recipe};
 use crate::net::family::Family;
 use crate::text::diagnostic::nearest;
 use crate::text::json::{Member, Value, pretty};
 use crate::update::domain::Domain;
 
-/// One thing to know: an answer or the result of a lookup, for a domain and a family where it has one for each.
+/// One thing to know: an answer, for a domain and a family where it has one for each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AnswerSlot {
     name: String,
@@ -27,10 +27,6 @@ impl fmt::Display for AnswerSlot {
 }
 
 impl AnswerSlot {
-    pub(super) fn scope(&self) -> RecordScope<'_> {
-        RecordScope { domain: self.domain.as_ref(), family: self.family }
-    }
-
     /// What it is called.
     pub(super) fn name(&self) -> &str {
         &self.name
@@ -106,16 +102,14 @@ impl<'a> Form<'a> {
         slots.filter(|slot| !self.known.contains_key(slot)).collect()
     }
 
-    /// The question behind a slot; none for the result of a lookup.
+    /// The question behind a slot.
     pub fn question(&self, slot: &AnswerSlot) -> Option<&'a Question> {
         self.recipe.questions.iter().find(|question| question.name == slot.name)
     }
 
     /// What a slot is, for people: `API token`, `Key of the record, for home.example.com`.
     pub fn label(&self, slot: &AnswerSlot) -> String {
-        let lookup = self.recipe.lookups.iter().find(|lookup| lookup.name == slot.name);
-        let ask = self.question(slot).map(|question| question.ask.as_str());
-        let ask = ask.or(lookup.map(|lookup| lookup.what.as_str())).unwrap_or_default();
+        let ask = self.question(slot).map_or("", |question| question.ask.as_str());
         match (&slot.domain, slot.family) {
             (Some(domain), Some(family)) => format!("{ask}, for {domain} {}", family.record_type()),
             (Some(domain), None) => format!("{ask}, for {domain}"),
@@ -140,22 +134,14 @@ impl<'a> Form<'a> {
         if text.is_empty() {
             return Err(format!("`{slot}` is empty"));
         }
-        let complaint = match self.question(slot) {
-            Some(question) => question.complaint(text),
-            None => text.chars().any(char::is_control).then(|| "it contains a control character".to_owned()),
-        };
-        if let Some(why) = complaint {
+        if let Some(why) = self.question(slot).and_then(|question| question.complaint(text)) {
             return Err(format!("`{slot}`: {why}"));
         }
         if slot.name == "zone" {
             self.check_zone(text)?;
         }
-        self.keep(slot, text);
-        Ok(())
-    }
-
-    pub(super) fn keep(&mut self, slot: &AnswerSlot, text: &str) {
         self.known.insert(slot.clone(), text.to_owned());
+        Ok(())
     }
 
     /// Whether every domain is in the zone that is always the same, and those of both families are the same where a request
@@ -187,14 +173,11 @@ impl<'a> Form<'a> {
 
     /// What can be set.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let questions = self.recipe.questions.iter().map(|question| question.name.as_str());
-        questions.chain(self.recipe.lookups.iter().map(|lookup| lookup.name.as_str()))
+        self.recipe.questions.iter().map(|question| question.name.as_str())
     }
 
     fn each_of(&self, name: &str) -> Option<Each> {
-        let lookups = self.recipe.lookups.iter().map(|lookup| (&lookup.name, lookup.each));
-        let mut all = self.recipe.questions.iter().map(|question| (&question.name, question.each)).chain(lookups);
-        all.find(|(known, _)| *known == name).map(|(_, each)| each)
+        self.recipe.questions.iter().find(|question| question.name == name).map(|question| question.each)
     }
 
     /// The slots of a name.
@@ -211,15 +194,6 @@ impl<'a> Form<'a> {
                 .collect(),
         };
         slots.into_iter()
-    }
-
-    /// The answer of a slot as it may be seen; empty where there is none.
-    pub fn known(&self, slot: &AnswerSlot) -> String {
-        self.shown(slot.name(), slot.scope(), false)
-    }
-
-    pub(super) fn is_known(&self, slot: &AnswerSlot) -> bool {
-        self.known.contains_key(slot)
     }
 
     /// The slot that a name means in a scope; none for names that need no answer.
@@ -254,16 +228,6 @@ impl<'a> Form<'a> {
                 values.zip(family).map(|((_, texts), family)| texts[family.index()].clone()).unwrap_or_default()
             }
         }
-    }
-
-    /// A text with its names replaced by their values; secrets show as `***` where they may not be seen.
-    pub(super) fn filled(&self, text: &str, scope: RecordScope<'_>, reveal: bool) -> String {
-        template::filled(text, |name| self.shown(name, scope, reveal))
-    }
-
-    pub(super) fn shown(&self, name: &str, scope: RecordScope<'_>, reveal: bool) -> String {
-        let is_hidden = !reveal && self.slot(name, scope).is_some_and(|slot| self.is_secret(&slot));
-        if is_hidden { crate::text::secrets::MASK.to_owned() } else { self.value(name, scope) }
     }
 }
 

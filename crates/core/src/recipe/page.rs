@@ -7,12 +7,13 @@ use crate::text::json::{Member, Value, pretty};
 const ABOVE: &str = "\
 # Services
 
-`ddns init --recipe NAME` writes a configuration for each of these. A recipe is data: it asks for what the service needs,
-looks up ids where the service has some, and fills the fields of an [ordinary configuration](configuration.md), which
-you can read and change. `ddns recipes` lists them, `ddns recipes show NAME` shows one with its rules. A recipe of your own
-works as well: `ddns init --recipe ./my.json` (look at those in `recipes/`).
+`ddns init --recipe NAME` writes a configuration for each of these. A recipe is data: it asks for what the service needs
+and fills the fields of an [ordinary configuration](configuration.md), which you can read and change. Ids of zones and records
+are looked for when an update is sent, never before. `ddns recipes` lists them, `ddns recipes show NAME` shows one with its rules. A recipe of your own
+works as well: `ddns init --recipe ./my.json` ([recipes.md](recipes.md)).
 
-None of them was tried against the real service. Where the facts come from:
+None of them was tried against the real service, but for those of programs that the tests start here (PowerDNS, Node-RED).
+*Compared* says which requests and answers were held against the sources, and when. Where the facts come from:
 
 ";
 
@@ -38,7 +39,7 @@ pub fn page() -> String {
     for (kind, heading) in KINDS {
         let note = if kind == "notification" { NOTE } else { "" };
         text += &format!(
-            "\n## {heading}\n\n{note}| service | recipe | addresses | rules of the service | facts |\n|---|---|---|---|---|\n"
+            "\n## {heading}\n\n{note}| service | recipe | addresses | rules of the service | compared | facts |\n|---|---|---|---|---|---|\n"
         );
         for recipe in recipes.iter().filter(|recipe| recipe.kind == kind) {
             text += &row(recipe);
@@ -53,8 +54,10 @@ fn row(recipe: &Recipe) -> String {
     // A bar would end the cell.
     let cell = |text: &str| text.replace('|', "\\|");
     let sources = cell(&recipe.sources.join("; "));
+    let compared = compared(recipe).join(", ");
+    let checked = if recipe.checked.is_empty() { "-" } else { &recipe.checked };
     format!(
-        "| [{}]({}) | `{}` | {} | {} | *{}*: {sources} |\n",
+        "| [{}]({}) | `{}` | {} | {} | {checked}: {compared} | *{}*: {sources} |\n",
         cell(&recipe.title),
         recipe.documentation,
         recipe.name,
@@ -62,6 +65,22 @@ fn row(recipe: &Recipe) -> String {
         cell(&recipe.rules.join(" ")),
         recipe.certainty,
     )
+}
+
+/// What of a recipe stands in the table of requests.
+fn compared(recipe: &Recipe) -> Vec<&'static str> {
+    let entry = recipe.config.iter().chain(recipe.own.iter().flatten()).chain(recipe.both.iter().flatten());
+    let all = entry.chain(recipe.notify.iter().flatten());
+    let has = |key: &str| all.clone().any(|member| member.key == key);
+    let parts = [
+        (recipe.has_entry(), "update"),
+        (recipe.has_notification(), "notification"),
+        (has("before"), "lookup"),
+        (has("absent"), "creation"),
+        (has("after"), "what follows"),
+        (has("expect"), "answers"),
+    ];
+    parts.into_iter().filter(|(is_there, _)| *is_there).map(|(_, part)| part).collect()
 }
 
 /// The configuration that a recipe fills, with `${name}` where an answer is put in; and what differs between the families.

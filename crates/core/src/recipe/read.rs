@@ -4,32 +4,45 @@ use std::collections::HashMap;
 
 use regex_lite::Regex;
 
-use super::{CERTAINTIES, Each, KINDS, Question, Recipe, RecipeLookup, template};
-use crate::callback::Method;
+use super::{CERTAINTIES, Each, KINDS, Question, Recipe, template};
 use crate::text::diagnostic::{Diagnostic, Place, nearest};
 use crate::text::json::{Dialect, Member, Node, Span, Value, parse};
 
-const FIELDS: [&str; 17] = [
-    "title",
-    "kind",
-    "about",
-    "documentation",
-    "sources",
-    "certainty",
-    "rules",
-    "families",
-    "questions",
-    "values",
-    "lookups",
-    "config",
-    "ipv4",
-    "ipv6",
-    "both",
-    "domain",
-    "notify",
+/// What a recipe has, and what each of it is.
+pub(super) const OF_RECIPE: [(&str, &str); 19] = [
+    ("title", "What people call the service"),
+    ("kind", "Under which heading it is listed"),
+    ("about", "What it is, in a sentence"),
+    ("documentation", "The address at which the service explains itself"),
+    ("sources", "Where the facts come from"),
+    ("certainty", "How sure they are"),
+    ("checked", "When they were compared with what the recipe sends: a date"),
+    ("version", "Counts the changes of the recipe, from 1"),
+    ("wrong", "Versions whose configurations are wrong, and why"),
+    ("rules", "What the service wants its users to know: sentences"),
+    ("families", "Which addresses it takes; not set: both"),
+    ("questions", "What is asked for"),
+    ("values", "Texts that differ between IPv4 and IPv6, for `${name}`"),
+    ("config", "The fields of the configuration"),
+    ("ipv4", "Fields over them for IPv4"),
+    ("ipv6", "Fields over them for IPv6"),
+    ("both", "Fields over them for domains of both families, which are one entry then"),
+    ("domain", "What each domain gets beside its name"),
+    ("notify", "The notifications that it makes"),
 ];
-const OF_QUESTION: [&str; 8] = ["name", "ask", "help", "secret", "typed", "check", "default", "each"];
-const OF_LOOKUP: [&str; 10] = ["name", "what", "each", "method", "url", "headers", "form", "in", "where", "value"];
+
+/// The same of a question.
+pub(super) const OF_QUESTION: [(&str, &str); 9] = [
+    ("name", "`${name}` stands for the answer: small letters, digits and `_`"),
+    ("ask", "A few words"),
+    ("help", "Where to find it"),
+    ("secret", "The answer is never shown; it may stand as the whole value of a variable in `extra`, and in `sign`"),
+    ("typed", "The answer goes into `id` as it was typed; it needs a `check`"),
+    ("file", "The answer is the path of a key file that stays where it is: `{\"file\": \"${name}\"}` in `sign`"),
+    ("check", "A regular expression that a right answer fits"),
+    ("default", "What an empty answer means"),
+    ("each", "Asked for each `domain`, or for each `record`; not set: once"),
+];
 
 impl Recipe {
     /// Reads a recipe. Fails with all errors.
@@ -116,19 +129,6 @@ impl RecipeReader<'_> {
         members.map(<[Member]>::to_vec)
     }
 
-    /// The members of an object of texts.
-    fn pairs(&mut self, name: &str, node: Option<&&Node>) -> Vec<(String, String)> {
-        let members = self.members(name, node).unwrap_or_default();
-        let mut pair = |member: &Member| {
-            if member.key.chars().any(char::is_control) {
-                self.error(member.key_span, format!("`{name}` has a name that is not on one line"));
-            }
-            let text = self.text(&format!("`{name}`"), &member.key, Some(&&member.node));
-            (member.key.clone(), text.unwrap_or_default())
-        };
-        members.iter().map(&mut pair).collect()
-    }
-
     /// What `${name}` means. It is part of a file's name where it is a secret.
     fn name(&mut self, what: &str, object: &HashMap<&str, &Node>, span: Span) -> String {
         let name = self.needed(what, "name", object, span);
@@ -162,6 +162,17 @@ impl RecipeReader<'_> {
         known[0].0
     }
 
+    fn flag(&mut self, name: &str, object: &HashMap<&str, &Node>) -> bool {
+        match object.get(name).map(|node| (&node.value, node.span)) {
+            None => false,
+            Some((Value::Bool(flag), _)) => *flag,
+            Some((other, span)) => {
+                self.error(span, format!("`{name}` must be true or false, not {}", other.kind()));
+                false
+            }
+        }
+    }
+
     fn each(&mut self, node: Option<&&Node>) -> Each {
         match node.map(|node| (node.value.text(), node.span)) {
             None => Each::Once,
@@ -174,17 +185,9 @@ impl RecipeReader<'_> {
         }
     }
 
-    fn method(&mut self, node: Option<&&Node>) -> Method {
-        let Some(node) = node else { return Method::Get };
-        node.value.text().and_then(Method::parse).unwrap_or_else(|| {
-            self.error(node.span, "`method` must be one of GET, POST, PUT, PATCH, DELETE");
-            Method::Get
-        })
-    }
-
     fn recipe(&mut self, node: &Node) -> Recipe {
         let span = Span { start: node.span.start, end: node.span.start + 1 };
-        let root = self.object("a recipe", node, &FIELDS);
+        let root = self.object("a recipe", node, &OF_RECIPE.map(|(name, _)| name));
         let mut needed = |name| self.needed("a recipe", name, &root, span);
         let (title, about, documentation) = (needed("title"), needed("about"), needed("documentation"));
         let families = self.texts("families", root.get("families"));
@@ -198,10 +201,12 @@ impl RecipeReader<'_> {
             kind: self.one_of("kind", &KINDS, &root, span),
             certainty: self.one_of("certainty", &CERTAINTIES, &root, span),
             sources: self.texts("sources", root.get("sources")),
+            checked: self.text("a recipe", "checked", root.get("checked")).unwrap_or_default(),
+            version: root.get("version").map_or(1, |node| self.version(&node.value, node.span)),
+            wrong: self.wrong(root.get("wrong")),
             rules: self.texts("rules", root.get("rules")),
             families: [takes("ipv4"), takes("ipv6")],
             questions: self.list("questions", root.get("questions")).iter().map(|node| self.question(node)).collect(),
-            lookups: self.list("lookups", root.get("lookups")).iter().map(|node| self.lookup(node)).collect(),
             values: self.values(root.get("values")),
             config: self.members("config", root.get("config")).unwrap_or_default(),
             own: ["ipv4", "ipv6"].map(|name| self.members(name, root.get(name)).unwrap_or_default()),
@@ -220,13 +225,14 @@ impl RecipeReader<'_> {
     }
 
     fn question(&mut self, node: &Node) -> Question {
-        let object = self.object("a question", node, &OF_QUESTION);
+        let object = self.object("a question", node, &OF_QUESTION.map(|(name, _)| name));
         let question = Question {
             name: self.name("a question", &object, node.span),
             ask: self.needed("a question", "ask", &object, node.span),
             help: self.text("a question", "help", object.get("help")).unwrap_or_default(),
-            secret: object.get("secret").is_some_and(|node| node.value == Value::Bool(true)),
-            is_typed: object.get("typed").is_some_and(|node| node.value == Value::Bool(true)),
+            secret: self.flag("secret", &object),
+            is_typed: self.flag("typed", &object),
+            is_file: self.flag("file", &object),
             check: self.text("a question", "check", object.get("check")),
             default: self.text("a question", "default", object.get("default")),
             each: self.each(object.get("each")),
@@ -236,26 +242,34 @@ impl RecipeReader<'_> {
         } else if let Some(why) = question.default.as_ref().and_then(|default| question.complaint(default)) {
             self.error(object["default"].span, format!("`default`: {why}"));
         }
+        if question.is_file && (question.secret || question.is_typed) {
+            self.error(node.span, "the path of a `file` is neither `secret` nor `typed` into an address");
+        }
         if question.is_typed && question.check.is_none() {
             self.error(node.span, "`typed` needs a `check`: the answer must not end its part of the address");
         }
         question
     }
 
-    fn lookup(&mut self, node: &Node) -> RecipeLookup {
-        let object = self.object("a lookup", node, &OF_LOOKUP);
-        RecipeLookup {
-            name: self.name("a lookup", &object, node.span),
-            what: self.needed("a lookup", "what", &object, node.span),
-            each: self.each(object.get("each")),
-            method: self.method(object.get("method")),
-            url: self.needed("a lookup", "url", &object, node.span),
-            headers: self.pairs("headers", object.get("headers")),
-            form: self.pairs("form", object.get("form")),
-            list: self.text("a lookup", "in", object.get("in")),
-            conditions: self.pairs("where", object.get("where")),
-            value: self.needed("a lookup", "value", &object, node.span),
+    fn version(&mut self, value: &Value, span: Span) -> u32 {
+        let number = match value {
+            Value::Number(text) | Value::String(text) => text.parse().ok().filter(|number| *number > 0),
+            _ => None,
+        };
+        if number.is_none() {
+            self.error(span, "a version is a whole number from 1");
         }
+        number.unwrap_or(1)
+    }
+
+    /// Versions, and why each is wrong.
+    fn wrong(&mut self, node: Option<&&Node>) -> Vec<(u32, String)> {
+        let members = self.members("wrong", node).unwrap_or_default();
+        let mut one = |member: &Member| {
+            let version = self.version(&Value::string(member.key.as_str()), member.key_span);
+            (version, self.text("`wrong`", &member.key, Some(&&member.node)).unwrap_or_default())
+        };
+        members.iter().map(&mut one).collect()
     }
 
     fn values(&mut self, node: Option<&&Node>) -> Vec<(String, [String; 2])> {
@@ -329,23 +343,15 @@ pub(super) mod tests {
                 with(r#""questions": [{"name": "a", "ask": "A"}, {"name": "a", "ask": "B"}]"#),
                 "two things are called `a`",
             ),
-            (
-                with(r#""lookups": [{"name": "a", "what": "a", "url": "https://h/", "value": "id"}]"#),
-                "`id` is not a JSON pointer",
-            ),
-            (
-                with(
-                    r#""lookups": [{"name": "a", "what": "a", "url": "https://h/", "value": "/id", "method": "FETCH"}]"#,
-                ),
-                "`method` must be one of",
-            ),
+            (with(r#""questions": [{"name": "a", "ask": "A", "file": "yes"}]"#), "`file` must be true or false"),
+            (with(r#""questions": [{"name": "a", "ask": "A", "file": true, "secret": true}]"#), "neither `secret` nor"),
+            (with(r#""version": 0"#), "a version is a whole number from 1"),
+            (with(r#""wrong": {"one": "It was."}"#), "a version is a whole number from 1"),
+            (with(r#""wrong": {"1": 5}"#), "must be a text on one line"),
             (r#"{"title": "T"}"#.to_owned(), "a recipe needs `about`"),
             (with(r#""questions": [{"name": "../a", "ask": "A"}]"#), "a name has small letters"),
             (with(r#""values": {"A B": {"ipv4": "1"}}"#), "a name has small letters"),
             (with(r#""values": {"a": {"ipv4": 1}}"#), "must be a text on one line"),
-            (with(r#""lookups": [{"headers": {"X": "a\r\nb"}}]"#), "must be a text on one line"),
-            (with(r#""lookups": [{"headers": {"a\nb": "c"}}]"#), "a name that is not on one line"),
-            (with(r#""lookups": [{"where": {"/id": 5}}]"#), "must be a text on one line"),
         ];
         for (text, expected) in cases {
             let wrong = Recipe::read("my.json", &text).expect_err(&text);

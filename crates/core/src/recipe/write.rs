@@ -2,7 +2,7 @@
 
 use super::check::is_around;
 use super::form::{Form, RecordScope};
-use super::{Each, Recipe, template};
+use super::{Each, Recipe, names, template};
 use crate::config::fields::{Field, Visibility};
 use crate::config::starter;
 use crate::net::family::Family;
@@ -64,15 +64,18 @@ impl Form<'_> {
         let parts = self.parts();
         let recipe = self.recipe;
         let mut fields = vec![("dns".to_owned(), Value::string("callback"))];
+        // A file of the user's own may change, and nobody knows then which one was meant.
+        if names().any(|name| name == recipe.name) {
+            fields.push(("recipe".to_owned(), Value::String(format!("{}@{}", recipe.name, recipe.version))));
+        }
         if let [part] = parts.as_slice() {
-            let whole = recipe.config.iter().filter(|member| !has(part.over, &member.key)).chain(part.over);
-            fields.extend(whole.map(|member| writer.member(member, part.scope())));
+            fields.extend(writer.whole(part).into_iter().map(pair));
             fields.extend(writer.domains(part));
         } else {
             // What one part has for itself stands in every part.
             let is_own = |key: &str| parts.iter().any(|part| has(part.over, key));
             let common = recipe.config.iter().filter(|member| !is_own(&member.key));
-            fields.extend(common.map(|member| writer.member(member, RecordScope::default())));
+            fields.extend(common.map(|member| pair(writer.member(member, RecordScope::default()))));
             let entries: Vec<Value> = parts.iter().map(|part| writer.entry(part, is_own)).collect();
             fields.push(("providers".to_owned(), Value::list(entries)));
         }
@@ -89,12 +92,35 @@ impl Form<'_> {
         let mut writer = RecipeWriter { form: self, folder, prefix: "notify.", secrets: Vec::new() };
         let mut all: Vec<Value> = Vec::new();
         for members in &self.recipe.notify {
-            let fields: Vec<(String, Value)> =
-                members.iter().map(|member| writer.member(member, RecordScope::default())).collect();
-            all.push(Value::object(fields.iter().map(|(name, value)| (name.as_str(), value.clone()))));
+            all.push(writer.object(members, RecordScope::default()));
         }
         let value = if all.len() == 1 { all.remove(0) } else { Value::list(all) };
         (value, writer.secrets)
+    }
+
+    /// Its entries with every field at its place in the recipe, and its notifications: the members of a file for each.
+    pub(super) fn files(&self) -> Vec<Vec<Member>> {
+        let mut writer = RecipeWriter { form: self, folder: None, prefix: "", secrets: Vec::new() };
+        let nowhere = |(key, value): (String, Value)| {
+            let node = Node::synthetic(value);
+            Member { key, key_span: node.span, node }
+        };
+        let dns = || nowhere(("dns".to_owned(), Value::string("callback")));
+        let mut files = Vec::new();
+        for part in self.parts() {
+            let mut members = writer.whole(&part);
+            members.extend(writer.domains(&part).into_iter().map(nowhere));
+            members.push(dns());
+            files.push(members);
+        }
+        if !self.recipe.notify.is_empty() {
+            let all = self.recipe.notify.iter().map(|members| writer.object(members, RecordScope::default()));
+            let rest =
+                [("notify", Value::list(all.collect::<Vec<_>>())), ("id", Value::string("https://h.example/__IP__"))];
+            let rest = rest.into_iter().chain([("ipv4", Value::string("home.example.com"))]);
+            files.push(rest.map(|(name, value)| nowhere((name.to_owned(), value))).chain([dns()]).collect());
+        }
+        files
     }
 
     /// How many entries there are, and what is in each.
@@ -129,24 +155,33 @@ impl Form<'_> {
 }
 
 impl RecipeWriter<'_, '_> {
-    fn member(&mut self, member: &Member, scope: RecordScope<'_>) -> (String, Value) {
+    /// All fields of an entry but its domains.
+    fn whole(&mut self, part: &EntryDraft<'_>) -> Vec<Member> {
+        let common = self.form.recipe.config.iter().filter(|member| !has(part.over, &member.key));
+        common.chain(part.over).map(|member| self.member(member, part.scope())).collect()
+    }
+
+    /// A field, at its place in the recipe.
+    fn member(&mut self, member: &Member, scope: RecordScope<'_>) -> Member {
         let is_url = |field: &Field| matches!(field.shown, Visibility::Url | Visibility::BaseUrl);
         let is_url = Field::written(&member.key).is_some_and(is_url);
         let value = match &member.node.value {
+            // A request around the update has fields as an entry has.
             Value::Array(items) if is_around(&member.key) => {
-                Value::list(items.iter().map(|item| self.fields(&item.value, scope)))
+                let object = |item: &Node| match item.value.members() {
+                    Some(members) => Node { span: item.span, value: self.object(members, scope) },
+                    None => item.clone(),
+                };
+                Value::Array(items.iter().map(object).collect())
             }
-            value if is_around(&member.key) => self.fields(value, scope),
+            Value::Object(members) if is_around(&member.key) => self.object(members, scope),
             value => self.value(value, scope, is_url),
         };
-        (member.key.clone(), value)
+        Member { node: Node { span: member.node.span, value }, ..member.clone() }
     }
 
-    /// A request around the update, which has fields as an entry has.
-    fn fields(&mut self, value: &Value, scope: RecordScope<'_>) -> Value {
-        let members = value.members().unwrap_or_default();
-        let fields: Vec<(String, Value)> = members.iter().map(|member| self.member(member, scope)).collect();
-        Value::object(fields.iter().map(|(name, value)| (name.as_str(), value.clone())))
+    fn object(&mut self, members: &[Member], scope: RecordScope<'_>) -> Value {
+        Value::Object(members.iter().map(|member| self.member(member, scope)).collect())
     }
 
     fn value(&mut self, value: &Value, scope: RecordScope<'_>, is_url: bool) -> Value {
@@ -156,16 +191,17 @@ impl RecipeWriter<'_, '_> {
                 Value::String(template::filled_url(text, is_typed, |name| self.form.value(name, scope)))
             }
             Value::String(text) => self.text(text, scope),
-            Value::Array(items) => Value::list(items.iter().map(|item| self.value(&item.value, scope, false))),
+            Value::Array(items) => Value::Array(items.iter().map(|item| self.node(item, scope)).collect()),
             Value::Object(members) => {
-                let mut filled = |member: &Member| {
-                    let value = self.value(&member.node.value, scope, false);
-                    Member { key: member.key.clone(), key_span: member.key_span, node: Node::synthetic(value) }
-                };
-                Value::Object(members.iter().map(&mut filled).collect())
+                let filled = |member: &Member| Member { node: self.node(&member.node, scope), ..member.clone() };
+                Value::Object(members.iter().map(filled).collect())
             }
             other => other.clone(),
         }
+    }
+
+    fn node(&mut self, node: &Node, scope: RecordScope<'_>) -> Node {
+        Node { span: node.span, value: self.value(&node.value, scope, false) }
     }
 
     /// A text; a secret becomes the name of its file where it has one.
@@ -173,7 +209,7 @@ impl RecipeWriter<'_, '_> {
         let slot = template::only(text).and_then(|name| self.form.slot(name, scope));
         let secret = slot.filter(|slot| self.form.is_secret(slot));
         let (Some(slot), Some(folder)) = (secret, self.folder) else {
-            return Value::String(self.form.filled(text, scope, true));
+            return Value::String(template::filled(text, |name| self.form.value(name, scope)));
         };
         let path = format!("{folder}/{}{}", self.prefix, slot.to_string().replace(['*', '/'], "_"));
         let file = (path.clone(), self.form.value(slot.name(), scope));
@@ -187,7 +223,7 @@ impl RecipeWriter<'_, '_> {
         let rest = self.form.recipe.config.iter().filter(|member| is_own(&member.key) && !has(part.over, &member.key));
         let mut fields = vec![("provider".to_owned(), Value::string("callback"))];
         for member in part.over.iter().chain(rest) {
-            fields.push(self.member(member, part.scope()));
+            fields.push(pair(self.member(member, part.scope())));
         }
         fields.extend(self.domains(part));
         Value::object(fields.iter().map(|(name, value)| (name.as_str(), value.clone())))
@@ -214,6 +250,10 @@ impl RecipeWriter<'_, '_> {
         let rest = members.iter().map(|member| (member.key.as_str(), self.value(&member.node.value, scope, false)));
         Value::object(std::iter::once(("name", name)).chain(rest.collect::<Vec<_>>()))
     }
+}
+
+fn pair(member: Member) -> (String, Value) {
+    (member.key, member.node.value)
 }
 
 fn has(members: &[Member], key: &str) -> bool {

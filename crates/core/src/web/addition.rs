@@ -126,7 +126,8 @@ type NewEntry = Vec<(String, Value)>;
 
 /// The entries of a configuration, each whole.
 fn entries(members: &[Member]) -> Vec<NewEntry> {
-    let is_field = |member: &&Member| Field::written(&member.key).is_some_and(|field| field.scope == FieldScope::Entry);
+    let is_own = |field: &Field| field.scope == FieldScope::Entry || field.key == Key::Recipe;
+    let is_field = |member: &&Member| Field::written(&member.key).is_some_and(is_own);
     let pair = |member: &Member| (member.key.clone(), member.node.value.clone());
     let common: NewEntry = members.iter().filter(is_field).filter(|member| member.key != "dns").map(pair).collect();
     let whole = |own: NewEntry| {

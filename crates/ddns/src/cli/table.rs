@@ -108,7 +108,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         about: "Asks for the endpoint, the domains and the source of the address, looks up the address, writes a \
                 commented file that only you can read, and shows what would be sent. It never overwrites a file and \
                 sends no update. A question that an option already answers is not asked. With --recipe it asks for what \
-                the service needs, and looks up ids there; each request is shown before it is sent.",
+                the service needs; the service itself is not asked.",
         configured: true,
         options: &[
             flag("yes", "Ask nothing: accept every suggestion"),
@@ -120,7 +120,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
                 "Also notify, by a recipe of the kind notification; its answers: --set notify.NAME=…",
             ),
             option("secrets", "FOLDER", "Put each secret of the recipe into a file of its own in FOLDER"),
-            flag("offline", "Look nothing up at the service: ask for ids instead"),
+            flag("offline", "Has no effect any more: nothing is looked up at the service"),
         ],
         word: Some(word("FILE", "The file to write; config.json by default")),
         example: "ddns init",
@@ -303,12 +303,13 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         name: "recipes",
         summary: "List the services that `ddns init --recipe` knows",
         about: "A recipe is data: what a service asks for, its rules, and the configuration that it fills. With a WORD, \
-                lists only those that contain it. `ddns recipes show NAME` shows one in full.",
+                lists only those that contain it. `ddns recipes show NAME` shows one in full, `ddns recipes check FILE` \
+                finds what is wrong with one that you wrote.",
         configured: false,
         options: &[JSON],
         word: Some(Word {
             next: Some(&word("NAME", "The recipe to show, or a file that holds one")),
-            ..word("WORD", "A part of a name or description; or `show` and the NAME of a recipe")
+            ..word("WORD", "A part of a name or description; or `show` and the NAME of a recipe, `check` and a FILE")
         }),
         example: "ddns recipes show duckdns",
     },
@@ -319,7 +320,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         about: "With it, an editor completes and checks a configuration while you write: put the path of the file \
                 into `$schema`.",
         configured: false,
-        options: &[],
+        options: &[flag("recipe", "The schema of a recipe instead")],
         word: None,
         example: "ddns schema > ddns.schema.json",
     },

@@ -18,6 +18,7 @@ use ddns_core::config::validate::{Surroundings, Valid};
 use ddns_core::config::{Config, Entry};
 use ddns_core::net::family::Family;
 use ddns_core::net::url::Url;
+use ddns_core::recipe;
 use ddns_core::text::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
 use futures_util::future::join_all;
 
@@ -99,6 +100,7 @@ pub(crate) fn warnings(valid: &[Valid], texts: &[Option<FileLayers>], around: &S
     for ((config, warnings), text) in valid.iter().zip(texts) {
         all.extend(warnings.iter().cloned());
         all.extend(lint(config, text, around));
+        all.extend(text.into_iter().flat_map(recipe::outdated));
     }
     let configs: Vec<&Config> = valid.iter().map(|(config, _)| config).collect();
     all.extend(sent_twice(&configs));

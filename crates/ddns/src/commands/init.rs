@@ -303,15 +303,17 @@ fn shown(target: &OutputFile, config: &Config, looked: &[Looked; 2]) -> String {
         text += "\n";
         text += &broken(&format!("{note} {again}"), 0, width);
     }
-    let (preview, run) = (format!("ddns preview{file}"), format!("ddns{file}"));
-    let column = preview.chars().count();
-    text += &format!(
-        "\nNext:\n  {preview}   show every request, send none\n  {run:<column$}   look up the address, send what changed\n"
-    );
-    if !config.notify.is_empty() {
-        let notify = format!("ddns notify{file}");
-        text += &format!("  {notify:<column$}   send each notification once, to try it\n");
+    let mut next = vec![(format!("ddns preview{file}"), "show every request, send none")];
+    if io::stdout().is_terminal() && config.entries.iter().any(|entry| !entry.callback.steps().is_empty()) {
+        next.push((format!("ddns preview --lookup{file}"), "ask the service which record would be changed"));
     }
+    next.push((format!("ddns{file}"), "look up the address, send what changed"));
+    if !config.notify.is_empty() {
+        next.push((format!("ddns notify{file}"), "send each notification once, to try it"));
+    }
+    let column = next.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
+    text += "\nNext:\n";
+    text.extend(next.iter().map(|(command, what)| format!("  {command:<column$}   {what}\n")));
     text
 }
 

@@ -27,8 +27,12 @@ pub(crate) fn run(given: &Given) -> u8 {
             Ok(recipe) => print(&page(&recipe, width_of(io::stdout()))),
             Err(wrong) => complain(&wrong),
         },
+        (Some("check"), Some(file)) => check(file),
+        (Some("check"), None) => wrong("`ddns recipes check` needs the file of a recipe"),
         (Some("show"), None) => wrong("`ddns recipes show` needs the name of a recipe"),
-        (_, Some(_)) => wrong("`ddns recipes` takes one word; `ddns recipes show NAME` shows a recipe"),
+        (_, Some(_)) => wrong(
+            "`ddns recipes` takes one word; `ddns recipes show NAME` shows a recipe, `ddns recipes check FILE` checks one",
+        ),
         (word, None) => list(word, is_json),
     }
 }
@@ -42,6 +46,24 @@ pub(crate) fn load(name: &str) -> Result<Recipe, Vec<Diagnostic>> {
     let text =
         read_text(name).map_err(|why| vec![Diagnostic::error(Place::file(name), format!("the recipe {why}"))])?;
     Recipe::read(name, &text)
+}
+
+/// Everything that `ddns init --recipe FILE` would find, and what is wrong with the configuration that it would write.
+fn check(file: &str) -> u8 {
+    let read = read_text(file).map_err(|why| vec![Diagnostic::error(Place::file(file), format!("the recipe {why}"))]);
+    let trial = match read.and_then(|text| Recipe::read(file, &text).map(|recipe| recipe.tried(&text))) {
+        Ok(trial) => trial,
+        Err(wrong) => return complain(&wrong),
+    };
+    if trial.is_wrong() {
+        return complain(&trial.diagnostics);
+    }
+    complain(&trial.diagnostics);
+    let rest = match &trial.unanswered[..] {
+        [] => String::new(),
+        names => format!("; what it fills was not tried: no sample fits the check of {}", names.join(", ")),
+    };
+    print(&format!("{file}: a valid recipe{rest}\n"))
 }
 
 fn list(word: Option<&str>, is_json: bool) -> u8 {
@@ -74,7 +96,7 @@ fn list(word: Option<&str>, is_json: bool) -> u8 {
 fn programmatic(recipe: &Recipe, is_whole: bool) -> impl Serialize {
     let question = |it: &Question| {
         let (name, ask, help, default) = (it.name.clone(), it.ask.clone(), it.help.clone(), it.default.clone());
-        object! { name: name, ask: ask, help: help, secret: it.secret, default: default }
+        object! { name: name, ask: ask, help: help, secret: it.secret, file: it.is_file, default: default }
     };
     let families = || families(recipe).iter().map(|family| family.to_lowercase()).collect::<Vec<_>>();
     object! {
@@ -122,10 +144,6 @@ fn page(recipe: &Recipe, width: usize) -> String {
             .iter()
             .map(|question| beside(&format!("  {}", question.name), &asked(question), COLUMN, width)),
     );
-    let finds: Vec<&str> = recipe.finds().collect();
-    if !finds.is_empty() {
-        text += &broken(&format!("Looked up, unless you say no: {}.", finds.join(", ")), 2, width);
-    }
     text + "\nFills this configuration:\n\n" + &recipe::template(recipe)
 }
 
@@ -141,6 +159,9 @@ fn asked(question: &Question) -> String {
     }
     if question.secret {
         text += "; a secret";
+    }
+    if question.is_file {
+        text += "; a file that stays where it is";
     }
     text + &question.default.as_ref().map(|default| format!("; {default} by default")).unwrap_or_default()
 }

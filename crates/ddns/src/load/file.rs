@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ddns_core::callback::Request;
-use ddns_core::config::raw::{Document, Raw};
+use ddns_core::config::raw::Document;
 use ddns_core::config::validate::{Surroundings, for_fetching};
 use ddns_core::net::url::{Url, UrlError, shown_path};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
@@ -101,7 +101,7 @@ async fn fetch(
     client: &Client,
     around: &Surroundings,
 ) -> Result<LoadedFile, Vec<Diagnostic>> {
-    let (proxies, ssl) = &for_fetching(&Raw::default(), around)?;
+    let (proxies, ssl) = &for_fetching(around)?;
     let url =
         url.map_err(|why| vec![Diagnostic::error(Place::Option("-c".to_owned()), format!("the address {why}"))])?;
     let name = name_of(&url);

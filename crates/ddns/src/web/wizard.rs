@@ -7,13 +7,10 @@ use ddns_core::address::local::is_private;
 use ddns_core::address::observation::Observed;
 use ddns_core::callback::Parcel;
 use ddns_core::config::fields::Key;
-use ddns_core::config::raw::{self, Document, Origin, Raw};
-use ddns_core::config::validate::for_fetching;
+use ddns_core::config::raw::{Origin, Raw};
 use ddns_core::config::{Config, starter, value};
 use ddns_core::net::family::Family;
-use ddns_core::net::proxy::Proxies;
-use ddns_core::net::ssl::Ssl;
-use ddns_core::recipe::{self, AnswerSlot, Form, Inquiry, Recipe};
+use ddns_core::recipe::{self, Form, Recipe};
 use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::text::json::{Node, Value};
 use ddns_core::update::Sendable;
@@ -30,7 +27,6 @@ use super::views::parts::Tone;
 use super::views::wizard::{self as view, FoundAddress, QuestionView, Responded, Typed, WizardForm, WizardMode};
 use crate::clock::unix_time;
 use crate::http::Client;
-use crate::inquiry;
 use crate::lookup::{look_up_entries, own_address};
 use crate::steps;
 use ddns_core::net::status::with_reason;
@@ -81,10 +77,8 @@ pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Reply {
     if mode(request) == WizardMode::SetUp && configured.set_up.is_none() {
         return Reply::see("/");
     }
-    let mut typed = typed(request);
-    // A visitor who may not change the configuration sends nothing from here either.
-    let may_look = mode(request) == WizardMode::SetUp || site.web.borrow().allow_edit;
-    let text = match filled(request, &configured, &mut typed, may_look).await {
+    let typed = typed(request);
+    let text = match filled(request, &typed) {
         Ok(text) => text,
         Err(reply) => return reply,
     };
@@ -127,6 +121,10 @@ fn services() -> impl Iterator<Item = Recipe> {
 /// One of them; the page that says why there is none otherwise.
 fn service(request: &PageRequest, name: &str) -> Result<Recipe, Reply> {
     let why = match recipe::named(name) {
+        Ok(recipe) if recipe.has_entry() && recipe.needs_file() => format!(
+            "{} needs the file of a key, and the page names no files: run `ddns init --recipe {name}` on the host.",
+            recipe.title
+        ),
         Ok(recipe) if recipe.has_entry() => return Ok(recipe),
         Ok(recipe) => format!("{} receives notifications, no updates.", recipe.title),
         Err(wrong) => {
@@ -203,12 +201,7 @@ fn parsed_domains(recipe: &Recipe, typed: &Typed) -> Result<[Vec<Domain>; 2], (S
 }
 
 /// The text that the answers make; the page that asks for what is missing otherwise.
-async fn filled(
-    request: &PageRequest,
-    configured: &Configured,
-    typed: &mut Typed,
-    may_look: bool,
-) -> Result<String, Reply> {
+fn filled(request: &PageRequest, typed: &Typed) -> Result<String, Reply> {
     if typed.name == OWN {
         return own_text(request, typed);
     }
@@ -222,7 +215,6 @@ async fn filled(
     let mut form = Form::new(&recipe, domains).map_err(|why| ask(request, typed, &[], Some(&why)))?;
     form.check_domains().map_err(|why| ask(request, typed, &[], Some(&why)))?;
     answer(&mut form, typed).map_err(|wrong| ask(request, typed, &wrong, None))?;
-    look_up(request, configured, &mut form, typed, may_look).await?;
     let mut settings = Vec::new();
     for (family, name) in Family::ALL.into_iter().zip(["index4", "index6"]) {
         let source = typed.sources[family.index()].trim();
@@ -255,76 +247,6 @@ fn answer(form: &mut Form<'_>, typed: &Typed) -> Result<(), Vec<(String, String)
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
-}
-
-/// Looks up what the service knows, each after it was shown, or takes what was typed instead.
-async fn look_up(
-    request: &PageRequest,
-    configured: &Configured,
-    form: &mut Form<'_>,
-    typed: &mut Typed,
-    may_look: bool,
-) -> Result<(), Reply> {
-    let agreed = request.field("look").filter(|_| may_look);
-    let lookup_page = |form: &Form<'_>, typed: &Typed, inquiry: &Inquiry, wrong: Option<&str>| {
-        lookup_page(request, form, typed, inquiry, wrong, may_look)
-    };
-    let mut last: Option<(Inquiry, String)> = None;
-    while let Some(inquiry) = form.inquiry() {
-        let inquiry = inquiry.map_err(|why| ask(request, typed, &[], Some(&why)))?;
-        let (slot, name) = (inquiry.slot.clone(), inquiry.slot.to_string());
-        let given = typed.answers.iter().find(|(known, text)| *known == name && !text.trim().is_empty());
-        if let Some((_, text)) = given {
-            form.answer(&slot, text).map_err(|why| lookup_page(form, typed, &inquiry, Some(&why)))?;
-            continue;
-        }
-        let answer = match &last {
-            Some((before, answer)) if before.request == inquiry.request => Ok(answer.clone()),
-            _ if agreed.as_deref() == Some(name.as_str()) => match way(request, configured) {
-                Ok(way) => inquiry::send(&inquiry, &way, &Client::default()).await,
-                Err(why) => Err(why),
-            },
-            _ => return Err(lookup_page(form, typed, &inquiry, None)),
-        };
-        let found = answer.and_then(|answer| form.found(&slot, &answer).map(|()| answer));
-        match found {
-            Ok(answer) => {
-                typed.answers.push((name, form.known(&slot)));
-                last = Some((inquiry, answer));
-            }
-            Err(why) => return Err(lookup_page(form, typed, &inquiry, Some(&why))),
-        }
-    }
-    Ok(())
-}
-
-fn lookup_page(
-    request: &PageRequest,
-    form: &Form<'_>,
-    typed: &Typed,
-    inquiry: &Inquiry,
-    wrong: Option<&str>,
-    may_look: bool,
-) -> Reply {
-    let slot: &AnswerSlot = &inquiry.slot;
-    let (label, name) = (form.label(slot), slot.to_string());
-    let shown = may_look.then(|| inquiry.shown.join("\n"));
-    let content = view::lookup(mode(request), typed, &label, &name, shown.as_deref(), wrong, &request.token);
-    page(request, if wrong.is_some() { 422 } else { 200 }, &content)
-}
-
-/// The way to a service: that of the entry that is going to be made (D5).
-fn way(request: &PageRequest, configured: &Configured) -> Result<(Proxies, Ssl), String> {
-    let is_added = mode(request) == WizardMode::Recipes;
-    let name = configured.file(0).filter(|name| is_added && !name.contains("://"));
-    let file = name.map(|name| {
-        let text = save::open(name).map_err(|why| format!("{name} {why}"))?.text;
-        raw::read(&Document::local(name, &text)).map(|written| written.file).map_err(|wrong| wrong.message)
-    });
-    for_fetching(&file.transpose()?.unwrap_or_default(), &configured.around).map_err(|wrong| {
-        let why: Vec<String> = wrong.into_iter().map(|diagnostic| diagnostic.message).collect();
-        why.join("; ")
-    })
 }
 
 /// The text for an address of the user's own, without a recipe.

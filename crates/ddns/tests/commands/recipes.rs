@@ -5,7 +5,7 @@ use std::fs;
 use crate::support::terminal::at_terminal;
 use crate::support::{Receiver, Response, Sandbox, mode};
 
-/// A recipe of a user's own, with lookups: what the service is asked for comes from the receiver.
+/// A recipe of a user's own: its updates look for their zone first.
 const OWN: &str = r#"{
   "title": "My service", "kind": "server", "about": "A service of mine.", "documentation": "https://example.com/",
   "certainty": "unchecked",
@@ -14,12 +14,12 @@ const OWN: &str = r#"{
     {"name": "token", "ask": "Token", "secret": true, "check": "^[a-z0-9-]+$"},
     {"name": "zone", "ask": "Zone"}
   ],
-  "lookups": [
-    {"name": "zone_id", "what": "the id of the zone", "url": "${base}/zones?name=${zone}&key=${token}",
-     "in": "/zones", "where": {"/name": "${zone}"}, "value": "/id"}
-  ],
   "config": {
-    "endpoint": "${base}", "id": "/zones/${zone_id}?name=__DOMAIN__&ip=__IP__&key=__TOKEN__", "extra": {"__TOKEN__": "${token}"}
+    "id": "${base}/zones/__ZONE_ID__?name=__DOMAIN__&ip=__IP__&key=__TOKEN__", "zone": "${zone}",
+    "before": [{
+      "id": "/zones?name=__ZONE__&key=__TOKEN__", "in": "/zones", "where": {"/name": "__ZONE__"}, "take": {"/id": "__ZONE_ID__"}
+    }],
+    "extra": {"__TOKEN__": "${token}"}
   }
 }"#;
 
@@ -56,8 +56,7 @@ fn h12_recipes_are_listed_found_by_a_word_and_shown() {
         assert!(keys.iter().any(|known| *known == key), "{json}");
     }
     let shown = sandbox.run(&["recipes", "show", "cloudflare"]).expect(0).stdout;
-    for part in ["Zone.DNS Edit", "  token ", "a secret", "the id of the zone", "\"method\": \"PATCH\"", "Each domain:"]
-    {
+    for part in ["Zone.DNS Edit", "  token ", "a secret", "\"__ZONE_ID__\"", "\"method\": \"PATCH\""] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
 }
@@ -104,52 +103,23 @@ fn h12_a_recipe_becomes_a_configuration_that_runs() {
     assert_eq!(sent.text(), r#"{"domain":"home.example.com","type":"A","ip":"203.0.113.7"}"#);
 }
 
+/// The service is asked when an update is sent, each time: nothing is frozen.
 #[test]
-fn h12_a_secret_in_the_address_of_a_lookup_is_hidden() {
+fn h12_init_asks_the_service_nothing() {
     let (sandbox, service) = (Sandbox::new(), service());
     sandbox.write("my.json", OWN);
     let (base, index4) = (format!("base={}", service.url("/")), service.index4());
-    let args =
-        ["init", "--recipe", "./my.json", "--set", &base, "--set", "token=s3cret-of-mine", "--set", "zone=example.com"];
-    let more = ["--ipv4", "home.example.com", "--index4", &index4];
-    let run = sandbox.run(&[&args[..], &more].concat()).expect(0).never_prints("s3cret");
-    assert!(run.stdout.contains("/zones?name=example.com&key=***\n"), "{}", run.stdout);
-    assert_eq!(service.only().target(), "/zones?name=example.com&key=s3cret-of-mine");
-    sandbox.run(&[]).expect(0).never_prints("warning");
-    assert_eq!(service.callbacks()[1].target(), "/zones/2?name=home.example.com&ip=203.0.113.7&key=s3cret-of-mine");
-}
-
-/// Lookups take the way that updates take: no name server knows the service.
-#[test]
-fn d5_a_lookup_goes_through_the_proxy() {
-    let proxy = Receiver::responding(|_| Response::with_body(200, r#"{"zones": [{"id": 2, "name": "example.com"}]}"#));
-    let args = ["init", "--recipe", "./my.json", "--set", "base=http://service.invalid", "--set", "token=s3cret"];
-    let more = ["--set", "zone=example.com", "--ipv4", "home.example.com", "--index4", "shell:echo 203.0.113.7"];
-    let args = [&args[..], &more].concat();
-    let ours = proxy.url("");
-    let cases = [("http_proxy", &[][..]), ("DDNS_PROXY", &[]), ("LANG", &["--proxy", &ours])];
-    for (number, (name, options)) in cases.into_iter().enumerate() {
-        let sandbox = Sandbox::new().env(name, &ours);
-        sandbox.write("my.json", OWN);
-        sandbox.run(&[&args[..], options].concat()).expect(0).never_prints("s3cret");
-        let seen = proxy.callbacks();
-        assert_eq!(seen.len(), number + 1, "{name}");
-        assert_eq!(seen[number].target(), "http://service.invalid/zones?name=example.com&key=s3cret", "{name}");
-        assert!(sandbox.read("config.json").contains("/zones/2?"), "{}", sandbox.read("config.json"));
-    }
-}
-
-#[test]
-fn h12_a_lookup_that_finds_nothing_says_so_and_nothing_is_written() {
-    let (sandbox, service) = (Sandbox::new(), service());
-    sandbox.write("my.json", OWN);
-    let base = format!("base={}", service.url("/"));
-    let args = ["init", "--recipe", "./my.json", "--set", &base, "--set", "token=s3cret", "--ipv4", "www.example.net"];
-    let run = sandbox.run(&[&args[..], &["--set", "zone=example.net"]].concat()).expect(1);
-    run.prints("the service knows no such entry: name example.net").prints("--set zone_id=…");
-    let run = sandbox.run(&[&args[..], &["--set", "zone=example.com"]].concat()).expect(2);
-    run.prints("www.example.net is not in the zone example.com");
+    let args = ["init", "--recipe", "./my.json", "--set", &base, "--set", "token=s3cret-of-mine", "--index4", &index4];
+    let outside = [&args[..], &["--ipv4", "www.example.net", "--set", "zone=example.com"]].concat();
+    sandbox.run(&outside).expect(2).prints("www.example.net is not in the zone example.com");
     assert_eq!(written(&sandbox), 1);
+    let inside = [&args[..], &["--ipv4", "home.example.com", "--set", "zone=example.com"]].concat();
+    sandbox.run(&inside).expect(0).never_prints("s3cret").never_prints("--lookup");
+    assert!(service.callbacks().is_empty());
+    sandbox.run(&[]).expect(0).never_prints("warning");
+    let seen: Vec<String> = service.callbacks().iter().map(|request| request.target().to_owned()).collect();
+    let update = "/zones/2?name=home.example.com&ip=203.0.113.7&key=s3cret-of-mine";
+    assert_eq!(seen, ["/zones?name=example.com&key=s3cret-of-mine", update]);
 }
 
 #[test]
@@ -174,33 +144,20 @@ fn h12_what_is_missing_or_wrong_is_named() {
 }
 
 #[test]
-fn h12_a_recipe_asks_at_a_terminal_and_shows_what_it_looks_up() {
+fn h12_a_recipe_asks_at_a_terminal_and_says_how_to_go_on() {
     let (sandbox, service) = (Sandbox::new(), service());
     sandbox.write("my.json", OWN);
     let (base, index4) = (service.url("/"), service.index4());
     let program = [env!("CARGO_BIN_EXE_ddns"), "init", "--recipe", "./my.json", "--index4", &index4];
     // Domains of both families, then the recipe's questions: one answer is wrong, one is the suggestion.
-    let answers = ["home.example.com", "none", &base, "S3cret!", "s3cret", "", "yes"];
+    let answers = ["home.example.com", "none", &base, "S3cret!", "s3cret", ""];
     let Some(run) = at_terminal(&sandbox, 80, &program, &answers) else { return };
     let run = run.expect(0).never_prints("s3cret").never_prints("S3cret");
-    for part in [
-        "Token (not shown): \n",
-        "Not possible: `token`",
-        "Zone [example.com]: ",
-        "GET ",
-        "/zones?name=example.com&key=***",
-        "Found the id of the zone: 2",
-    ] {
+    let next = "ddns preview --lookup   ask the service which record would be changed";
+    for part in ["Token (not shown): \n", "Not possible: `token`", "Zone [example.com]: ", next] {
         assert!(run.stdout.replace("\n  ", " ").contains(part), "{part}: {}", run.stdout);
     }
-    assert!(sandbox.read("config.json").contains("/zones/2?name=__DOMAIN__"));
-    // Whoever does not want the request to be sent types the id.
-    let answers = ["home.example.com", "none", &base, "s3cret", "example.com", "no", "7"];
-    let program = [&program[..2], &["other.json"], &program[2..]].concat();
-    let Some(run) = at_terminal(&sandbox, 80, &program, &answers) else { return };
-    run.expect(0);
-    assert!(sandbox.read("other.json").contains("/zones/7?name=__DOMAIN__"));
-    assert_eq!(service.callbacks().len(), 1);
+    assert!(service.callbacks().is_empty());
 }
 
 /// Whether it was answered or broken off.
@@ -209,13 +166,13 @@ fn h12_a_secret_is_typed_unseen_and_the_terminal_is_as_it_was() {
     let (sandbox, service) = (Sandbox::new(), service());
     sandbox.write("my.json", OWN);
     let line = format!(
-        "stty >before; {} init --recipe ./my.json --offline --ipv4 home.example.com --index4 '{}' --set base={}; \
+        "stty >before; {} init --recipe ./my.json --ipv4 home.example.com --index4 '{}' --set base={}; \
          code=$?; stty >after; exit $code",
         env!("CARGO_BIN_EXE_ddns"),
         service.index4(),
         service.url("/")
     );
-    for (answers, code) in [(vec!["s3crex\x7ft", "", "7"], 0), (vec!["s3cr\x03"], 1), (vec!["EOF"], 1)] {
+    for (answers, code) in [(vec!["s3crex\x7ft", ""], 0), (vec!["s3cr\x03"], 1), (vec!["EOF"], 1)] {
         let Some(run) = at_terminal(&sandbox, 80, &["sh", "-c", &line], &answers) else { return };
         let run = run.expect(code).never_prints("s3cre");
         assert!(run.stdout.contains("Token (not shown): "), "{}", run.stdout);
@@ -227,4 +184,69 @@ fn h12_a_secret_is_typed_unseen_and_the_terminal_is_as_it_was() {
             assert!(run.stdout.contains("nothing was written") && !sandbox.path("config.json").exists());
         }
     }
+}
+
+/// The example of the page is a recipe that works: it makes the record, and then changes it.
+#[test]
+fn h12_the_recipe_of_the_documentation_runs() {
+    let page = include_str!("../../../../docs/recipes.md");
+    let example = page.split("```jsonc\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let service = Receiver::responding(|request| match request.line.split(' ').next() {
+        Some("GET") => Response::with_body(200, r#"{"records": []}"#),
+        _ => Response::status(204),
+    });
+    let sandbox = Sandbox::new();
+    sandbox.write("my.json", example);
+    let checked = sandbox.run(&["recipes", "check", "my.json"]).expect(0);
+    assert_eq!((checked.stdout.as_str(), checked.stderr.as_str()), ("my.json: a valid recipe\n", ""));
+    let base = format!("base={}", service.url("").trim_end_matches('/'));
+    let args = ["init", "--recipe", "./my.json", "--ipv4", "home.example.com", "--index4", "shell:echo 203.0.113.7"];
+    let set = ["--set", &base, "--set", "token=s3cret", "--set", "zone=example.com"];
+    sandbox.run(&[&args[..], &set].concat()).expect(0).never_prints("s3cret");
+    assert!(!sandbox.read("config.json").contains("\"recipe\""), "a file of one's own has no version");
+    sandbox.run(&[]).expect(0);
+    let lines: Vec<String> = service.callbacks().iter().map(|request| request.line.clone()).collect();
+    let expected =
+        ["GET /zones/example.com/records?type=A&name=home HTTP/1.1", "POST /zones/example.com/records HTTP/1.1"];
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn h12_e7_recipes_check_names_the_place_of_a_mistake() {
+    let sandbox = Sandbox::new();
+    let check = |text: &str| {
+        sandbox.write("my.json", text);
+        sandbox.run(&["recipes", "check", "my.json"])
+    };
+    check(&OWN.replace("\"take\"", "\"tkae\"")).expect(2).prints("my.json:").prints("a recipe does not fill `tkae`");
+    let elsewhere =
+        check(&OWN.replace("\"/zones?name=__ZONE__&key=__TOKEN__\"", "\"https://evil.example/\"")).expect(2);
+    elsewhere.prints("my.json:").prints("`before` goes to https://evil.example, which is not the origin of `id`");
+    let early = check(&OWN.replace("name=__ZONE__&key", "name=__ZONE_ID__&key")).expect(2);
+    early.prints("step 1 uses __ZONE_ID__, which no step before it takes").prints(" | ").prints("^");
+    check(&OWN.replace("\"title\"", "\"titel\"")).expect(2).prints("did you mean `title`?");
+    check("{").expect(2).prints("not valid JSON");
+    sandbox.run(&["recipes", "check"]).expect(2).prints("needs the file of a recipe");
+    sandbox.run(&["recipes", "check", "no.json"]).expect(2).prints("the recipe does not exist");
+    let schema = sandbox.run(&["schema", "--recipe"]).expect(0).stdout;
+    assert_eq!(schema, include_str!("../../../../schema/recipe.schema.json"));
+}
+
+#[test]
+fn h23_a_configuration_says_its_recipe_and_check_warns_of_one_that_was_wrong() {
+    let sandbox = Sandbox::new();
+    let args = ["init", "--recipe", "cloudflare", "--ipv4", "home.example.com", "--index4", "shell:echo 203.0.113.7"];
+    sandbox.run(&[&args[..], &["--set", "token=s3cret", "--set", "zone=example.com"]].concat()).expect(0);
+    let text = sandbox.read("config.json");
+    assert!(text.contains("\"recipe\": \"cloudflare@2\","), "{text}");
+    sandbox.run(&["check"]).expect(0).never_prints("warning:");
+    let keys = sandbox.run(&["preview"]).stdout;
+    sandbox.write("config.json", text.replace("cloudflare@2", "cloudflare@1"));
+    let checked = || sandbox.run(&["check"]).expect(0).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["version 1 of `cloudflare` is known to be wrong", "`ddns init --recipe cloudflare`"] {
+        assert!(checked().contains(part), "{}", checked());
+    }
+    assert_eq!(sandbox.run(&["preview"]).stdout, keys, "it has no effect on what is sent");
+    sandbox.write("config.json", text.replace("cloudflare@2", "cloudflair@2"));
+    assert!(checked().contains("did you mean `cloudflare`?"), "{}", checked());
 }

@@ -1,32 +1,24 @@
-//! `ddns init --recipe`: asks what a service needs, looks up what it can, and writes an ordinary configuration (H12).
+//! `ddns init --recipe`: asks what a service needs, and writes an ordinary configuration (H12).
 
 use std::io;
 use std::path::absolute;
 
 use ddns_core::config::fields::Key;
 use ddns_core::config::interview::Interview;
-use ddns_core::config::raw::Raw;
-use ddns_core::config::validate::{for_fetching, validate_text};
 use ddns_core::config::{Config, starter};
 use ddns_core::net::family::Family;
-use ddns_core::net::proxy::Proxies;
-use ddns_core::net::ssl::Ssl;
-use ddns_core::recipe::{AnswerSlot, Filled, Form, Inquiry, Recipe};
+use ddns_core::recipe::{AnswerSlot, Filled, Form, Recipe};
 use ddns_core::update::domain::Domain;
 
-use super::{Looked, OutputFile, converse, line, look_all, secret_line, show, shown, wrong};
+use super::{INTRO, Looked, OutputFile, converse, line, look_all, secret_line, show, shown, wrong};
 use crate::cli::Given;
 use crate::commands::recipes::load;
 use crate::environment::Environment;
 use crate::http::Client;
-use crate::inquiry;
-use crate::load::surroundings;
+use crate::load::{read_text, validate_new};
 use crate::lookup::own_address;
 use crate::output::layout::{self, width_of};
-use crate::output::{USAGE, complain, fail};
-
-const INTRO: &str = "A few questions. Enter accepts the suggestion in [brackets]. Requests that look something up are shown \
-                     before they are sent, no update is sent, and nothing is written before the end.";
+use crate::output::{complain, fail};
 
 /// What stands before the names of answers that are about --notify-recipe.
 const OF_NOTIFY: &str = "notify.";
@@ -38,21 +30,19 @@ pub(super) struct Manner {
     may_ask: bool,
     /// Takes what is suggested.
     is_yes: bool,
-    /// Sends no lookups.
-    is_offline: bool,
 }
 
 impl Manner {
     pub(super) fn of(given: &Given, may_ask: bool) -> Self {
-        Self { may_ask, is_yes: given.has("yes"), is_offline: given.has("offline") }
+        Self { may_ask, is_yes: given.has("yes") }
     }
 }
 
 /// Why no file was written: the exit status; the reason was printed.
 type ExitStatus = u8;
 
-/// Asks, looks up and writes; what to show then. 2 where an answer is missing or wrong; 1 where the conversation was broken
-/// off, a lookup failed or a file cannot be written.
+/// Asks and writes; what to show then. 2 where an answer is missing or wrong; 1 where the conversation was broken off or a file
+/// cannot be written.
 pub(super) async fn run(name: &str, given: &Given, target: &OutputFile, may_ask: bool) -> Result<String, ExitStatus> {
     let environment = Environment::read();
     let recipe = load(name).map_err(|wrong| complain(&wrong))?;
@@ -76,8 +66,6 @@ pub(super) async fn run(name: &str, given: &Given, target: &OutputFile, may_ask:
     form.check_domains().map_err(|why| wrong(&why, &format!("`ddns recipes show {name}` has its rules")))?;
     answer(&mut form, given, |name| (!name.starts_with(OF_NOTIFY)).then_some(name))?;
     questions(&mut form, manner)?;
-    let way = for_fetching(&Raw::default(), &surroundings(&given.settings, &environment));
-    lookups(&mut form, manner, &client, &way.map_err(|wrong| complain(&wrong))?).await?;
     let notify_recipe = notify_recipe(given)?;
     let notify = notify_recipe.as_ref().map(|recipe| notify_form(recipe, given, manner)).transpose()?;
 
@@ -96,7 +84,7 @@ pub(super) async fn run(name: &str, given: &Given, target: &OutputFile, may_ask:
         filled
     };
     // What is checked and shown has its secrets inside: their files do not exist yet.
-    let valid = validate_text("the recipe's configuration", &with_notify(None).text);
+    let valid = validate_new("the recipe's configuration", &with_notify(None).text, &environment);
     let valid = valid.map_err(|wrong| complain(&wrong))?;
     look_all(&valid, &mut looked, &client).await;
     let filled = with_notify(folder.as_deref());
@@ -111,7 +99,10 @@ fn answer(form: &mut Form<'_>, given: &Given, own: impl Fn(&str) -> Option<&str>
         let (typed, value) = assignment.split_once('=').unwrap_or((assignment, ""));
         let typed = typed.trim();
         let Some(name) = own(typed) else { continue };
-        let Err(why) = form.set(name, value) else { continue };
+        let first = name.split('.').next().unwrap_or_default();
+        let is_file = form.recipe.questions.iter().any(|question| question.is_file && question.name == first);
+        let value = if is_file { key_file(value) } else { Ok(value.to_owned()) };
+        let Err(why) = value.and_then(|value| form.set(name, &value)) else { continue };
         let meant = form.names().find(|known| name.split('.').next() == Some(known)).or(form.names().next());
         let before = &typed[..typed.len() - name.len()];
         return Err(wrong(&format!("--set: {why}"), &format!("e.g. --set {before}{}=…", meant.unwrap_or("NAME"))));
@@ -201,6 +192,13 @@ fn unanswered(form: &Form<'_>, missing: &[AnswerSlot]) -> ExitStatus {
     )
 }
 
+/// The whole path of a file that can be read; why it cannot be otherwise.
+fn key_file(path: &str) -> Result<String, String> {
+    let path = absolute(Environment::read().path(path.trim()));
+    let path = path.map_err(|error| format!("the path is not possible ({error})"))?.to_string_lossy().into_owned();
+    read_text(&path).map(|_| path.clone()).map_err(|why| format!("the file {path} {why}"))
+}
+
 fn asked(question: &str) -> Result<String, ExitStatus> {
     show(question);
     line()
@@ -212,6 +210,7 @@ fn ask(form: &mut Form<'_>, slot: &AnswerSlot) -> Result<(), ExitStatus> {
     let help = form.question(slot).map(|question| question.help.as_str()).unwrap_or_default();
     let help = if help.is_empty() { String::new() } else { broken(&format!("{label}: {help}."), 0) };
     let suggested = form.suggested(slot);
+    let is_file = form.question(slot).is_some_and(|question| question.is_file);
     let is_secret = form.question(slot).is_some_and(|question| question.secret);
     let mut brackets = suggested.as_ref().map(|text| format!(" [{text}]")).unwrap_or_default();
     if is_secret {
@@ -224,57 +223,12 @@ fn ask(form: &mut Form<'_>, slot: &AnswerSlot) -> Result<(), ExitStatus> {
             ("", Some(suggested)) => suggested.clone(),
             (typed, _) => typed.to_owned(),
         };
-        match form.answer(slot, &answer) {
+        let answer = if is_file { key_file(&answer) } else { Ok(answer) };
+        match answer.and_then(|answer| form.answer(slot, &answer)) {
             Ok(()) => return Ok(()),
             Err(why) => show(&broken(&format!("Not possible: {why}"), 2)),
         }
     }
-}
-
-/// Looks up what is left to know, having shown each request. What cannot be looked up is asked.
-async fn lookups(form: &mut Form<'_>, manner: Manner, client: &Client, way: &(Proxies, Ssl)) -> Result<(), ExitStatus> {
-    // Several records may be in one answer.
-    let mut last: Option<(Inquiry, String)> = None;
-    while let Some(inquiry) = form.inquiry() {
-        let inquiry = inquiry.map_err(|why| wrong(&why, "is the answer right?"))?;
-        let slot = inquiry.slot.clone();
-        let answer = match &last {
-            Some((before, answer)) if before.request == inquiry.request => Ok(answer.clone()),
-            _ if manner.is_offline => Err("lookups are switched off (--offline)".to_owned()),
-            _ => {
-                show(&format!("\nLooking up {}:\n\n", form.label(&slot)));
-                inquiry.shown.iter().for_each(|line| show(&format!("    {line}\n")));
-                if manner.may_ask && !is_agreed()? {
-                    Err("no request was sent".to_owned())
-                } else {
-                    inquiry::send(&inquiry, way, client).await
-                }
-            }
-        };
-        let found = answer.and_then(|answer| {
-            form.found(&slot, &answer)?;
-            last = Some((inquiry, answer));
-            Ok(())
-        });
-        match found {
-            Ok(()) => show(&broken(&format!("Found {}: {}", form.label(&slot), form.known(&slot)), 2)),
-            Err(why) if manner.may_ask => {
-                show(&broken(&format!("Not found: {why}. Please type it."), 2));
-                ask(form, &slot)?;
-            }
-            Err(why) => {
-                let message = format!("{} is not known: {why}", form.label(&slot));
-                wrong(&message, &format!("set it yourself: --set {slot}=…"));
-                return Err(if manner.is_offline { USAGE } else { 1 });
-            }
-        }
-    }
-    Ok(())
-}
-
-fn is_agreed() -> Result<bool, ExitStatus> {
-    let typed = asked("\nSend it? [yes]: ")?;
-    Ok(typed.trim().is_empty() || typed.trim().to_ascii_lowercase().starts_with('y'))
 }
 
 /// Writes the files of secrets and then the configuration; none of them where one cannot be written.

@@ -272,40 +272,6 @@ fn carried(typed: &Typed, token: &str) -> Markup {
     }
 }
 
-/// A request that would find out something.
-pub(crate) fn lookup(
-    mode: WizardMode,
-    typed: &Typed,
-    label: &str,
-    name: &str,
-    shown: Option<&str>,
-    wrong: Option<&str>,
-    token: &str,
-) -> Markup {
-    html! {
-        div.stack {
-            h1 { (label) }
-            @if let Some(wrong) = wrong { (notice(Tone::Bad, format!("It was not found: {wrong}."))) }
-            @if let Some(shown) = shown {
-            section.card {
-                p { "The service can be asked for it. This would be sent:" }
-                (code(shown, "the request"))
-                form method="post" action=(mode.path()) {
-                    (carried(typed, token))
-                    button.main name="look" value=(name) { "Look it up" }
-                }
-            }
-            }
-            form.card method="post" action=(mode.path()) {
-                (carried(typed, token))
-                (FormField { id: "known", label: &format!("{label}, if you know it"), help: None, wrong: None }
-                    .input(&format!("answer.{name}"), "", "text"))
-                div.row { button { "Continue" } }
-            }
-        }
-    }
-}
-
 /// The text of a configuration.
 pub(crate) fn recipe_done(
     typed: &Typed,
