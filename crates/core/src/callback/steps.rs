@@ -301,12 +301,15 @@ impl Callback {
 
     /// Whether any of its requests is signed.
     pub fn is_signed(&self) -> bool {
-        self.templates().any(|template| template.sign.is_some())
+        // Asked for each update: most callbacks are one request.
+        let is_signed = |template: &RequestTemplate| template.sign.is_some();
+        is_signed(&self.request) || self.around.as_ref().is_some_and(|around| around.templates().any(is_signed))
     }
 
     /// Whether a response can stop an update or make it wait: that must be remembered (H6).
     pub fn must_be_remembered(&self) -> bool {
-        self.templates().any(|template| template.expect.as_ref().is_some_and(Expect::must_be_remembered))
+        let must = |template: &RequestTemplate| template.expect.as_ref().is_some_and(Expect::must_be_remembered);
+        must(&self.request) || self.around.as_ref().is_some_and(|around| around.templates().any(must))
     }
 
     /// What a page of the answer to a step comes to. `is_kept`: something was used that was kept.

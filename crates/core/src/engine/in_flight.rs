@@ -127,6 +127,11 @@ impl StepMemory {
         self.later.values().min().copied()
     }
 
+    /// Whether nothing was asked, or everything is forgotten.
+    pub(super) fn is_empty(&self) -> bool {
+        self.asks.is_empty() && self.kept.is_empty() && self.later.is_empty()
+    }
+
     pub(super) fn is_idle(&self) -> bool {
         self.later.is_empty()
     }

@@ -536,6 +536,9 @@ impl Engine {
 
     /// Looks again at updates whose service seemed to have the address.
     pub(super) fn look_again(&mut self) {
+        if self.asked.is_empty() {
+            return;
+        }
         let now = self.now.steady;
         let due: Vec<UpdateId> = self.asked.later.iter().filter(|(_, at)| **at <= now).map(|(id, _)| *id).collect();
         for id in &due {
