@@ -26,10 +26,10 @@ fuzz_target!(|bytes: &[u8]| {
     let sent = Family::V4.documentation();
     for expect in expect.iter().chain([&Expect::Dyndns2]) {
         for domains in 1..4 {
-            let judged = expect.judge(status, body, domains, &[sent]);
+            let judged = judge(expect, status, body, domains);
             assert!(judged.len() == 1 || judged.len() == domains);
             if !expect.needs_body() {
-                assert_eq!(judged[0].verdict, expect.judge(status, b"", domains, &[sent])[0].verdict);
+                assert_eq!(judged[0].verdict, judge(expect, status, b"", domains)[0].verdict);
             }
             for judgement in judged {
                 check_accepted(expect, status, judgement.verdict);
@@ -39,9 +39,13 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
+fn judge(expect: &Expect, status: u16, body: &[u8], domains: usize) -> Vec<Judgement> {
+    expect.judge((status, body), (domains, &[Family::V4.documentation()]), true, &|found, wanted| found == wanted)
+}
+
 fn expect(text: &str) -> Option<Expect> {
     let text = format!(r#"{{"dns":"callback","ipv4":"a.example","id":"https://h.example/__IP__","expect":{text}}}"#);
-    configuration(&text)?.entries.remove(0).callback.expect
+    configuration(&text)?.entries.remove(0).callback.request.expect
 }
 
 /// Only a status of success is accepted, unless a condition names another.
@@ -59,7 +63,7 @@ fn check_memory(status: u16, judgement: Judgement, ip: IpAddr) {
     let outcome = match judgement.verdict {
         Meaning::Accepted => Outcome::Accepted(status),
         Meaning::Unchanged => Outcome::Unchanged(status),
-        Meaning::Rejected => Outcome::Failed(Why::Response { status, words }),
+        Meaning::Rejected | Meaning::Forget | Meaning::Nothing => Outcome::Failed(Why::Response { status, words }),
         Meaning::Stopped { until_address, all } => Outcome::Stopped { status, words, until_address, all },
         Meaning::Wait(wait) => Outcome::Failed(Why::Wait { status, words, wait }),
     };

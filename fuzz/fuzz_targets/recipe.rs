@@ -1,5 +1,4 @@
-//! A recipe of a stranger's, and what a service answers to its lookups, `---` between them: no secret is shown, no file is
-//! named outside of its folder, and what is written is JSON.
+//! A recipe of a stranger's: no file is named outside of its folder, and what is written is JSON.
 #![no_main]
 
 use ddns_core::net::family::Family;
@@ -12,7 +11,6 @@ use libfuzzer_sys::fuzz_target;
 const SECRET: &str = "s3cret-0123456789";
 
 fuzz_target!(|text: &str| {
-    let (text, answer) = text.split_once("\n---\n").unwrap_or((text, "{}"));
     let recipe = match Recipe::read("./my.json", text) {
         Ok(recipe) => recipe,
         Err(wrong) => return wrong.iter().for_each(|wrong| drop(wrong.shown())),
@@ -33,15 +31,6 @@ fuzz_target!(|text: &str| {
         let _ = form.set(&slot.to_string(), &suggested).is_err();
         if is_secret {
             let _ = form.answer(&slot, SECRET);
-        }
-    }
-    while let Some(Ok(inquiry)) = form.inquiry() {
-        for line in &inquiry.shown {
-            assert!(text.contains(SECRET) || !line.contains(SECRET), "{line:?}");
-            assert!(!line.chars().any(char::is_control), "{line:?}");
-        }
-        if form.found(&inquiry.slot, answer).is_err() && form.answer(&inquiry.slot, "1").is_err() {
-            break;
         }
     }
     for folder in [None, Some("/secrets")] {

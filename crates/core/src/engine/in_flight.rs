@@ -1,6 +1,6 @@
 //! Requests that are on their way, and how far each has come.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ impl Circumstances {
     }
 }
 
-/// What a step asks: its entry, and its request.
+/// What a step asks: its entry, and its request; where that is kept, and what is looked for in the answer.
 pub(super) type AskKey = (usize, Fingerprint);
 
 /// How far an update has come that has requests around it.
@@ -91,22 +91,23 @@ pub(super) enum SequencePart {
 /// What is known of something that steps ask.
 #[derive(Debug)]
 pub(super) enum StepAsk {
-    /// It is under way; these wait for it, too.
-    UnderWay(Vec<InFlight>),
+    /// It is under way; these wait for it, too, and so many pages of it came.
+    UnderWay(Vec<InFlight>, AnswerPages),
     /// It was answered.
-    Answered { sent: Duration, sent_day: u64, ended: Duration, pages: Vec<(u16, Rc<str>)>, used_by: HashSet<UpdateId> },
+    Answered { sent: Duration, sent_day: u64, ended: Duration, pages: AnswerPages, used_by: BTreeSet<UpdateId> },
     /// It failed, and nobody asks again before then.
     Failed { outcome: Outcome, until: Duration },
+    /// What was found is kept until then.
+    Kept { values: Vec<(usize, Value)>, until: Duration },
 }
+
+/// Answers, with their status.
+pub(super) type AnswerPages = Vec<(u16, Rc<str>)>;
 
 /// What steps asked and were answered. Nothing of it is ever written.
 #[derive(Debug, Default)]
 pub(super) struct StepMemory {
     pub(super) asks: BTreeMap<AskKey, StepAsk>,
-    /// What `keep` keeps, and until when.
-    pub(super) kept: BTreeMap<AskKey, (Vec<(usize, Value)>, Duration)>,
-    /// Pages of what is under way.
-    pub(super) pages: BTreeMap<AskKey, Vec<(u16, Rc<str>)>>,
     /// What is to be marked and sent.
     pub(super) ready: Vec<InFlight>,
     /// Updates whose service seems to have the address: when they are looked at again.
@@ -118,8 +119,7 @@ pub(super) struct StepMemory {
 impl StepMemory {
     /// Everything that was kept is asked for anew.
     pub(super) fn forget(&mut self) {
-        self.kept.clear();
-        self.asks.retain(|_, ask| matches!(ask, StepAsk::UnderWay(_)));
+        self.asks.retain(|_, ask| matches!(ask, StepAsk::UnderWay(..)));
     }
 
     /// When something is to be done.
@@ -129,7 +129,7 @@ impl StepMemory {
 
     /// Whether nothing was asked, or everything is forgotten.
     pub(super) fn is_empty(&self) -> bool {
-        self.asks.is_empty() && self.kept.is_empty() && self.later.is_empty()
+        self.asks.is_empty() && self.later.is_empty()
     }
 
     pub(super) fn is_idle(&self) -> bool {

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::in_flight::{AskKey, Circumstances, EndedRequest, InFlight, Sequence, SequencePart, StepAsk};
+use super::in_flight::{AnswerPages, AskKey, Circumstances, EndedRequest, InFlight, Sequence, SequencePart, StepAsk};
 use super::plan::Plan;
 use super::queueing::Sendables;
 use super::settle::{Facts, ResponseFacts, wrong_clock};
@@ -76,9 +76,11 @@ impl Engine {
             let about = (parcel.batch().into(), moment, request.taken());
             let key = callback.ask_key(step, about, false).map(|key| (at, key));
             let kept = step.keep.and_then(|_| callback.ask_key(step, about, true)).map(|key| (at, key));
-            let known = kept.and_then(|key| Some((key, self.asked.kept.get(&key)?)));
-            if let Some((key, (values, _))) = known.filter(|(_, (_, until))| *until > self.now.steady) {
-                let values = values.clone();
+            let known = kept.and_then(|key| match self.asked.asks.get(&key) {
+                Some(StepAsk::Kept { values, until }) if *until > self.now.steady => Some((key, values.clone())),
+                _ => None,
+            });
+            if let Some((key, values)) = known {
                 if let Some(sequence) = &mut request.sequence {
                     sequence.kept.push(key);
                     sequence.take(values);
@@ -92,7 +94,7 @@ impl Engine {
             };
             let id = request.start.0;
             match self.asked.asks.get_mut(&key) {
-                Some(StepAsk::UnderWay(waiting)) => {
+                Some(StepAsk::UnderWay(waiting, _)) => {
                     waiting.push(request);
                     return;
                 }
@@ -120,8 +122,7 @@ impl Engine {
                     return;
                 }
                 _ => {
-                    self.asked.asks.insert(key, StepAsk::UnderWay(Vec::new()));
-                    self.asked.pages.remove(&key);
+                    self.asked.asks.insert(key, StepAsk::UnderWay(Vec::new(), Vec::new()));
                     if let Some(sequence) = &mut request.sequence {
                         (sequence.asked_at, sequence.asked_day) = (self.now.steady, self.clock());
                         sequence.search = Search::default();
@@ -201,11 +202,9 @@ impl Engine {
         };
         let asked = response.retry_after.as_deref();
         let asked = asked.and_then(|text| crate::schedule::retry_after::parse(text, self.now.day.seconds));
-        let waiting = key.and_then(|key| self.asked.asks.remove(&key));
+        let (waiting, mut pages) = self.waiting_for(key);
         let mut all = vec![request];
-        if let Some(StepAsk::UnderWay(waiting)) = waiting {
-            all.extend(waiting);
-        }
+        all.extend(waiting);
         let (mut next, mut others, mut ended) = (None, Vec::new(), Vec::new());
         for mut request in all {
             let sent = request.sequence.as_ref().map_or((Duration::ZERO, 0), |it| (it.asked_at, it.asked_day));
@@ -216,12 +215,10 @@ impl Engine {
             }
         }
         if let Some(key) = key {
-            let pages = self.asked.pages.entry(key).or_default();
             pages.push((status, text));
             if next.is_some() {
-                self.asked.asks.insert(key, StepAsk::UnderWay(others));
+                self.asked.asks.insert(key, StepAsk::UnderWay(others, pages));
             } else {
-                let pages = self.asked.pages.remove(&key).unwrap_or_default();
                 let is_short = pages.iter().map(|(_, text)| text.len()).sum::<usize>() <= ANSWER_LIMIT;
                 let is_good = ended.iter().any(|(_, end, _)| matches!(end, PageEnd::Found(_)));
                 if let Some((_, _, (sent, sent_day))) = ended.first().filter(|_| is_short && is_good) {
@@ -275,13 +272,20 @@ impl Engine {
         }
     }
 
+    /// A request has ended: who else waited for it, and the pages of the answer that came before.
+    fn waiting_for(&mut self, key: Option<AskKey>) -> (Vec<InFlight>, AnswerPages) {
+        match key.and_then(|key| self.asked.asks.remove(&key)) {
+            Some(StepAsk::UnderWay(waiting, pages)) => (waiting, pages),
+            _ => (Vec::new(), Vec::new()),
+        }
+    }
+
     /// A step failed: so do all that waited for it, with one request.
     fn all_failed(&mut self, plan: &Plan, request: InFlight, outcome: &Outcome, asked: Option<Duration>) {
         let key = request.sequence.as_ref().and_then(|sequence| sequence.key);
         let mut all = vec![(request, outcome.clone())];
-        if let Some(StepAsk::UnderWay(waiting)) = key.and_then(|key| self.asked.asks.remove(&key)) {
-            all.extend(waiting.into_iter().map(|request| (request, outcome.clone())));
-        }
+        let waiting = self.waiting_for(key).0.into_iter();
+        all.extend(waiting.map(|request| (request, outcome.clone())));
         self.fail_steps(plan, all, key, asked);
     }
 
@@ -378,7 +382,8 @@ impl Engine {
         {
             let moment = self.moment(at, parcel.batch().first, 0);
             if let Some(key) = callback.ask_key(step, (parcel.batch().into(), moment, request.taken()), true) {
-                self.asked.kept.insert((at, key), (values.clone(), self.now.steady + keep));
+                let kept = StepAsk::Kept { values: values.clone(), until: self.now.steady + keep };
+                self.asked.asks.insert((at, key), kept);
             }
         }
         if let Some(sequence) = &mut request.sequence {
@@ -522,7 +527,7 @@ impl Engine {
         let steps: Vec<u64> = self.requests.iter().filter(|(_, it)| it.is_step()).map(|(number, _)| *number).collect();
         let mut dropped: Vec<InFlight> = steps.iter().filter_map(|number| self.requests.remove(number)).collect();
         for ask in std::mem::take(&mut self.asked.asks).into_values() {
-            if let StepAsk::UnderWay(waiting) = ask {
+            if let StepAsk::UnderWay(waiting, _) = ask {
                 dropped.extend(waiting);
             }
         }
@@ -530,7 +535,6 @@ impl Engine {
         for request in dropped {
             self.queue.give_back(request.start);
         }
-        self.asked.pages.clear();
         self.asked.later.clear();
     }
 
@@ -546,18 +550,17 @@ impl Engine {
         }
         self.judge_again(due);
         // What nobody will ask for any more takes no memory.
-        self.asked.kept.retain(|_, (_, until)| *until > now);
         self.asked.asks.retain(|_, ask| match ask {
-            StepAsk::UnderWay(_) => true,
+            StepAsk::UnderWay(..) => true,
             StepAsk::Answered { ended, .. } => *ended + SHARED >= now,
-            StepAsk::Failed { until, .. } => *until > now,
+            StepAsk::Failed { until, .. } | StepAsk::Kept { until, .. } => *until > now,
         });
     }
 
     /// What was used of kept answers is old.
     pub(super) fn forget_kept(&mut self, request: &InFlight) {
         for key in request.sequence.iter().flat_map(|sequence| &sequence.kept) {
-            self.asked.kept.remove(key);
+            self.asked.asks.remove(key);
         }
     }
 
