@@ -32,6 +32,8 @@ const MAY_ARRIVE: &str = "the service has this address, but a request that was s
 enum PageEnd {
     Next(String),
     Found(Found),
+    /// The answer is good, but not for this update.
+    Unfit(Outcome),
     Failed(Outcome),
 }
 
@@ -214,13 +216,13 @@ impl Engine {
                 end => ended.push((request, end, sent)),
             }
         }
+        let is_good = ended.iter().any(|(_, end, _)| matches!(end, PageEnd::Found(_) | PageEnd::Unfit(_)));
         if let Some(key) = key {
             pages.push((status, text));
             if next.is_some() {
                 self.asked.asks.insert(key, StepAsk::UnderWay(others, pages));
             } else {
                 let is_short = pages.iter().map(|(_, text)| text.len()).sum::<usize>() <= ANSWER_LIMIT;
-                let is_good = ended.iter().any(|(_, end, _)| matches!(end, PageEnd::Found(_)));
                 if let Some((_, _, (sent, sent_day))) = ended.first().filter(|_| is_short && is_good) {
                     let used_by = ended.iter().map(|(request, ..)| request.start.0).collect();
                     let (sent, sent_day, ended) = (*sent, *sent_day, self.now.steady);
@@ -228,7 +230,8 @@ impl Engine {
                 }
             }
         }
-        self.go_through(plan, ended, key, asked);
+        // What fails one update for a reason of its own is no failure of others.
+        self.go_through(plan, ended, key.filter(|_| !is_good), asked);
         if let Some((request, page)) = next {
             self.next_page(plan, request, &page);
         }
@@ -329,7 +332,7 @@ impl Engine {
         let judgement = match callback.take_page(number, about, is_kept, (status, text), &mut sequence.search) {
             StepEnd::Next(page) => return PageEnd::Next(page),
             StepEnd::Found(found) => return PageEnd::Found(found),
-            StepEnd::Failed(why) => return PageEnd::Failed(self.step_failed(plan, request, Some(status), &why)),
+            StepEnd::Failed(why) => return PageEnd::Unfit(self.step_failed(plan, request, Some(status), &why)),
             StepEnd::Refused(judgement) => judgement,
         };
         let words = self.words(at, &judgement.words);
@@ -364,7 +367,7 @@ impl Engine {
                 }
                 return Some(request);
             }
-            PageEnd::Failed(outcome) => {
+            PageEnd::Failed(outcome) | PageEnd::Unfit(outcome) => {
                 self.conclude(plan, request, &[outcome], None);
                 return None;
             }

@@ -339,6 +339,18 @@ fn h20_h22_a_step_that_all_share_is_one_request_whatever_it_says() {
 }
 
 #[test]
+fn h22_an_update_whose_record_is_missing_is_no_reason_for_others_to_fail() {
+    let names: Vec<String> = (0..6).map(|number| format!("n{number}.example.com")).collect();
+    let list: Vec<Value> = names.iter().enumerate().skip(1).map(|(id, name)| json!({"name": name, "id": id})).collect();
+    let receiver = finding(&json!({"list": list}).to_string());
+    // Those that come later use what the first ones were answered.
+    let more = json!({"ipv4": names, "concurrency": 2, "before": step(&json!({"id": "/find"}))});
+    let run = Sandbox::new().sync(&config(&receiver, &more)).expect(1).prints("5 accepted, 1 failed");
+    run.prints("nothing matches /name n0.example.com");
+    assert_eq!(targets(&receiver).iter().filter(|target| *target == "GET /find").count(), 1);
+}
+
+#[test]
 fn h21_h22_a_service_keeps_what_it_found_and_tries_a_login_once_for_all() {
     let logins = Arc::new(AtomicUsize::new(0));
     let (counted, is_down) = (Arc::clone(&logins), Arc::new(AtomicUsize::new(1)));
