@@ -515,6 +515,22 @@ impl Engine {
         }
     }
 
+    /// What was marked for a request and is not part of it any more, for it has no address now, is as it was; the request replaces it
+    /// (H7). Whether there was something.
+    pub(super) fn unmark_left_out(&mut self, plan: &Plan, at: usize, batch: &Sendables<'_>) -> bool {
+        let Some((first, _)) = batch.first().filter(|_| plan.is_combined(at)) else { return false };
+        let mut is_any = false;
+        for id in plan.members(first).iter().filter(|id| batch.iter().all(|(own, _)| own != *id)) {
+            let (_, domain, family) = plan.about(*id);
+            let mark = self.claim(at, domain, family).in_doubt.filter(|doubt| doubt.by == self.own);
+            if let Some(mark) = mark.filter(|_| !self.is_under_way(*id)) {
+                self.unmark(*id, at, &Update { domain, family, ip: mark.ip });
+                is_any = true;
+            }
+        }
+        is_any
+    }
+
     /// What is marked and was not sent yet is as it was.
     pub(super) fn unmark_unsent(&mut self) {
         let plan = Rc::clone(&self.plan);

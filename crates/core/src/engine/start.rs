@@ -46,7 +46,8 @@ impl Engine {
                 continue;
             };
             self.unmark_outdated(at, &batch);
-            let is_marked = batch.iter().all(|member| self.is_marked(at, member));
+            let is_whole = !self.unmark_left_out(&plan, at, &batch);
+            let is_marked = is_whole && batch.iter().all(|member| self.is_marked(at, member));
             // A retry may come before its time, and an address may have returned that is not judged yet. What is marked was judged
             // when that was done.
             if !is_marked && self.judge_batch(at, &mut batch, true).0.is_futile() {

@@ -245,6 +245,16 @@ fn check(seeds: impl Iterator<Item = u64>, count: u64, rare: &[&'static str]) {
     }
 }
 
+/// Each of them found a mistake.
+#[test]
+fn h7_h14_h17_schedules_that_once_failed_stay_right() {
+    let around = [2_286, 105_242, 216_370, 217_078, 307_751].map(|seed| AROUND + seed);
+    for seed in [1_332_460].into_iter().chain(around) {
+        let wrong = play(seed, Flaw::None, &schedule(seed), false).wrong;
+        assert_eq!(wrong, None, "DDNS_TEST_SEED={seed}");
+    }
+}
+
 /// The simulation finds what it is there for.
 #[test]
 fn e4_mistakes_around_the_engine_are_found() {
