@@ -55,7 +55,7 @@ pub use steps::ANSWER_LIMIT;
 pub use stores::{Durability, Stored, Ticket};
 
 /// So many secrets that steps took are looked for in texts.
-const MOST_SECRETS: usize = 64;
+const MOST_SECRETS: usize = 256;
 
 /// The number of a lookup: each has its own.
 pub type LookupId = u64;
@@ -286,6 +286,8 @@ pub struct Engine {
     failing: BTreeMap<(Family, String), String>,
     /// `None` where this host sends for itself.
     lease: Option<lease::Holding>,
+    /// When the lease was won.
+    won_at: Duration,
     closing: Option<Closing>,
     /// Whether something was to be done since it was last at rest.
     is_busy: bool,
@@ -355,6 +357,7 @@ impl Engine {
             decisions: None,
             failing: BTreeMap::new(),
             lease: None,
+            won_at: Duration::ZERO,
             closing: Some(Closing::before_begin()),
             is_busy: true,
             forgets_stops: false,
@@ -522,10 +525,13 @@ impl Engine {
     /// These must not be seen from now on.
     fn hide(&mut self, at: usize, secrets: Vec<String>) {
         let (known, finder) = &mut self.found_secrets;
-        let new: Vec<String> = secrets.into_iter().filter(|secret| !known.contains(secret)).collect();
+        // What is used again moves to the end before it is forgotten.
+        let is_fresh = |secret: &String| known.iter().rev().take(MOST_SECRETS / 4).any(|known| known == secret);
+        let new: Vec<String> = secrets.into_iter().filter(|secret| !is_fresh(secret)).collect();
         if new.is_empty() {
             return;
         }
+        known.retain(|secret| !new.contains(secret));
         known.extend(new.iter().cloned());
         // Sessions that ended long ago.
         known.drain(..known.len().saturating_sub(MOST_SECRETS));

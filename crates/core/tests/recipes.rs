@@ -262,8 +262,7 @@ fn sent(block: &Block, entry: &Entry, members: &[(Family, usize)], is_absent: bo
             Found::Nothing => template = callback.absent().expect("`absent`"),
         }
     }
-    let about = (parcel.batch().into(), moment, &taken[..]);
-    let after = callback.after().filter(|after| callback.is_ready(after, about));
+    let after = callback.after().filter(|after| callback.is_given(after, &taken));
     let request = |template| shown(&callback.render_as(template, (&parcel, moment, &taken), None).expect("a request"));
     [template].into_iter().chain(after).map(request).collect()
 }

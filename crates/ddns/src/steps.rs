@@ -58,7 +58,10 @@ pub(crate) async fn walk<'a>(
                 StepEnd::Found(found) => break found,
                 StepEnd::Failed(why) => return Err(place(why)),
                 StepEnd::Refused(judgement) => {
-                    let words: String = judgement.words.chars().take(500).collect();
+                    // Masked before it is cut; an answer that should have held a secret may hold it all the same.
+                    let is_secret = callback.takes_secret(number) && (200..300).contains(&status);
+                    let words = secrets.mask(if is_secret { "" } else { &judgement.words }).into_owned();
+                    let words: String = words.chars().take(500).collect();
                     return Err(place(format!("{}: {words}", with_reason(status))));
                 }
             }
@@ -68,7 +71,10 @@ pub(crate) async fn walk<'a>(
                 for (at, value) in values {
                     walked.taken[at] = Some(value);
                 }
-                walked.is_there |= is_same;
+                walked.is_there = is_same;
+                if is_same {
+                    break;
+                }
             }
             Found::Nothing => walked.template = callback.absent().unwrap_or(&callback.request),
         }
@@ -90,10 +96,12 @@ pub(crate) async fn send_once(
         return Ok((true, 200, vec!["already there: nothing was sent".to_owned()]));
     }
     let about = || (parcel.batch().into(), moment, &walked.taken[..]);
-    let after = callback.after().filter(|after| callback.is_ready(after, about()));
+    let after = callback.after().filter(|after| callback.is_given(after, &walked.taken));
+    let found = walked.taken.iter().cloned().enumerate().filter_map(|(at, value)| Some((at, value?)));
+    let found = Secrets::new(callback.secrets_in(&found.collect::<Vec<_>>()), &[]);
     let mut last = (true, 0, Vec::new());
     for template in [walked.template].into_iter().chain(after) {
-        let masked = |why: String| secrets.mask(&why).into_owned();
+        let masked = |why: String| found.mask(&secrets.mask(&why)).into_owned();
         let request = callback.render_as(template, (parcel, moment, &walked.taken), None).map_err(masked)?;
         let response = client.send(&request, how(entry, Want::Body)).await.map_err(|failure| masked(failure.why))?;
         let is_accepted = match &template.expect {
@@ -103,7 +111,7 @@ pub(crate) async fn send_once(
                 judged.iter().all(|judged| matches!(judged.verdict, Meaning::Accepted | Meaning::Unchanged))
             }
         };
-        let body = String::from_utf8_lossy(&response.body).into_owned();
+        let body = masked(String::from_utf8_lossy(&response.body).into_owned());
         last = (is_accepted, response.status, response.warnings.into_iter().chain([body]).collect());
         if !is_accepted {
             break;

@@ -56,8 +56,8 @@ impl std::fmt::Display for RequestRole {
         match self {
             Self::Before(number, all) => write!(f, "before {number} of {all}"),
             Self::Update => f.write_str("the update"),
-            Self::Absent => f.write_str("in its place, where nothing is found"),
-            Self::After => f.write_str("after it"),
+            Self::Absent => f.write_str("where nothing is found"),
+            Self::After => f.write_str("after"),
         }
     }
 }
@@ -200,10 +200,9 @@ impl Callback {
         self.request.target.host_variables().any(|variable| self.variables.step_of(variable).is_some())
     }
 
-    /// Whether everything is known that a request needs.
-    pub fn is_ready(&self, template: &RequestTemplate, about: Basis<'_>) -> bool {
-        let values = self.values(about);
-        template.variables().all(|variable| values.is_known(variable))
+    /// Whether steps gave everything that a request needs of them.
+    pub fn is_given(&self, template: &RequestTemplate, taken: &Taken) -> bool {
+        template.variables().all(|variable| variable.is_given(taken))
     }
 
     /// Whether a step asks the same for every update of its entry.
@@ -326,7 +325,7 @@ impl Callback {
         let found = match judgement.verdict {
             Meaning::Accepted | Meaning::Unchanged => match search.feed(self, step, about, text) {
                 Ok(Some(page)) => return StepEnd::Next(page),
-                Ok(None) => search.end(step),
+                Ok(None) => search.end(self, step),
                 Err(why) => Err(why),
             },
             Meaning::Nothing => Ok(Found::Nothing),

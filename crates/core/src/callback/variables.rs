@@ -116,6 +116,11 @@ impl Variable {
         matches!(self, Self::Ips | Self::Domains)
     }
 
+    /// Whether it has a value, as far as steps give it.
+    pub(super) fn is_given(self, taken: &Taken) -> bool {
+        !matches!(self, Self::Taken(at, _) if taken.get(at).is_none_or(Option::is_none))
+    }
+
     /// Whether its value is one address.
     pub(super) fn is_address(self) -> bool {
         matches!(self, Self::Ip | Self::Ipv4 | Self::Ipv6)
@@ -484,11 +489,6 @@ impl Values<'_> {
 
     fn taken_by(&self, name: &str) -> Option<&Value> {
         self.taken(self.variables.taken_place(name)?)
-    }
-
-    /// Whether a placeholder has a value, as far as steps give it.
-    pub(super) fn is_known(&self, variable: Variable) -> bool {
-        !matches!(variable, Variable::Taken(at, _) if self.taken(at).is_none())
     }
 
     /// The updates that it is about.

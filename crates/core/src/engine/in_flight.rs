@@ -58,8 +58,8 @@ pub(super) struct Sequence {
     pub(super) part: SequencePart,
     /// What steps found.
     pub(super) taken: Vec<Option<Value>>,
-    /// Kept answers that it used.
-    pub(super) kept: Vec<AskKey>,
+    /// Kept answers that it used, and until when each is kept.
+    pub(super) kept: Vec<(AskKey, Duration)>,
     /// Whether the last step found nothing.
     pub(super) is_absent: bool,
     /// Whether the service has the address already, and only what follows the update is sent.
@@ -91,10 +91,10 @@ pub(super) enum SequencePart {
 /// What is known of something that steps ask.
 #[derive(Debug)]
 pub(super) enum StepAsk {
-    /// It is under way; these wait for it, too, and so many pages of it came.
-    UnderWay(Vec<InFlight>, AnswerPages),
+    /// It was sent then and is under way; these wait for it, too, and these pages of it came.
+    UnderWay { sent: (Duration, u64), waiting: Vec<InFlight>, pages: AnswerPages },
     /// It was answered.
-    Answered { sent: Duration, sent_day: u64, ended: Duration, pages: AnswerPages, used_by: BTreeSet<UpdateId> },
+    Answered { sent: (Duration, u64), ended: Duration, pages: AnswerPages, used_by: BTreeSet<UpdateId> },
     /// It failed, and nobody asks again before then.
     Failed { outcome: Outcome, until: Duration },
     /// What was found is kept until then.
@@ -119,7 +119,13 @@ pub(super) struct StepMemory {
 impl StepMemory {
     /// Everything that was kept is asked for anew.
     pub(super) fn forget(&mut self) {
-        self.asks.retain(|_, ask| matches!(ask, StepAsk::UnderWay(..)));
+        self.asks.retain(|_, ask| matches!(ask, StepAsk::UnderWay { .. }));
+    }
+
+    /// What failed may be asked again at once: everything, or what found no way there.
+    pub(super) fn retry_now(&mut self, everything: bool) {
+        let is_over = |outcome: &Outcome| everything || outcome.status().is_none();
+        self.asks.retain(|_, ask| !matches!(ask, StepAsk::Failed { outcome, .. } if is_over(outcome)));
     }
 
     /// When something is to be done.
@@ -231,6 +237,18 @@ impl InFlight {
 }
 
 impl Sequence {
+    /// When what it asks was sent.
+    pub(super) fn sent(&self) -> (Duration, u64) {
+        (self.asked_at, self.asked_day)
+    }
+
+    /// It asks something that was sent then.
+    pub(super) fn asks(&mut self, key: AskKey, sent: (Duration, u64)) {
+        (self.asked_at, self.asked_day) = sent;
+        self.search = Search::default();
+        self.key = Some(key);
+    }
+
     pub(super) fn take(&mut self, values: Vec<(usize, Value)>) {
         for (place, value) in values {
             if let Some(taken) = self.taken.get_mut(place) {

@@ -125,6 +125,7 @@ impl Engine {
     /// The lease is won: everything is judged by what the group remembers, and what differs is sent.
     fn take_over(&mut self, term: Term, state: &State) {
         self.stand_by(Some(Holding::Yes(term)));
+        self.won_at = self.now.steady;
         self.open_shared(state);
         if std::mem::take(&mut self.forgets_stops) {
             self.forget_stops();

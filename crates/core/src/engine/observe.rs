@@ -38,6 +38,7 @@ impl Engine {
             && let Some(everything) = self.schedule.as_mut().and_then(Schedule::take_retry)
         {
             self.queue.retry_now(everything);
+            self.asked.retry_now(everything);
         }
     }
 

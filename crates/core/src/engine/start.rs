@@ -97,7 +97,9 @@ impl Engine {
             let id = request.start.0;
             let mut batch = self.batch(&plan, id).map(|(_, batch)| batch).unwrap_or_default();
             batch.retain(|(id, update)| request.members.contains(&(*id, update.ip)));
-            if batch.len() == request.members.len() && self.queue.stage(id) == Stage::Sending {
+            let is_meant = self.queue.stage(id) == Stage::Sending
+                || request.sequence.is_some() && self.queue.stage(id) == Stage::SendingOutdated;
+            if batch.len() == request.members.len() && is_meant {
                 self.send(&plan, request, &batch);
                 continue;
             }

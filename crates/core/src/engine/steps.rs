@@ -79,12 +79,15 @@ impl Engine {
             let key = callback.ask_key(step, about, false).map(|key| (at, key));
             let kept = step.keep.and_then(|_| callback.ask_key(step, about, true)).map(|key| (at, key));
             let known = kept.and_then(|key| match self.asked.asks.get(&key) {
-                Some(StepAsk::Kept { values, until }) if *until > self.now.steady => Some((key, values.clone())),
+                Some(StepAsk::Kept { values, until }) if *until > self.now.steady => {
+                    Some((key, values.clone(), *until))
+                }
                 _ => None,
             });
-            if let Some((key, values)) = known {
+            if let Some((key, values, until)) = known {
+                self.hide(at, callback.secrets_in(&values));
                 if let Some(sequence) = &mut request.sequence {
-                    sequence.kept.push(key);
+                    sequence.kept.push((key, until));
                     sequence.take(values);
                     sequence.part = SequencePart::Before(number + 1);
                 }
@@ -96,23 +99,33 @@ impl Engine {
             };
             let id = request.start.0;
             match self.asked.asks.get_mut(&key) {
-                Some(StepAsk::UnderWay(waiting, _)) => {
-                    waiting.push(request);
-                    return;
+                Some(StepAsk::UnderWay { sent, pages, .. }) => {
+                    let (sent, pages) = (*sent, pages.clone());
+                    if let Some(sequence) = &mut request.sequence {
+                        sequence.asks(key, sent);
+                    }
+                    match self.take_pages(plan, &mut request, &pages) {
+                        None | Some(PageEnd::Next(_)) => {
+                            if let Some(StepAsk::UnderWay { waiting, .. }) = self.asked.asks.get_mut(&key) {
+                                waiting.push(request);
+                            }
+                            return;
+                        }
+                        Some(end) => match self.end_step(plan, request, end) {
+                            Some(next) => request = next,
+                            None => return,
+                        },
+                    }
                 }
-                Some(StepAsk::Answered { sent, sent_day, ended, pages, used_by })
+                Some(StepAsk::Answered { sent, ended, pages, used_by })
                     if *ended + SHARED >= self.now.steady && !used_by.contains(&id) =>
                 {
                     used_by.insert(id);
-                    let (pages, sent, sent_day) = (pages.clone(), *sent, *sent_day);
+                    let (pages, sent) = (pages.clone(), *sent);
                     if let Some(sequence) = &mut request.sequence {
-                        (sequence.asked_at, sequence.asked_day) = (sent, sent_day);
-                        sequence.search = Search::default();
+                        sequence.asks(key, sent);
                     }
-                    let mut end = None;
-                    for (status, text) in &pages {
-                        end = Some(self.take_page(plan, &mut request, (*status, text)));
-                    }
+                    let end = self.take_pages(plan, &mut request, &pages);
                     match end.and_then(|end| self.end_step(plan, request, end)) {
                         Some(next) => request = next,
                         None => return,
@@ -124,11 +137,11 @@ impl Engine {
                     return;
                 }
                 _ => {
-                    self.asked.asks.insert(key, StepAsk::UnderWay(Vec::new(), Vec::new()));
+                    let sent = (self.now.steady, self.clock());
+                    let under_way = StepAsk::UnderWay { sent, waiting: Vec::new(), pages: Vec::new() };
+                    self.asked.asks.insert(key, under_way);
                     if let Some(sequence) = &mut request.sequence {
-                        (sequence.asked_at, sequence.asked_day) = (self.now.steady, self.clock());
-                        sequence.search = Search::default();
-                        sequence.key = Some(key);
+                        sequence.asks(key, sent);
                     }
                     self.ask(plan, request, step, &parcel, None);
                     return;
@@ -209,7 +222,7 @@ impl Engine {
         all.extend(waiting);
         let (mut next, mut others, mut ended) = (None, Vec::new(), Vec::new());
         for mut request in all {
-            let sent = request.sequence.as_ref().map_or((Duration::ZERO, 0), |it| (it.asked_at, it.asked_day));
+            let sent = request.sequence.as_ref().map(|sequence| sequence.sent()).unwrap_or_default();
             match self.take_page(plan, &mut request, (status, &text)) {
                 PageEnd::Next(page) if next.is_none() => next = Some((request, page)),
                 PageEnd::Next(_) => others.push(request),
@@ -220,13 +233,15 @@ impl Engine {
         if let Some(key) = key {
             pages.push((status, text));
             if next.is_some() {
-                self.asked.asks.insert(key, StepAsk::UnderWay(others, pages));
+                let sent =
+                    next.as_ref().and_then(|(request, _)| Some(request.sequence.as_ref()?.sent())).unwrap_or_default();
+                self.asked.asks.insert(key, StepAsk::UnderWay { sent, waiting: others, pages });
             } else {
                 let is_short = pages.iter().map(|(_, text)| text.len()).sum::<usize>() <= ANSWER_LIMIT;
-                if let Some((_, _, (sent, sent_day))) = ended.first().filter(|_| is_short && is_good) {
+                if let Some((_, _, sent)) = ended.first().filter(|_| is_short && is_good) {
                     let used_by = ended.iter().map(|(request, ..)| request.start.0).collect();
-                    let (sent, sent_day, ended) = (*sent, *sent_day, self.now.steady);
-                    self.asked.asks.insert(key, StepAsk::Answered { sent, sent_day, ended, pages, used_by });
+                    let (sent, ended) = (*sent, self.now.steady);
+                    self.asked.asks.insert(key, StepAsk::Answered { sent, ended, pages, used_by });
                 }
             }
         }
@@ -278,7 +293,7 @@ impl Engine {
     /// A request has ended: who else waited for it, and the pages of the answer that came before.
     fn waiting_for(&mut self, key: Option<AskKey>) -> (Vec<InFlight>, AnswerPages) {
         match key.and_then(|key| self.asked.asks.remove(&key)) {
-            Some(StepAsk::UnderWay(waiting, pages)) => (waiting, pages),
+            Some(StepAsk::UnderWay { waiting, pages, .. }) => (waiting, pages),
             _ => (Vec::new(), Vec::new()),
         }
     }
@@ -307,6 +322,11 @@ impl Engine {
             if let Some(sequence) = &mut request.sequence {
                 sequence.key = None;
             }
+            // What the service asks for counts for everybody who needs the step.
+            let asked = match &outcome {
+                Outcome::Failed(Why::Wait { wait, .. }) => wait.or(asked),
+                _ => asked,
+            };
             self.conclude(plan, request, &[outcome], asked.map(Circumstances::asking_to_wait));
             until = [until, self.queue.retry(id).map(|retry| retry.at)].into_iter().flatten().min();
         }
@@ -315,6 +335,15 @@ impl Engine {
             let until = until.or(is_single.then_some(Duration::MAX)).unwrap_or(self.now.steady);
             self.asked.asks.insert(key, StepAsk::Failed { outcome: first, until });
         }
+    }
+
+    /// What the pages of an answer mean so far.
+    fn take_pages(&mut self, plan: &Plan, request: &mut InFlight, pages: &AnswerPages) -> Option<PageEnd> {
+        let mut end = None;
+        for (status, text) in pages {
+            end = Some(self.take_page(plan, request, (*status, text)));
+        }
+        end
     }
 
     /// What a page of an answer means for one of those who asked.
@@ -332,10 +361,15 @@ impl Engine {
         let judgement = match callback.take_page(number, about, is_kept, (status, text), &mut sequence.search) {
             StepEnd::Next(page) => return PageEnd::Next(page),
             StepEnd::Found(found) => return PageEnd::Found(found),
-            StepEnd::Failed(why) => return PageEnd::Unfit(self.step_failed(plan, request, Some(status), &why)),
+            StepEnd::Failed(why) => {
+                let why = self.masked(at, &why);
+                return PageEnd::Unfit(self.step_failed(plan, request, Some(status), &why));
+            }
             StepEnd::Refused(judgement) => judgement,
         };
-        let words = self.words(at, &judgement.words);
+        // An answer that should have held a secret may hold it all the same.
+        let is_secret = callback.takes_secret(number) && (200..300).contains(&status);
+        let words = if is_secret { status.to_string() } else { self.words(at, &judgement.words) };
         let words = format!("before {} of {}: {words}", number + 1, callback.steps().len());
         PageEnd::Failed(match judgement.verdict {
             Meaning::Stopped { until_address, all } => {
@@ -346,7 +380,7 @@ impl Engine {
                 if verdict == Meaning::Forget {
                     self.forget_kept(request);
                 }
-                let said = self.said(at, text.as_bytes());
+                let said = if is_secret { String::new() } else { self.said(at, text.as_bytes()) };
                 let said = if said.is_empty() { String::new() } else { format!(": `{said}`") };
                 self.step_failed(plan, request, Some(status), &format!("{}{said}", with_reason(status)))
             }
@@ -413,17 +447,13 @@ impl Engine {
             return None;
         }
         let batch = request.as_begun(plan);
-        if doubted.is_some()
-            && let (Some(after), Some(parcel)) = (callback.after(), Parcel::of(batch.iter().map(|(_, it)| *it)))
+        let after = callback.after().filter(|after| doubted.is_some() && callback.is_given(after, request.taken()));
+        if after.is_some()
+            && let Some(sequence) = &mut request.sequence
         {
-            let moment = self.moment(at, parcel.batch().first, 0);
-            if callback.is_ready(after, (parcel.batch().into(), moment, request.taken()))
-                && let Some(sequence) = &mut request.sequence
-            {
-                sequence.is_there = true;
-                sequence.part = SequencePart::Before(callback.steps().len());
-                return Some(request);
-            }
+            sequence.is_there = true;
+            sequence.part = SequencePart::Before(callback.steps().len());
+            return Some(request);
         }
         if let Some(sequence) = &mut request.sequence {
             sequence.part = SequencePart::Update;
@@ -443,10 +473,11 @@ impl Engine {
         // the mark is of a clock that was ahead, before this one was started. Marks have whole seconds.
         let latest = self.clock() + (plan.entry(at).longest() + AHEAD).as_secs();
         let ended = match doubt.until {
-            until if until == 0 || until > latest => self.epoch.steady,
+            until if until == 0 || until > latest => self.epoch.steady.max(self.won_at),
             until => self.steady_at(until.saturating_add(1)),
         };
-        Some(self.asked.last_sent.get(&id).copied().unwrap_or(ended) + timeout)
+        let last = self.asked.last_sent.get(&id).copied().unwrap_or_default();
+        Some(last.max(ended) + timeout)
     }
 
     /// Starts what may start. What has its steps behind it and is not sent after all makes room for others.
@@ -508,15 +539,11 @@ impl Engine {
         let at = plan.entry_of(request.start.0);
         let callback = &plan.entry(at).callback;
         let is_update = request.sequence.as_ref().is_some_and(|sequence| sequence.part == SequencePart::Update);
-        let Some(after) = callback.after().filter(|_| is_update && ended.0.iter().all(Outcome::is_accepted)) else {
-            return Some((request, ended));
-        };
+        let is_meant = is_update && ended.0.iter().all(Outcome::is_accepted);
+        let after = callback.after().filter(|after| is_meant && callback.is_given(after, request.taken()));
         let batch = request.as_begun(plan);
-        let Some(parcel) = Parcel::of(batch.iter().map(|(_, update)| *update)) else { return Some((request, ended)) };
-        let moment = self.moment(at, parcel.batch().first, 0);
-        if !callback.is_ready(after, (parcel.batch().into(), moment, request.taken())) {
-            return Some((request, ended));
-        }
+        let parcel = Parcel::of(batch.iter().map(|(_, update)| *update));
+        let (Some(_), Some(parcel)) = (after, parcel) else { return Some((request, ended)) };
         if let Some(sequence) = &mut request.sequence {
             sequence.part = SequencePart::After;
             sequence.ended = Some(ended);
@@ -530,7 +557,7 @@ impl Engine {
         let steps: Vec<u64> = self.requests.iter().filter(|(_, it)| it.is_step()).map(|(number, _)| *number).collect();
         let mut dropped: Vec<InFlight> = steps.iter().filter_map(|number| self.requests.remove(number)).collect();
         for ask in std::mem::take(&mut self.asked.asks).into_values() {
-            if let StepAsk::UnderWay(waiting, _) = ask {
+            if let StepAsk::UnderWay { waiting, .. } = ask {
                 dropped.extend(waiting);
             }
         }
@@ -554,7 +581,7 @@ impl Engine {
         self.judge_again(due);
         // What nobody will ask for any more takes no memory.
         self.asked.asks.retain(|_, ask| match ask {
-            StepAsk::UnderWay(..) => true,
+            StepAsk::UnderWay { .. } => true,
             StepAsk::Answered { ended, .. } => *ended + SHARED >= now,
             StepAsk::Failed { until, .. } | StepAsk::Kept { until, .. } => *until > now,
         });
@@ -562,8 +589,11 @@ impl Engine {
 
     /// What was used of kept answers is old.
     pub(super) fn forget_kept(&mut self, request: &InFlight) {
-        for key in request.sequence.iter().flat_map(|sequence| &sequence.kept) {
-            self.asked.asks.remove(key);
+        for (key, used) in request.sequence.iter().flat_map(|sequence| &sequence.kept) {
+            // Another update may have asked anew meanwhile.
+            if matches!(self.asked.asks.get(key), Some(StepAsk::Kept { until, .. }) if until == used) {
+                self.asked.asks.remove(key);
+            }
         }
     }
 
@@ -572,7 +602,8 @@ impl Engine {
         let id = request.start.0;
         let (_, mut batch) = self.batch(plan, id)?;
         batch.retain(|(id, update)| request.members.contains(&(*id, update.ip)));
-        let may_go_on = self.queue.stage(id) == Stage::Sending
+        // A round without news changes nothing.
+        let may_go_on = matches!(self.queue.stage(id), Stage::Sending | Stage::SendingOutdated)
             // The service may have asked for a pause meanwhile.
             && !self.queue.is_asked_to_pause(request.start.1, self.now.steady);
         (batch.len() == request.members.len() && may_go_on).then_some(batch)

@@ -742,7 +742,10 @@ impl World {
                     let has = self.origins[key.0].has.get(&(key.1, family)).copied().flatten();
                     // Who has an address does not wait for another process that has none and sends something in its place.
                     let is_missing = has.is_none() && entry.combine.is_some() && self.processes.len() > 1;
+                    // Nor do processes without a cache know of each other, where what a step kept from being sent was sent by another.
+                    let is_alone = entry.around.is_some() && entry.cache.is_none() && self.processes.len() > 1;
                     let is_excused = is_missing
+                        || is_alone
                         || self.unruly.contains(&key)
                         || entry.cache.is_some_and(|file| {
                             self.files[file].excused.contains_key(&key)

@@ -32,7 +32,7 @@ use crate::open_file::bits;
 const MIN_MASKED_BYTES: usize = 8;
 
 /// So many sessions are looked for in lines.
-const MOST_FOUND: usize = 64;
+const MOST_FOUND: usize = 256;
 
 /// Where lines of one configuration go.
 pub(crate) struct Log<'a> {
@@ -136,6 +136,7 @@ impl<'a> Log<'a> {
     /// These must not be seen from now on.
     pub(crate) fn hide(&self, secrets: Vec<String>) {
         let found = &mut *self.secrets.found.borrow_mut();
+        found.retain(|known| !secrets.contains(known));
         found.extend(secrets);
         // Those of sessions that ended long ago.
         found.drain(..found.len().saturating_sub(MOST_FOUND));

@@ -320,14 +320,17 @@ fn h20_h22_a_step_that_all_share_is_one_request_whatever_it_says() {
     let more = json!({"ipv4": names, "expect": {"stop": {"status": 401}},
         "before": [{"id": "/login", "secret": {"/session": "__SESSION__"}},
             {"id": "/find", "headers": {"X-Session": "__SESSION__"}, "in": "/list", "where": {"/name": "__DOMAIN__"}, "take": {"/id": "__ID__"}}]});
-    let receiver = login(200, answer.clone());
-    Sandbox::new().sync(&config(&receiver, &more)).expect(0).prints("20 accepted");
-    let mut seen = targets(&receiver);
-    seen.sort();
     let mut expected: Vec<String> = (0..20).map(|id| format!("GET /records/{id}?ip=203.0.113.7")).collect();
     expected.extend(["GET /find".to_owned(), "GET /login".to_owned()]);
     expected.sort();
-    assert_eq!(seen, expected);
+    for concurrency in [json!("auto"), json!(1), json!(4), json!(20)] {
+        let receiver = login(200, answer.clone());
+        let more = with(&more, &json!({"concurrency": concurrency}));
+        Sandbox::new().sync(&config(&receiver, &more)).expect(0).prints("20 accepted");
+        let mut seen = targets(&receiver);
+        seen.sort();
+        assert_eq!(seen, expected, "{concurrency}");
+    }
     // A failure is one for all, and a wrong key stops all of them at once.
     for (status, word) in [(500, "20 failed"), (401, "stopped")] {
         let (receiver, sandbox) = (login(status, answer.clone()), Sandbox::new());
@@ -336,6 +339,50 @@ fn h20_h22_a_step_that_all_share_is_one_request_whatever_it_says() {
         let again = sandbox.sync(&config(&receiver, &more)).expect(1);
         assert_eq!(receiver.take().len(), usize::from(status == 500), "{}", again.stderr);
     }
+}
+
+/// One that comes while the second page is under way has the first one, too.
+#[test]
+fn h15_h22_who_joins_between_two_pages_sees_all_of_them() {
+    let receiver = Receiver::responding(|request| match request.target() {
+        "/find" => Response::with_body(200, r#"{"list": [{"name": "b.example", "id": 2}], "next": "n2"}"#),
+        "/find?page=n2" => {
+            let last = Response::with_body(200, r#"{"list": [{"name": "a.example", "id": 1}], "next": ""}"#);
+            last.after(std::time::Duration::from_millis(900))
+        }
+        _ => Response::status(200),
+    });
+    let find = step(&json!({"id": "/find", "next": {"at": "/next", "as": "page"}}));
+    // The lookup of the second one takes longer.
+    let more = json!({"providers": [], "ipv4": ["a.example"], "ipv6": ["b.example"], "before": find,
+        "index6": "shell:sleep 0.4; echo 2001:db8::7", "absent": {"id": "/new"}});
+    let more = crate::support::given::without(config(&receiver, &more), "providers");
+    Sandbox::new().sync(&more).expect(0);
+    let mut seen = targets(&receiver);
+    seen.sort();
+    let updates = ["GET /records/1?ip=203.0.113.7", "GET /records/2?ip=2001:db8::7"];
+    assert_eq!(seen, [&["GET /find", "GET /find?page=n2"][..], &updates].concat());
+}
+
+#[test]
+fn h16_g2_no_message_names_what_a_step_takes_as_a_secret() {
+    let two = r#"{"list": [{"name": "home.example.com", "key": "s3cret-one"}, {"name": "home.example.com", "key": "s3cret-two"}]}"#;
+    let secret = json!({"take": {}, "secret": {"/key": "__ID__"}});
+    let receiver = finding(two);
+    let run = Sandbox::new().sync(&config(&receiver, &json!({"before": step(&secret)}))).expect(1);
+    run.prints("2 entries match").never_prints("s3cret");
+    // An answer that is refused may hold one all the same.
+    let refused = with(&secret, &json!({"expect": {"accept": {"json": {"/ok": true}}}}));
+    let sandbox = Sandbox::new();
+    let run = sandbox.sync(&config(&receiver, &json!({"before": step(&refused)}))).expect(1);
+    run.prints("200 OK").never_prints("s3cret");
+    assert!(!sandbox.run(&["history"]).never_prints("s3cret").stdout.contains("s3cret"));
+    let looked = sandbox.run(&["preview", "--lookup"]).never_prints("s3cret");
+    assert!(!looked.stdout.contains("s3cret"), "{}", looked.stdout);
+    let run = finding(r#"{"list": [], "next": {"page": 2}}"#);
+    let next = json!({"next": {"at": "/next", "as": "page"}});
+    let run = Sandbox::new().sync(&config(&run, &json!({"before": step(&next), "absent": {"id": "/new"}}))).expect(1);
+    run.prints("what asks for the next page is no value of one line");
 }
 
 #[test]
@@ -434,11 +481,8 @@ fn h14_everything_is_seen_before_it_is_sent() {
     let sandbox = Sandbox::new();
     sandbox.write("config.json", config(&receiver, &more).to_string());
     let run = sandbox.run(&["preview"]).expect(0).never_prints("s3cr3t");
-    let places: Vec<usize> =
-        ["  before   1 of 1: GET", "  update   GET", "  absent   where nothing is found: POST", "  after    POST"]
-            .iter()
-            .map(|text| run.stdout.find(text).unwrap_or_else(|| panic!("{text}: {}", run.stdout)))
-            .collect();
+    let parts = ["before 1 of 1: GET", "the update: GET", "where nothing is found: POST", "after: POST"];
+    let places = parts.map(|text| run.stdout.find(text).unwrap_or_else(|| panic!("{text}: {}", run.stdout)));
     assert!(places.is_sorted() && run.stdout.contains("/records/__ID__?ip=203.0.113.7"), "{}", run.stdout);
     let curl = sandbox.run(&["preview", "--curl"]).expect(0);
     assert_eq!(curl.stdout.matches("curl -q").count(), 4, "{}", curl.stdout);

@@ -81,11 +81,14 @@ impl Search {
             });
             self.total = Some(number.ok_or_else(|| format!("the answer has no number at `{total}`"))?);
         }
-        let next = step.next.as_ref().and_then(|(pointer, _)| find(document, pointer)).and_then(scalar);
-        let next = next.and_then(|value| match value {
-            Value::String(text) | Value::Number(text) => Some(text),
-            _ => None,
-        });
+        let next = match step.next.as_ref().and_then(|(pointer, _)| find(document, pointer)) {
+            None => None,
+            Some(raw) => match scalar(raw) {
+                Some(Value::String(text) | Value::Number(text)) => Some(text),
+                Some(Value::Null | Value::Bool(false)) => None,
+                _ => return Err("what asks for the next page is no value of one line".to_owned()),
+            },
+        };
         match next.filter(|next| !next.is_empty()) {
             Some(_) if self.pages == MAX_PAGES => Err(format!("the list has more than {MAX_PAGES} pages")),
             next => Ok(next),
@@ -119,7 +122,7 @@ impl Search {
     }
 
     /// What was found on all pages. Fails with a phrase.
-    pub fn end(&self, step: &LookupStep) -> Result<Found, String> {
+    pub fn end(&self, callback: &Callback, step: &LookupStep) -> Result<Found, String> {
         if let Some(total) = self.total.filter(|total| self.entries < *total) {
             return Err(format!("the list has {} of {total} entries", self.entries));
         }
@@ -131,7 +134,7 @@ impl Search {
                 values => Ok(Found::One { is_same: self.is_same, values: values? }),
             },
             several => {
-                let names: Vec<String> = several.iter().filter_map(|entry| name(step, entry)).collect();
+                let names: Vec<String> = several.iter().filter_map(|entry| name(callback, step, entry)).collect();
                 let (count, names) = (self.left_count, names.join(", "));
                 let colon = if names.is_empty() { "" } else { ": " };
                 Err(format!("{count} entries match{colon}{names}; delete one, or name it by `where`"))
@@ -157,9 +160,9 @@ impl Search {
     }
 }
 
-/// What an entry is called by: the first value that is taken from it.
-fn name(step: &LookupStep, entry: &Node) -> Option<String> {
-    let (pointer, _) = step.take.first()?;
+/// What an entry is called by: the first value that is taken from it and may be seen.
+fn name(callback: &Callback, step: &LookupStep, entry: &Node) -> Option<String> {
+    let (pointer, _) = step.take.iter().find(|(_, place)| !callback.variables.is_taken_secret(*place))?;
     let text = scalar_text(&pointer.find(entry)?.value);
     let last = pointer.last().unwrap_or_default();
     Some(format!("{last} {text}").trim().to_owned())

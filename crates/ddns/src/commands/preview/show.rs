@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use ddns_core::address::lookup::Lookup;
 use ddns_core::address::observation::doubtful;
-use ddns_core::callback::Redacted;
 use ddns_core::callback::steps::RequestRole;
+use ddns_core::callback::{Redacted, RequestTemplate};
 use ddns_core::engine::plan::Plan;
 use ddns_core::engine::{Engine, Preview, previews as preview};
 use ddns_core::net::family::Family;
@@ -218,18 +218,12 @@ fn block(
         Some(walked) => push_walked(&mut text, looked, (id, item), walked, options),
         None if item.around.is_empty() => {
             if let Some(request) = item.redacted() {
-                push_request(&mut text, "request", "", request, width);
+                push_request(&mut text, request, width);
             }
         }
         None => {
             for (role, request) in &item.around {
-                let (label, what) = match role {
-                    RequestRole::Before(number, all) => ("before", format!("{number} of {all}: ")),
-                    RequestRole::Update => ("update", String::new()),
-                    RequestRole::Absent => ("absent", "where nothing is found: ".to_owned()),
-                    RequestRole::After => ("after", String::new()),
-                };
-                push_request(&mut text, label, &what, request, width);
+                push_part(&mut text, *role, request, width);
             }
         }
     }
@@ -261,19 +255,31 @@ fn push_walked(
         return;
     }
     let is_absent = callback.absent().is_some_and(|absent| std::ptr::eq(absent, walked.template));
-    let label = if is_absent { "absent" } else { "update" };
-    let after = callback.after().map(|after| ("after", after));
-    for (label, template) in [(label, walked.template)].into_iter().chain(after) {
+    let role = if is_absent { RequestRole::Absent } else { RequestRole::Update };
+    let is_ready = |after: &&RequestTemplate| callback.is_given(after, &walked.taken);
+    let after = callback.after().filter(is_ready).map(|after| (RequestRole::After, after));
+    for (role, template) in [(role, walked.template)].into_iter().chain(after) {
         match looked.engine.finished(id, template, &walked.taken, options.reveal) {
-            Some(Ok(request)) => push_request(text, label, "", &request, width),
-            Some(Err(why)) => push(text, label, &format!("cannot be sent: {why}"), width, COLUMN),
+            Some(Ok(request)) => push_part(text, role, &request, width),
+            Some(Err(why)) => push(text, "request", &format!("cannot be sent: {why}"), width, COLUMN),
             None => {}
         }
     }
 }
 
-fn push_request(text: &mut String, label: &str, what: &str, request: &Redacted, width: usize) {
-    push(text, label, &format!("{what}{} {}", request.method.as_str(), request.url), width, COLUMN);
+/// One of several requests: `before 1 of 2: GET https://…`
+fn push_part(text: &mut String, role: RequestRole, request: &Redacted, width: usize) {
+    push(text, "", &format!("{role}: {} {}", request.method.as_str(), request.url), width, 2);
+    push_rest(text, request, width);
+}
+
+fn push_request(text: &mut String, request: &Redacted, width: usize) {
+    push(text, "request", &format!("{} {}", request.method.as_str(), request.url), width, COLUMN);
+    push_rest(text, request, width);
+}
+
+/// Headers and body.
+fn push_rest(text: &mut String, request: &Redacted, width: usize) {
     for (name, value) in &request.headers {
         push(text, "", &format!("{name}: {value}"), width, COLUMN);
     }
@@ -295,7 +301,7 @@ fn notice_block(sample: &Sample<'_>, several: bool, width: usize) -> String {
     push(&mut text, "on", &events.join(", "), width, COLUMN);
     push(&mut text, "example", &format!("{}: {message}", event.key()), width, COLUMN);
     match request {
-        Ok(request) => push_request(&mut text, "request", "", request, width),
+        Ok(request) => push_request(&mut text, request, width),
         Err(why) => push(&mut text, "request", &format!("cannot be sent: {why}"), width, COLUMN),
     }
     text.push('\n');
