@@ -10,7 +10,7 @@ use ddns_core::update::domain::Domain;
 use ddns_fuzz::configuration;
 use libfuzzer_sys::fuzz_target;
 
-const CONFIGURATION: &str = r#"{"dns":"callback","ipv4":"a.example","id":"https://h.example/__ID__","before":{
+const CONFIGURATION: &str = r#"{"dns":"callback","ipv4":"a.example","id":"https://h.example/__ID__","before":{"id":"/find",
     "in":"/list","where":{"/name":"__DOMAIN__"},"not":{"/old":true},"same":{"/ip":"__IP__","/ips":["__IP__"]},
     "total":"/total","next":{"at":"/next","as":"page"},"take":{"/id":"__ID__","/ttl":"__TTL__"},
     "expect":{"none":{"status":404},"reject":{"json":{"/error":"__DOMAIN__"}}}},"absent":{"id":"/new"}}"#;
