@@ -5,6 +5,7 @@
 //! lookup, request, reading and writing is answered once, unless it was cancelled. What is remembered is marked before it is sent
 //! ([`Effect::Persist`] comes before [`Effect::Send`]), so that whoever reads it then knows what may be under way (E4).
 
+mod answers;
 mod claims;
 mod in_flight;
 mod lease;
@@ -14,6 +15,7 @@ pub mod plan;
 pub mod previews;
 mod queueing;
 mod reload;
+mod replaced;
 mod settle;
 mod start;
 mod steps;
@@ -39,12 +41,13 @@ use crate::text::secrets::Secrets;
 use crate::update::outcome::Tally;
 use crate::update::state::{ClaimKey, Fingerprint};
 
-use claims::{Before, GivenUp, Replaced};
+use claims::{Before, GivenUp};
 use in_flight::{InFlight, StepMemory};
 use observe::LookupState;
 use plan::{Plan, StoreId};
 use queueing::Todo;
 use reload::Closing;
+use replaced::Replaced;
 use stores::StoreState;
 
 pub use lease::{LeaseEvent, Note, Term};

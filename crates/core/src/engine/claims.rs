@@ -32,16 +32,7 @@ pub(super) struct Before {
     /// When it was last sent.
     sent: u64,
     /// The claims that its request replaces.
-    replaced: Vec<ClaimKey>,
-}
-
-/// A claim that is in doubt because of requests of ours.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Replaced {
-    /// How many requests.
-    count: usize,
-    /// When it was put in doubt, in seconds since the epoch.
-    since: u64,
+    pub(super) replaced: Vec<ClaimKey>,
 }
 
 /// Other processes may have a longer `timeout`: at least so long is waited for them.
@@ -132,7 +123,7 @@ impl Engine {
     }
 
     /// Who makes the claims of an entry: its configuration file and the origin (E3).
-    fn maker(&mut self, plan: &Plan, at: usize) -> Option<Fingerprint> {
+    pub(super) fn maker(&mut self, plan: &Plan, at: usize) -> Option<Fingerprint> {
         self.entries[at].callback?;
         let salt = self.stores[plan.store_of(at)].state.salt();
         let maker = || plan.entry(at).callback.maker(salt, &plan.identity(at).name);
@@ -350,88 +341,6 @@ impl Engine {
                 && let Some(key) = self.key(at, domain, family)
             {
                 sending.push((*first, at, Sending { key, ip: None, by }));
-            }
-        }
-    }
-
-    /// Puts in doubt what callbacks claim that are no longer configured (E3), and what was accepted of a family that has no
-    /// address now (H7): these requests replace it.
-    fn mark_replaced(&mut self, plan: &Plan, store: StoreId, ids: &[UpdateId], sending: &[Sending]) {
-        let now = self.clock();
-        let here = (0..plan.entry_count()).filter(|at| plan.store_of(*at) == store);
-        let entries = &self.entries;
-        let present = here.flat_map(|at| {
-            let (entry, callback) = (plan.entry(at), entries[at].callback);
-            Family::ALL.into_iter().flat_map(move |family| {
-                let of = move |domain| Some((entry.callback.fingerprint_of(callback?, domain, family), domain, family));
-                entry.domains_of(family).iter().filter_map(of)
-            })
-        });
-        let missing = sending.iter().enumerate().filter(|(_, one)| one.ip.is_none());
-        let missing = missing.map(|(place, one)| (place, one.key.clone()));
-        let replaced = self.stores[store].state.replaced_by(sending, present);
-        for (place, key) in replaced.into_iter().chain(missing) {
-            let Replaced { count, since } =
-                self.replaced.get(&key).copied().unwrap_or(Replaced { count: 0, since: now });
-            match self.stores[store].state.entry(&key).doubted() {
-                Some(doubted) => self.set(store, &key, doubted),
-                None if count == 0 => {
-                    // Another process may have written meanwhile that it counts.
-                    let known = self.stores[store].state.entry(&key);
-                    // Nor is it as before when a mark of ours is taken back that something stands in the place of.
-                    let is_ours = |doubt: &InDoubt| sending[place].ip.is_none() && doubt.by == self.own;
-                    if let Some(doubt) = known.in_doubt.filter(|doubt| doubt.by == 0 || is_ours(doubt)) {
-                        let in_doubt = Some(InDoubt { until: 0, by: 0, ..doubt });
-                        self.set(store, &key, Claim { in_doubt, ..known });
-                    }
-                    continue;
-                }
-                None => {}
-            }
-            let replaced = &mut self.before.entry(ids[place]).or_default().replaced;
-            if !replaced.contains(&key) {
-                self.replaced.insert(key.clone(), Replaced { count: count + 1, since });
-                replaced.push(key);
-            }
-        }
-    }
-
-    /// What others wrote may count now, and be replaced by what we have marked.
-    pub(super) fn mark_replaced_again(&mut self, store: StoreId) {
-        let plan = Rc::clone(&self.plan);
-        if !self.stores[store].state.has_several() {
-            return;
-        }
-        let (mut ids, mut sending) = (Vec::new(), Vec::new());
-        for at in (0..plan.entry_count()).filter(|at| plan.store_of(*at) == store && plan.identity(*at).is_file) {
-            let Some(by) = self.maker(&plan, at) else { continue };
-            for id in plan.updates_of(at) {
-                let (_, domain, family) = plan.about(id);
-                let mark = self.claim(at, domain, family).in_doubt.filter(|doubt| doubt.by == self.own);
-                if let Some((key, mark)) = self.key(at, domain, family).zip(mark) {
-                    ids.push(id);
-                    sending.push(Sending { key, ip: Some(mark.ip), by });
-                }
-            }
-        }
-        if !ids.is_empty() {
-            self.mark_replaced(&plan, store, &ids, &sending);
-        }
-    }
-
-    /// A request has ended that would replace these claims: where nothing of it was sent, nor of any other, they count again.
-    fn settle_replaced(&mut self, at: usize, keys: Vec<ClaimKey>, was_sent: bool) {
-        let store = self.plan.store_of(at);
-        for key in keys {
-            let Some(Replaced { count, since }) = self.replaced.remove(&key) else { continue };
-            if !was_sent && count > 1 {
-                self.replaced.insert(key, Replaced { count: count - 1, since });
-            } else if !was_sent
-                // Something of other processes was taken in since: they may have put it in doubt, too.
-                && self.stores[store].merged_at < since
-                && let Some(before) = self.stores[store].state.entry(&key).undoubted()
-            {
-                self.set(store, &key, before);
             }
         }
     }

@@ -4,19 +4,16 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use super::answers::PageEnd;
 use super::in_flight::{AnswerPages, AskKey, Circumstances, EndedRequest, InFlight, Sequence, SequencePart, StepAsk};
 use super::plan::Plan;
 use super::queueing::Sendables;
-use super::settle::{Facts, ResponseFacts, wrong_clock};
-use super::start::AHEAD;
+use super::settle::{Facts, wrong_clock};
 use super::{Durability, Effect, Engine, Reads, backoff};
-use crate::callback::expect::Meaning;
-use crate::callback::steps::{Found, LookupStep, Search, StepEnd};
-use crate::callback::{Parcel, Signing, USER_AGENT};
+use crate::callback::steps::{LookupStep, Search};
+use crate::callback::{Parcel, Signing};
 use crate::net::family::Family;
-use crate::net::status::with_reason;
 use crate::schedule::queue::{Lane, Stage, UpdateId};
-use crate::text::log_format::Level;
 use crate::update::outcome::{Outcome, Why};
 
 /// As long an answer counts for updates that ask the same after it came.
@@ -24,18 +21,6 @@ const SHARED: Duration = Duration::from_secs(10);
 
 /// As much of an answer is read, and kept for others.
 pub const ANSWER_LIMIT: usize = 1024 * 1024;
-
-/// Why an update is tried later that the service seems to have already: a request of ours may still arrive and undo it (E4a).
-const MAY_ARRIVE: &str = "the service has this address, but a request that was sent before may still arrive";
-
-/// What a page of an answer came to.
-enum PageEnd {
-    Next(String),
-    Found(Found),
-    /// The answer is good, but not for this update.
-    Unfit(Outcome),
-    Failed(Outcome),
-}
 
 impl Engine {
     /// An update that has requests around it starts with the first of them.
@@ -337,149 +322,6 @@ impl Engine {
         }
     }
 
-    /// What the pages of an answer mean so far.
-    fn take_pages(&mut self, plan: &Plan, request: &mut InFlight, pages: &AnswerPages) -> Option<PageEnd> {
-        let mut end = None;
-        for (status, text) in pages {
-            end = Some(self.take_page(plan, request, (*status, text)));
-        }
-        end
-    }
-
-    /// What a page of an answer means for one of those who asked.
-    fn take_page(&mut self, plan: &Plan, request: &mut InFlight, (status, text): (u16, &str)) -> PageEnd {
-        let at = plan.entry_of(request.start.0);
-        let callback = &plan.entry(at).callback;
-        let batch = request.as_begun(plan);
-        let (Some(number), Some(parcel)) = (request.step_number(), Parcel::of(batch.iter().map(|(_, it)| *it))) else {
-            return PageEnd::Found(Found::Nothing);
-        };
-        let moment = self.moment(at, parcel.batch().first, 0);
-        let (taken, is_kept) = (request.taken().to_vec(), request.is_kept());
-        let Some(sequence) = &mut request.sequence else { return PageEnd::Found(Found::Nothing) };
-        let about = (parcel.batch().into(), moment, &taken[..]);
-        let judgement = match callback.take_page(number, about, is_kept, (status, text), &mut sequence.search) {
-            StepEnd::Next(page) => return PageEnd::Next(page),
-            StepEnd::Found(found) => return PageEnd::Found(found),
-            StepEnd::Failed(why) => {
-                let why = self.masked(at, &why);
-                return PageEnd::Unfit(self.step_failed(plan, request, Some(status), &why));
-            }
-            StepEnd::Refused(judgement) => judgement,
-        };
-        // An answer that should have held a secret may hold it all the same.
-        let is_secret = callback.takes_secret(number) && (200..300).contains(&status);
-        let words = if is_secret { status.to_string() } else { self.words(at, &judgement.words) };
-        let words = format!("before {} of {}: {words}", number + 1, callback.steps().len());
-        PageEnd::Failed(match judgement.verdict {
-            Meaning::Stopped { until_address, all } => {
-                Outcome::Stopped { status, words, until_address, all: all || callback.is_common(number) }
-            }
-            Meaning::Wait(wait) => Outcome::Failed(Why::Wait { status, words, wait }),
-            verdict => {
-                if verdict == Meaning::Forget {
-                    self.forget_kept(request);
-                }
-                let said = if is_secret { String::new() } else { self.said(at, text.as_bytes()) };
-                let said = if said.is_empty() { String::new() } else { format!(": `{said}`") };
-                self.step_failed(plan, request, Some(status), &format!("{}{said}", with_reason(status)))
-            }
-        })
-    }
-
-    /// A step has found something or nothing: what follows from it. Returns the request that goes on.
-    fn end_step(&mut self, plan: &Plan, mut request: InFlight, end: PageEnd) -> Option<InFlight> {
-        let at = plan.entry_of(request.start.0);
-        let callback = &plan.entry(at).callback;
-        let number = request.step_number()?;
-        let (is_same, values) = match end {
-            PageEnd::Found(Found::One { is_same, values }) => (is_same, values),
-            PageEnd::Found(Found::Nothing) => {
-                if let Some(sequence) = &mut request.sequence {
-                    sequence.is_absent = true;
-                    sequence.part = SequencePart::Before(number + 1);
-                }
-                return Some(request);
-            }
-            PageEnd::Failed(outcome) | PageEnd::Unfit(outcome) => {
-                self.conclude(plan, request, &[outcome], None);
-                return None;
-            }
-            PageEnd::Next(_) => {
-                let outcome = self.step_failed(plan, &request, None, "a page of the answer is missing");
-                self.conclude(plan, request, &[outcome], None);
-                return None;
-            }
-        };
-        let secrets: Vec<String> = callback.secrets_in(&values);
-        self.hide(at, secrets);
-        let kept = callback.steps().get(number).and_then(|step| Some((step, step.keep?)));
-        if let Some((step, keep)) = kept
-            && let Some(parcel) = Parcel::of(request.as_begun(plan).iter().map(|(_, update)| *update))
-        {
-            let moment = self.moment(at, parcel.batch().first, 0);
-            if let Some(key) = callback.ask_key(step, (parcel.batch().into(), moment, request.taken()), true) {
-                let kept = StepAsk::Kept { values: values.clone(), until: self.now.steady + keep };
-                self.asked.asks.insert((at, key), kept);
-            }
-        }
-        if let Some(sequence) = &mut request.sequence {
-            sequence.take(values);
-            sequence.key = None;
-            sequence.part = SequencePart::Before(number + 1);
-        }
-        if is_same { self.is_there(plan, request) } else { Some(request) }
-    }
-
-    /// The service has the address already (H17).
-    fn is_there(&mut self, plan: &Plan, mut request: InFlight) -> Option<InFlight> {
-        let id = request.start.0;
-        let at = plan.entry_of(id);
-        let callback = &plan.entry(at).callback;
-        let asked_at = request.sequence.as_ref().map_or(Duration::ZERO, |sequence| sequence.asked_at);
-        let doubted = request.members.iter().filter_map(|(own, _)| self.quiet_at(plan, *own)).max();
-        if let Some(quiet_at) = doubted.filter(|quiet_at| *quiet_at > asked_at) {
-            let (_, domain, family) = plan.about(id);
-            let name = format!("{domain} {}", family.record_type());
-            self.say(at, Level::Info, || format!("{name}: waiting: {MAY_ARRIVE}"));
-            self.queue.give_back(request.start);
-            self.asked.later.insert(id, quiet_at);
-            return None;
-        }
-        let batch = request.as_begun(plan);
-        let after = callback.after().filter(|after| doubted.is_some() && callback.is_given(after, request.taken()));
-        if after.is_some()
-            && let Some(sequence) = &mut request.sequence
-        {
-            sequence.is_there = true;
-            sequence.part = SequencePart::Before(callback.steps().len());
-            return Some(request);
-        }
-        if let Some(sequence) = &mut request.sequence {
-            sequence.part = SequencePart::Update;
-        }
-        // What former callbacks claim is replaced by it as by something that was sent (E3).
-        self.mark(plan, at, &batch, Vec::new());
-        self.conclude(plan, request, &[Outcome::AlreadyThere], None);
-        None
-    }
-
-    /// Where an update is in doubt: from when on nothing that was sent before can arrive any more.
-    fn quiet_at(&self, plan: &Plan, id: UpdateId) -> Option<Duration> {
-        let (at, domain, family) = plan.about(id);
-        let doubt = self.claim(at, domain, family).in_doubt?;
-        let timeout = plan.entry(at).timeout;
-        // What another process sent, or this one before it was started, ended at the latest when its mark does; if that is not known, or
-        // the mark is of a clock that was ahead, before this one was started. Marks have whole seconds.
-        let latest = self.clock() + (plan.entry(at).longest() + AHEAD).as_secs();
-        let ended = match doubt.until {
-            until if until == 0 || until > latest => self.epoch.steady.max(self.won_at),
-            until => self.steady_at(until.saturating_add(1)),
-        };
-        let last = self.asked.last_sent.get(&id).copied().unwrap_or_default();
-        Some(last.max(ended) + timeout)
-    }
-
     /// Starts what may start. What has its steps behind it and is not sent after all makes room for others.
     pub(super) fn start_all(&mut self) {
         self.start();
@@ -615,38 +457,6 @@ impl Engine {
         self.queue.give_back(request.start);
         if let Some((at, batch)) = self.batch(plan, id) {
             self.queue_batch(plan, id, at, batch, true, &[]);
-        }
-    }
-
-    /// `before 2 of 2 (GET https://…): 403 Forbidden; the update was not sent`
-    fn step_failed(&self, plan: &Plan, request: &InFlight, status: Option<u16>, why: &str) -> Outcome {
-        let at = plan.entry_of(request.start.0);
-        let callback = &plan.entry(at).callback;
-        let number = request.step_number().unwrap_or_default();
-        let batch = request.as_begun(plan);
-        let parcel = Parcel::of(batch.iter().map(|(_, update)| *update));
-        let shown = callback.steps().get(number).zip(parcel).and_then(|(step, parcel)| {
-            let moment = self.moment(at, parcel.batch().first, 0);
-            let about = (parcel.batch().into(), moment, request.taken());
-            let shown = callback.redacted_as(&step.request, about, USER_AGENT, false).ok()?;
-            Some(format!("{} {}", shown.method.as_str(), shown.url))
-        });
-        let (place, all) = (number + 1, callback.steps().len());
-        let shown = shown.unwrap_or_default();
-        let why = format!("before {place} of {all} ({shown}): {why}; the update was not sent");
-        Outcome::Failed(Why::Step { status, why, reached: false })
-    }
-
-    /// What a step was answered. Of one that takes a secret nothing is shown but its size.
-    fn show_answer(&mut self, plan: &Plan, at: usize, request: &InFlight, response: &ResponseFacts) {
-        let callback = &plan.entry(at).callback;
-        let Some(number) = request.step_number() else { return };
-        let took = self.now.steady.saturating_sub(request.began);
-        if callback.takes_secret(number) {
-            let (status, size) = (with_reason(response.status), response.body.len());
-            self.say(at, Level::Debug, || format!("< {status} ({} ms), {size} bytes with a secret", took.as_millis()));
-        } else {
-            self.show(plan, at, response, took);
         }
     }
 }
