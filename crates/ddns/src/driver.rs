@@ -11,7 +11,6 @@ use ddns_core::address::lookup::Lookup;
 use ddns_core::address::observation::Choice;
 use ddns_core::address::source::Source;
 use ddns_core::callback::Request;
-use ddns_core::config::Entry;
 use ddns_core::engine::plan::{Plan, StoreId, StorePlace};
 use ddns_core::engine::{
     Effect, Engine, Event, Facts, LookupId, Note, Out, Reads, RequestId, ResponseFacts, Term, Ticket,
@@ -26,9 +25,10 @@ use tokio::time::timeout_at;
 
 use crate::clock::steady_time;
 use crate::compose::now;
-use crate::http::{Client, Failure, How, Over, Response, Want};
+use crate::http::{Client, Failure, Response, Want};
 use crate::lookup::{self, Query};
 use crate::output::log::Log;
+use crate::steps::how;
 use crate::store::FileStore;
 
 /// The lease of a group, as far as whoever sends must know it.
@@ -185,7 +185,7 @@ impl<'a> Driver<'a> {
 
     fn send(&self, number: RequestId, entry: usize, message: Box<Request>, (term, reads): (Option<Term>, Reads)) {
         let (plan, client) = (Rc::clone(&self.plan), self.client);
-        let sending = async move { (number, entry, client.send(&message, how(plan.entry(entry), reads)).await) };
+        let sending = async move { (number, entry, client.send(&message, how(plan.entry(entry), want(reads))).await) };
         self.requests.push(match self.lease.clone().zip(term) {
             None => Box::pin(sending),
             // Before every step, so that a process that was stopped, or slept, sends nothing (J3).
@@ -241,17 +241,10 @@ impl<'a> Driver<'a> {
     }
 }
 
-fn how(entry: &Entry, reads: Reads) -> How<'_> {
-    How {
-        limit: entry.timeout,
-        want: match reads {
-            Reads::Status => Want::Status,
-            Reads::Verdict => Want::Verdict,
-            Reads::Answer => Want::Answer,
-        },
-        over: Over::Any,
-        proxies: &entry.proxies,
-        ssl: &entry.ssl,
-        from: None,
+fn want(reads: Reads) -> Want {
+    match reads {
+        Reads::Status => Want::Status,
+        Reads::Verdict => Want::Verdict,
+        Reads::Answer => Want::Answer,
     }
 }

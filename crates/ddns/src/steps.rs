@@ -25,6 +25,12 @@ pub(crate) fn how(entry: &Entry, want: Want) -> How<'_> {
     How { limit: entry.timeout, want, over: Over::Any, proxies: &entry.proxies, ssl: &entry.ssl, from: None }
 }
 
+/// What steps took that must not be seen.
+fn found_secrets(entry: &Entry, taken: &[Option<Value>]) -> Secrets {
+    let found = taken.iter().cloned().enumerate().filter_map(|(at, value)| Some((at, value?)));
+    Secrets::new(entry.callback.secrets_in(&found.collect::<Vec<_>>()), &[])
+}
+
 /// Sends the steps. Fails with a phrase, masked.
 pub(crate) async fn walk<'a>(
     (entry, secrets): (&'a Entry, &Secrets),
@@ -36,8 +42,7 @@ pub(crate) async fn walk<'a>(
     let mut walked = Walked { template: &callback.request, taken: vec![None; callback.taken_count()], is_there: false };
     for (number, step) in callback.steps().iter().enumerate() {
         // A session that a step opened is part of no message.
-        let found = walked.taken.iter().cloned().enumerate().filter_map(|(at, value)| Some((at, value?)));
-        let found = Secrets::new(callback.secrets_in(&found.collect::<Vec<_>>()), &[]);
+        let found = found_secrets(entry, &walked.taken);
         let place = |why: String| {
             let why = secrets.mask(&why);
             format!("before {} of {}: {}", number + 1, callback.steps().len(), found.mask(&why))
@@ -97,8 +102,7 @@ pub(crate) async fn send_once(
     }
     let about = || (parcel.batch().into(), moment, &walked.taken[..]);
     let after = callback.after().filter(|after| callback.is_given(after, &walked.taken));
-    let found = walked.taken.iter().cloned().enumerate().filter_map(|(at, value)| Some((at, value?)));
-    let found = Secrets::new(callback.secrets_in(&found.collect::<Vec<_>>()), &[]);
+    let found = found_secrets(entry, &walked.taken);
     let mut last = (true, 0, Vec::new());
     for template in [walked.template].into_iter().chain(after) {
         let masked = |why: String| found.mask(&secrets.mask(&why)).into_owned();

@@ -383,6 +383,15 @@ impl Callback {
     }
 }
 
+/// A text with its placeholders filled in.
+fn filled(parts: &[Part], values: &Values<'_>) -> String {
+    let texts = parts.iter().map(|part| match part {
+        Part::Literal(text) => text.as_str().into(),
+        Part::Variable(variable) => values.text(*variable),
+    });
+    texts.collect()
+}
+
 /// Whether what was found is what is wanted, with placeholders filled in. Addresses are compared as such where the whole text is a
 /// placeholder of one. `loosely`: scalars by their text, letters in any case.
 fn agree(found: &Value, wanted: &Value, values: &Values<'_>, loosely: bool) -> bool {
@@ -395,13 +404,7 @@ fn agree(found: &Value, wanted: &Value, values: &Values<'_>, loosely: bool) -> b
                 let address = |text: &str| text.trim().parse::<IpAddr>().ok();
                 return address(found).is_some_and(|found| address(&values.text(*variable)) == Some(found));
             }
-            let filled: String = parts
-                .iter()
-                .map(|part| match part {
-                    Part::Literal(text) => text.as_str().into(),
-                    Part::Variable(variable) => values.text(*variable),
-                })
-                .collect();
+            let filled = filled(&parts, values);
             match found {
                 Value::String(found) if loosely => found.to_lowercase() == filled.to_lowercase(),
                 Value::String(found) => *found == filled,

@@ -148,11 +148,7 @@ impl Search {
         let wanted = step.wanted.iter().map(|(pointer, value)| match value {
             Value::String(text) => {
                 let parts = super::template::parse(text, values.variables, &mut Vec::new());
-                let filled = parts.iter().map(|part| match part {
-                    super::Part::Literal(text) => text.as_str().into(),
-                    super::Part::Variable(variable) => values.text(*variable),
-                });
-                format!("{pointer} {}", filled.collect::<String>())
+                format!("{pointer} {}", super::filled(&parts, &values))
             }
             other => format!("{pointer} {}", scalar_text(other)),
         });
