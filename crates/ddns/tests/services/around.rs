@@ -489,6 +489,10 @@ fn h14_everything_is_seen_before_it_is_sent() {
     let json: Value = serde_json::from_str(&sandbox.run(&["preview", "--json"]).expect(0).stdout).expect("JSON");
     assert_eq!(json[0]["requests"].as_array().map(Vec::len), Some(4));
     assert_eq!(receiver.take().len(), 0, "nothing was sent");
+    for other in ["--json", "--curl"] {
+        sandbox.run(&["preview", "--lookup", other]).expect(2).prints("is shown as text alone");
+    }
+    assert_eq!(receiver.take().len(), 0, "nor is it where it could not be shown");
     let run = sandbox.run(&["preview", "--lookup"]).expect(0);
     for text in ["__ID__ 17", "/records/17?ip=203.0.113.7", "No update was sent."] {
         assert!(run.stdout.contains(text), "{}", run.stdout);

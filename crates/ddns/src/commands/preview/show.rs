@@ -53,6 +53,11 @@ impl PreviewOptions {
             let message = "standard output is not a terminal: secrets could end up in a file or a log";
             return Err(Diagnostic::error(place, message).hint("add --yes if that is intended"));
         }
+        if given.has("lookup") && (given.has("curl") || given.form().json) {
+            let place = Place::Option("--lookup".to_owned());
+            let message = "what was found is shown as text alone";
+            return Err(Diagnostic::error(place, message).hint("leave out --json or --curl"));
+        }
         Ok(Self { form: given.form(), curl: given.has("curl"), reveal })
     }
 }
