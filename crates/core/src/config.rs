@@ -115,7 +115,7 @@ impl Entry {
     /// When its updates are sent. Without a cache what `is_due` is sent, whatever was accepted.
     pub fn rules(&self, is_due: bool) -> Rules {
         let counts = !is_due || self.cache != Cache::Off;
-        Rules { max_age: counts.then_some(self.cache_max_age), min_interval: self.min_interval }
+        Rules { max_age: counts.then_some(self.cache_max_age), min_interval: self.min_interval, is_asked_for: false }
     }
 
     /// Whether something must be remembered of its updates besides what was accepted (H6).

@@ -110,6 +110,8 @@ pub enum Event {
     Synchronize,
     /// Services may get what they refused for good.
     RetryStopped,
+    /// Send these once more, though they are up to date.
+    SendAgain(Vec<UpdateId>),
     /// A lookup ended.
     LookedUp {
         /// Which one.
@@ -267,6 +269,8 @@ pub struct Engine {
     held: BTreeMap<UpdateId, Option<u64>>,
     /// Those that have an end, by it.
     held_until: BTreeSet<(u64, UpdateId)>,
+    /// Updates that are sent once more, whatever was accepted.
+    asked_for: BTreeSet<UpdateId>,
     /// Families of entries that were looked up, and not counted yet: the other family is waited for.
     uncounted: HashSet<(usize, Family)>,
     /// By configuration.
@@ -348,6 +352,7 @@ impl Engine {
             waiting: BTreeSet::new(),
             recheck_at: None,
             held: BTreeMap::new(),
+            asked_for: BTreeSet::new(),
             held_until: BTreeSet::new(),
             uncounted: HashSet::new(),
             tallies: Vec::new(),
@@ -402,6 +407,7 @@ impl Engine {
                 }
             }
             Event::RetryStopped => self.retry_stopped(),
+            Event::SendAgain(ids) => self.asked_for.extend(ids),
             Event::LookedUp { lookup, found } => self.looked_up(lookup, &found),
             Event::Settled { request, facts } => self.settled(request, facts),
             Event::Read { store, stored } => self.read(store, stored),

@@ -16,7 +16,7 @@ use ddns_core::text::diagnostic::Diagnostic;
 use lexopt::{Arg, Parser};
 
 use crate::output::layout::{WIDE, width_of};
-use table::{CommandSpec, NEW_CONFIG, Name, RETRY_STOPPED};
+use table::{CommandSpec, FORCE, NEW_CONFIG, Name, RETRY_STOPPED};
 
 /// What the user asked for.
 #[derive(Debug)]
@@ -38,6 +38,8 @@ pub(crate) struct CliSettings {
     pub(crate) options: Raw,
     /// Whether what services refused for good is sent, too.
     pub(crate) retry_stopped: bool,
+    /// The domains that are sent once more.
+    pub(crate) force: Vec<String>,
 }
 
 /// What follows a command.
@@ -71,6 +73,13 @@ impl Given {
     /// The word that follows the command; `None` if there is none.
     pub(crate) fn word(&self) -> Option<&str> {
         self.words.first().map(String::as_str)
+    }
+
+    /// The settings of a command that takes its file as a word, too.
+    pub(crate) fn into_settings(self) -> CliSettings {
+        let Self { mut settings, words, .. } = self;
+        settings.files.splice(0..0, words);
+        settings
     }
 
     /// The second word, for a command that takes two.
@@ -117,7 +126,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Inv
                 return Ok(Invocation::Show(concat!("ddns ", env!("CARGO_PKG_VERSION"), "\n").to_owned()));
             }
             Arg::Short('c') | Arg::Long("config") if command.is_none_or(CommandSpec::takes_files) => {
-                given.settings.files.extend(fields::values(&mut parser, "--config")?);
+                let files = fields::values(&mut parser, "--config")?;
+                mistakes::no_command(&files)?;
+                given.settings.files.extend(files);
             }
             Arg::Short('q') | Arg::Long("quiet") if command.is_none_or(|command| command.configured) => {
                 fields::quiet(&mut given.settings.options);
@@ -177,6 +188,10 @@ fn take_option(
     }
     if command.is_none() && is_meant(RETRY_STOPPED.name) {
         given.settings.retry_stopped = true;
+        return Ok(());
+    }
+    if command.is_none() && name == FORCE.name {
+        given.settings.force.extend(fields::domains(parser, "--force")?);
         return Ok(());
     }
     if command.is_none() && is_meant(NEW_CONFIG.name) {

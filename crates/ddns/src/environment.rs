@@ -73,6 +73,7 @@ fn is_known(name: &str) -> bool {
             | "WATCHDOG_USEC"
             | "WATCHDOG_PID"
             | "JOURNAL_STREAM"
+            | "PYTHONHTTPSVERIFY"
     );
     is_named || proxy::is_variable(name)
 }

@@ -143,6 +143,13 @@ impl Source {
         }
     }
 
+    /// A word of `cmd:` that only a shell understands.
+    pub(crate) fn sign_for_shell(&self) -> Option<&str> {
+        const SIGNS: [&str; 9] = ["|", "||", "&&", ";", ">", ">>", "<", "2>&1", "2>/dev/null"];
+        let Self::Command(words) = self else { return None };
+        words.iter().map(String::as_str).find(|word| SIGNS.contains(word))
+    }
+
     /// Whether it runs a program: refused in a configuration that was fetched (B12).
     pub fn runs_a_program(&self) -> bool {
         match self {

@@ -189,8 +189,11 @@ impl Maker<'_, '_> {
     /// `proxy`; the environment's proxies where it is not set (D5). A variable that names no proxy is an error only where
     /// it would be used.
     pub(super) fn proxy(&mut self, target: Option<&Target>) -> Proxies {
-        let written = self.reader.short_list(Key::Proxy);
+        let is_off = |setting: &Setting| setting.node.value == Value::Bool(false);
+        let is_off = self.reader.setting(Key::Proxy).is_some_and(is_off);
+        let written = if is_off { Vec::new() } else { self.reader.short_list(Key::Proxy) };
         let mut items = Vec::with_capacity(written.len());
+        items.extend(is_off.then_some(ProxyItem::Direct));
         for node in &written {
             match ProxyItem::parse(node.value.text().unwrap_or_default()) {
                 Ok(item) => items.push(item),
@@ -285,7 +288,21 @@ impl Maker<'_, '_> {
                         format!("`{name}`: {source} would run a program, which a fetched configuration may not");
                     self.reader.wrong(key, item.span, message, "put `cmd:` and `shell:` into a local file");
                 }
-                Ok(source) => sources.push(source),
+                Ok(source) => {
+                    if let Some(sign) = source.sign_for_shell() {
+                        let message = format!(
+                            "`{name}`: `cmd:` runs one program without a shell, so `{sign}` is only an argument"
+                        );
+                        self.reader.note(
+                            Severity::Warning,
+                            key,
+                            item.span,
+                            &message,
+                            "use `shell:` in place of `cmd:`",
+                        );
+                    }
+                    sources.push(source);
+                }
                 Err(why) => {
                     self.reader.wrong(key, item.span, format!("`{name}`: {why}"), &format!("use one of {FORMS}"));
                 }

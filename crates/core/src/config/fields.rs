@@ -575,8 +575,8 @@ fields! {
     LogDatefmt "log.datefmt" ("DDNS_LOG_DATEFMT" "log-datefmt") Text [] File Plain Free Nothing [] NONE;
         "FORMAT" "%Y-%m-%dT%H:%M:%S%z" "" "a string"; "Format of the time in a log line, as in strftime"
     Notify "notify" ("DDNS_NOTIFY" "notify") Callbacks [] File Fields Host Nothing [] NOTIFICATION;
-        "JSON" "" "{ \"id\": \"https://ntfy.sh/TOPIC/publish?message=__MESSAGE__\" }" "an object, or a list of objects";
-        "Callbacks that tell what happens: `id` and the like, `on` (`changed`, `failed`, …) and `after`"
+        "JSON" "" "{ \"id\": \"https://ntfy.sh/TOPIC/publish?message=__MESSAGE__\" }" "an object, a list of objects, or a URL";
+        "Callbacks that tell what happens: `id` and the like, `on` (`changed`, `failed`, …) and `after`; a URL alone gets the message as `text`"
     Providers "providers" () Entries [] File Fields Free Nothing [] NONE;
         "" "" "[{\"provider\": \"callback\", \"id\": \"https://a.example/__IP__\"}]" "a list of objects";
         "Several callbacks in one file: each entry has `provider` in place of `dns` and its own fields"

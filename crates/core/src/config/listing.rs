@@ -153,6 +153,7 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, files: &FileC
         (Visibility::Never, _) if field.kind == Kind::Values => extra(layers, files),
         (Visibility::Never, _) => joined(field.key, layers, |node| secret(&node.value, files)),
         (Visibility::Sources, _) => joined(field.key, layers, source),
+        (Visibility::Proxies, Value::Bool(false)) => "DIRECT".to_owned(),
         (Visibility::Proxies, _) => joined(field.key, layers, proxy),
         (Visibility::Parts, Value::Object(members)) => parts(members, files, field.parts),
         (Visibility::PlainOrParts, value) if field.shown.is_secret(value) => {

@@ -301,10 +301,13 @@ impl<'a> SettingReader<'a> {
     pub(super) fn objects(&mut self, key: Key) -> Vec<Node> {
         let Some(setting) = self.given(key) else { return Vec::new() };
         let Some(node) = self.json(key, &setting.node) else { return Vec::new() };
-        let items = match node.value {
+        let mut items = match node.value {
             Value::Array(items) => items,
             value => vec![Node { span: node.span, value }],
         };
+        if key == Key::Notify {
+            items.iter_mut().for_each(value::expand_notification);
+        }
         let (objects, others): (Vec<Node>, Vec<Node>) =
             items.into_iter().partition(|item| item.value.members().is_some());
         for item in &others {
@@ -327,6 +330,9 @@ impl<'a> SettingReader<'a> {
     /// What a string holds, or the value itself.
     fn json(&mut self, key: Key, node: &Node) -> Option<Node> {
         let Value::String(text) = &node.value else { return Some(node.clone()) };
+        if key == Key::Notify && value::is_web_address(text) {
+            return Some(node.clone());
+        }
         match parse(text, Dialect::IN_TEXT) {
             Ok(inside) => Some(inside.at(node.span)),
             Err(error) => {

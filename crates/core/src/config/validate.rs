@@ -25,6 +25,9 @@ pub use super::layers::Surroundings;
 /// A shorter `interval` is a mistake.
 const MIN_INTERVAL: Duration = Duration::from_secs(10);
 
+/// Beyond this, a number without a unit was probably meant to be seconds.
+const UNIT_WANTED: Duration = Duration::from_secs(3600);
+
 /// A longer `interval` is a mistake.
 const MAX_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
 
@@ -145,7 +148,16 @@ fn interval(reader: &mut SettingReader<'_>) -> Option<Duration> {
     let text = reader.digits(Key::Interval)?;
     let interval = duration::parse(text);
     let message = match interval {
-        Some(interval) if (MIN_INTERVAL..=MAX_INTERVAL).contains(&interval) => return Some(interval),
+        Some(interval) if (MIN_INTERVAL..=MAX_INTERVAL).contains(&interval) => {
+            if interval > UNIT_WANTED && text.bytes().all(|byte| byte.is_ascii_digit()) {
+                let length = duration::seconds(interval.as_secs());
+                let message =
+                    format!("`interval` is {text} minutes, which is {length}: a number without a unit counts minutes");
+                let hint = format!("write \"{text}s\" for seconds, or \"{text}m\" if minutes are meant");
+                reader.warn_whole(Key::Interval, message, &hint);
+            }
+            return Some(interval);
+        }
         Some(interval) if interval < MIN_INTERVAL => {
             format!(
                 "`interval` is {} s; less than {} s would put too much load on the sources of the address",

@@ -13,8 +13,8 @@ use crate::text::json::{Dialect, Member, Node, Span, SyntaxError, Value, is_plac
 /// A word for a boolean, in any case (B13).
 pub fn flag(word: &str) -> Option<bool> {
     match word.trim().to_ascii_lowercase().as_str() {
-        "true" | "yes" | "1" => Some(true),
-        "false" | "no" | "0" => Some(false),
+        "true" | "yes" | "t" | "y" | "1" => Some(true),
+        "false" | "no" | "f" | "n" | "0" => Some(false),
         _ => None,
     }
 }
@@ -184,6 +184,19 @@ pub(super) fn headers(text: &str) -> Result<Vec<Member>, String> {
     members.collect()
 }
 
+pub(super) fn is_web_address(text: &str) -> bool {
+    let text = text.trim_start().to_ascii_lowercase();
+    text.starts_with("https://") || text.starts_with("http://")
+}
+
+/// A notification that is only an address: the message is posted there, as `text`.
+pub(super) fn expand_notification(node: &mut Node) {
+    let Some(address) = node.value.text().filter(|text| is_web_address(text)).map(str::trim) else { return };
+    let body = Value::object([("text", Value::string("__MESSAGE__"))]);
+    let fields = Value::object([("id", Value::string(address)), ("token", body)]);
+    *node = Node::synthetic(fields).at(node.span);
+}
+
 /// Whether it is as good as not set.
 pub(super) fn is_blank(value: &Value) -> bool {
     match value {
@@ -225,10 +238,10 @@ mod tests {
 
     #[test]
     fn b13_words_for_booleans() {
-        for word in ["true", "YES", " 1 "] {
+        for word in ["true", "YES", " 1 ", "t", "Y"] {
             assert_eq!(flag(word), Some(true), "{word}");
         }
-        for word in ["False", "no", "0"] {
+        for word in ["False", "no", "0", "f", "N"] {
             assert_eq!(flag(word), Some(false), "{word}");
         }
         for word in ["", "on", "auto", "10", "/var/no"] {

@@ -71,7 +71,7 @@ impl Engine {
     pub(super) fn rules(&self, id: UpdateId, at: usize, is_due: bool) -> Rules {
         let rules = self.plan.entry(at).rules(is_due);
         let min_interval = if self.is_marked_for_group(id, at) { Duration::ZERO } else { rules.min_interval };
-        Rules { min_interval, ..rules }
+        Rules { min_interval, is_asked_for: self.asked_for.contains(&id), ..rules }
     }
 
     fn is_marked_for_group(&self, id: UpdateId, at: usize) -> bool {

@@ -142,6 +142,7 @@ impl Engine {
             let tally = &mut self.tallies[plan.config_of(at)];
             if outcome.is_accepted() {
                 tally.accepted += 1;
+                self.asked_for.remove(own);
             } else {
                 tally.failed += 1;
             }

@@ -31,6 +31,8 @@ pub struct Rules {
     pub max_age: Option<Duration>,
     /// `min_interval`; zero where it is not set.
     pub min_interval: Duration,
+    /// Whether somebody asked for it to be sent once more, though it is up to date.
+    pub is_asked_for: bool,
 }
 
 impl Verdict {
@@ -77,6 +79,8 @@ pub enum Reason {
     InDoubt(IpAddr),
     /// Nothing is remembered.
     NoCache,
+    /// It is up to date, and somebody asked for it.
+    AskedFor,
     /// What was accepted is in the store of a group, which was not asked.
     InGroup,
 }
@@ -89,6 +93,7 @@ impl fmt::Display for Reason {
             Self::Old(age) => write!(f, "last accepted {age} s ago, longer than cache_max_age"),
             Self::InDoubt(sent) => write!(f, "{sent} was sent without success: the endpoint may have it"),
             Self::NoCache => f.write_str("the cache is off"),
+            Self::AskedFor => f.write_str("sent again on request"),
             Self::InGroup => f.write_str("if this host holds the lease, and its group does not know it as accepted"),
         }
     }
@@ -99,6 +104,10 @@ impl fmt::Display for Reason {
 pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own: u32, now: u64) -> Verdict {
     let Some(memory) = memory else { return Verdict::Send(Reason::NoCache) };
     let verdict = judge_entry(update, rules.max_age, memory.entry(update.domain, update.family), own, now);
+    let verdict = match verdict {
+        Verdict::UpToDate(_) if rules.is_asked_for => Verdict::Send(Reason::AskedFor),
+        verdict => verdict,
+    };
     let Some(hold) = memory.hold(update.domain, update.family) else { return verdict };
     let Verdict::Send(reason) = verdict else { return verdict };
     if let Some(until) = hold.others_until(update.ip, own, now) {
@@ -184,7 +193,8 @@ mod tests {
 
     const NOW: u64 = 1_763_170_000;
     const OWN: u32 = 7;
-    const RULES: Rules = Rules { max_age: Some(Duration::from_secs(100)), min_interval: Duration::ZERO };
+    const RULES: Rules =
+        Rules { max_age: Some(Duration::from_secs(100)), min_interval: Duration::ZERO, is_asked_for: false };
 
     fn ip(text: &str) -> IpAddr {
         text.parse().expect("an address")
@@ -232,6 +242,10 @@ mod tests {
                 }
                 _ => assert_eq!(sentence, format!("would be sent: {expected}")),
             }
+            let asked_for = Rules { is_asked_for: true, ..RULES };
+            let again = judge(&update, asked_for, Some(state.of(callback)), OWN, NOW).sentence(NOW);
+            let is_known = expected == "up to date";
+            assert_eq!(again, if is_known { "would be sent: sent again on request".to_owned() } else { sentence });
             let blind = judge(&update, RULES, None, OWN, NOW);
             assert_eq!(blind, Verdict::Send(Reason::NoCache), "without a cache everything is sent");
         }

@@ -10,13 +10,20 @@ use ddns_core::text::json::{Node, Value};
 use ddns_core::text::log_format::Level;
 use lexopt::{Parser, ValueExt as _};
 
-use super::mistakes::{no_domain, wrong};
+use super::mistakes::{no_command, no_domain, wrong};
 use super::table::{NEGATIONS, QUIET};
 
 /// Takes the value of an option and sets its field; `false` if there is no such option.
 pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<bool, Diagnostic> {
     if let Some((option, key)) = NEGATIONS.iter().find(|(option, _)| *option == name.replace('_', "-")) {
         options.set(*key, Node::synthetic(Value::Bool(false)), Origin::Option(format!("--{option}")));
+        return Ok(true);
+    }
+    // `--extra.__KEY__ value` is how NewFuture/DDNS sets one of them.
+    if let Some(key) = name.strip_prefix("extra.") {
+        let value = text(parser.value().map_err(|_| wrong(format!("--{name} needs a value")))?)?;
+        let more = with_member(options, Key::Extra, (key, &value), "--extra and --extra.NAME are both given: use one")?;
+        options.set(Key::Extra, Node::synthetic(more), Origin::Option(format!("--{name}")));
         return Ok(true);
     }
     let Some(field) = FIELDS.iter().find(|field| field.is_set_by(name)) else { return Ok(false) };
@@ -26,14 +33,13 @@ pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<
             Some(text) => Value::String(text),
             None => Value::Bool(true),
         },
-        kind if kind.is_list() => {
-            let values = values(parser, &option)?;
-            if field.kind == Kind::Domains
-                && let Some(error) = values.iter().find_map(|value| no_domain(&option, value))
-            {
-                return Err(error);
-            }
-            list(options, field.key, values)
+        Kind::Domains => list(options, field.key, domains(parser, &option)?),
+        kind if kind.is_list() => list(options, field.key, values(parser, &option)?),
+        // NewFuture/DDNS takes several words, and uses the first.
+        _ if field.key == Key::Line => {
+            let words = values(parser, &option)?;
+            no_command(&words)?;
+            list(options, field.key, words)
         }
         Kind::Headers => {
             let line = text(parser.value().map_err(|_| wrong("--header needs a value: `Name: value`"))?)?;
@@ -76,10 +82,20 @@ fn headers(options: &Raw, key: Key, line: &str) -> Result<Value, Diagnostic> {
     let Some((name, value)) = value::header(line) else {
         return Err(wrong("--header needs a name, a colon and a value: `Name: value`"));
     };
-    let Value::Object(mut more) = Value::object([(name, Value::string(value))]) else { return Ok(Value::Null) };
-    let mut members = match before {
+    with_member(
+        options,
+        key,
+        (name, value),
+        "--header is repeated, and one of them is a JSON object: write `Name: value`",
+    )
+}
+
+/// The object that earlier options made, with one member more; an error with this message if another value was given.
+fn with_member(options: &Raw, key: Key, member: (&str, &str), otherwise: &str) -> Result<Value, Diagnostic> {
+    let Value::Object(mut more) = Value::object([(member.0, Value::string(member.1))]) else { return Ok(Value::Null) };
+    let mut members = match options.get(key).map(|setting| setting.node.value.clone()) {
         Some(Value::Object(members)) => members,
-        Some(_) => return Err(wrong("--header is repeated, and one of them is a JSON object: write `Name: value`")),
+        Some(_) => return Err(wrong(otherwise)),
         None => Vec::new(),
     };
     members.append(&mut more);
@@ -112,6 +128,12 @@ pub(super) fn values(parser: &mut Parser, option: &str) -> Result<Vec<String>, D
         return Err(wrong(format!("{option} has an empty value: is a shell variable not set?")));
     }
     Ok(values)
+}
+
+/// The same for names of domains.
+pub(super) fn domains(parser: &mut Parser, option: &str) -> Result<Vec<String>, Diagnostic> {
+    let values = values(parser, option)?;
+    values.iter().find_map(|value| no_domain(option, value)).map_or(Ok(values), Err)
 }
 
 /// Fails where the value is not UTF-8.

@@ -1,8 +1,9 @@
 //! The pages of help: `ddns --help`, `ddns COMMAND --help` and `ddns help TOPIC`.
 
+use ddns_core::config::fields::{Field, Key};
 use ddns_core::text::diagnostic::Diagnostic;
 
-use super::table::{COMMANDS, CONFIG, CommandSpec, EVERYWHERE, Name, QUIET};
+use super::table::{COMMANDS, CONFIG, CommandSpec, EVERYWHERE, Name, QUIET, usage_of};
 use super::topics::TOPICS;
 use super::{mistakes, rows};
 use crate::output::layout::{broken, fitted};
@@ -75,6 +76,9 @@ fn page_of(command: &CommandSpec, width: usize) -> String {
     }
     if command.which == Name::Watch {
         help += &rows::lettered(&QUIET, width);
+        for field in [Key::Web, Key::Interval].map(Field::of) {
+            help += &rows::option(&usage_of(field).unwrap_or_default(), field.help, width);
+        }
     }
     help += &rows::lettered(&EVERYWHERE[0], width);
     if command.configured {

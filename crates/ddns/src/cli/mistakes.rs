@@ -28,6 +28,9 @@ pub(super) fn unknown_option(command: Option<&CommandSpec>, name: &str) -> Diagn
         None => format!("there is no option --{name}"),
     };
     let error = at(command, message);
+    if let Some(hint) = elsewhere_hint(name) {
+        return error.hint(hint);
+    }
     let others = elsewhere(name);
     if !others.is_empty() {
         return error.hint(format!("it is an option of {others}"));
@@ -80,14 +83,35 @@ pub(super) fn word_too_many(command: &CommandSpec, word: &Word) -> Diagnostic {
     at(Some(command), format!("`ddns {}` takes only {count}", command.name))
 }
 
-/// `ddns task` of NewFuture/DDNS installs a timer: what takes its place, and that the timer must go first.
-const TASK: &str = "`ddns service install` makes a service that keeps running. Before that, remove the timer that \
-                    `ddns task` made: `systemctl disable --now ddns.timer`, or its line in `crontab -e`";
+/// Commands and options of NewFuture/DDNS that this program does not have, and what takes their place.
+const ELSEWHERE: [(&str, &str); 5] = [
+    (
+        "task",
+        "`ddns service install` installs a service that keeps running. First remove the timer that `ddns task` made: \
+         `systemctl disable --now ddns.timer`, or its line in `crontab -e`",
+    ),
+    ("web", "the page belongs to the service: `ddns watch --web`"),
+    ("mcp", "programs can use `ddns status --json` and the HTTP API of `ddns watch --web`"),
+    ("open", "`ddns watch --web` prints the address of the page: open it in your browser"),
+    ("port", "`ddns watch --web 127.0.0.1:PORT` sets the port of the page"),
+];
+
+fn elsewhere_hint(name: &str) -> Option<&'static str> {
+    ELSEWHERE.iter().find(|(known, _)| *known == name).map(|(_, hint)| *hint)
+}
+
+/// A command after an option that takes every word: `ddns -c FILE check`.
+pub(super) fn no_command(values: &[String]) -> Result<(), Diagnostic> {
+    let Some(command) = values.iter().find_map(|value| CommandSpec::typed(value)) else { return Ok(()) };
+    let name = command.name;
+    let hint = format!("a command comes first: `ddns {name} …`; a file of this name is ./{name}");
+    Err(wrong(format!("`{name}` is a command")).hint(hint))
+}
 
 /// A value that no option takes.
 pub(super) fn unexpected(value: &str, is_first: bool) -> Diagnostic {
-    if is_first && value == "task" {
-        return wrong("there is no command `task`: ddns keeps running instead").hint(TASK);
+    if let Some(hint) = elsewhere_hint(value).filter(|_| is_first) {
+        return wrong(format!("there is no command `{value}`")).hint(hint);
     }
     let name = COMMANDS.iter().find(|command| command.name == value).map(|command| command.name);
     match nearest(value, COMMANDS.iter().map(|command| command.name)).filter(|_| is_first) {
@@ -100,7 +124,8 @@ pub(super) fn unexpected(value: &str, is_first: bool) -> Diagnostic {
             wrong(format!("unexpected argument `{value}`")).hint(format!("a command comes first: `ddns {value} …`"))
         }
         None if value.contains(".json") && shown_path(value) == value => {
-            wrong(format!("unexpected argument `{value}`")).hint(format!("did you mean `ddns -c {value}`?"))
+            wrong(format!("unexpected argument `{value}`"))
+                .hint(format!("name a configuration with -c: `ddns check -c {value}` shows what it does"))
         }
         None => wrong("unexpected argument: it belongs to no option").hint(
             "put a value that contains spaces or quotes in single quotes; `ddns help options` lists every option",

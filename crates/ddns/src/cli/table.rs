@@ -82,6 +82,8 @@ const fn word(name: &'static str, help: &'static str) -> Word {
     Word { name, help, one_of: &[], is_required: false, next: None }
 }
 
+/// For commands that only look at a configuration.
+const THE_FILE: Word = word("FILE", "The same as -c FILE");
 /// For commands that print a report.
 const JSON: OptionSpec = flag("json", "Print JSON, for programs");
 /// For commands that print a report.
@@ -250,8 +252,8 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
             JSON,
             WIDE,
         ],
-        word: None,
-        example: "ddns check --online",
+        word: Some(THE_FILE),
+        example: "ddns check config.json --online",
     },
     CommandSpec {
         which: Name::Preview,
@@ -269,7 +271,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
             JSON,
             WIDE,
         ],
-        word: None,
+        word: Some(THE_FILE),
         example: "ddns preview --curl",
     },
     CommandSpec {
@@ -371,8 +373,11 @@ const ALL: OptionSpec = flag("all", "Every service of this user");
 /// The option that sends what services refused for good; `sync` has it too.
 pub(crate) const RETRY_STOPPED: OptionSpec =
     flag("retry-stopped", "Also send updates that their service refused for good");
+/// The option that sends what is up to date.
+pub(crate) const FORCE: OptionSpec =
+    option("force", "DOMAIN…", "Send these domains once more, though they are up to date");
 /// What plain `ddns` takes, and no command does.
-pub(crate) const ALONE: [OptionSpec; 2] = [RETRY_STOPPED, NEW_CONFIG];
+pub(crate) const ALONE: [OptionSpec; 3] = [FORCE, RETRY_STOPPED, NEW_CONFIG];
 /// Options that are understood everywhere.
 pub(crate) const EVERYWHERE: [(char, OptionSpec); 2] =
     [('h', flag("help", "Show help")), ('V', flag("version", "Show the version"))];

@@ -56,7 +56,7 @@ struct Online {
 pub(crate) async fn run(given: Given) -> Ended {
     let (form, all, online) = (given.form(), given.has("all"), given.has("online"));
     let (environment, client) = (Environment::read(), Client::default());
-    let Examined { documents, around, result } = load::examine(given.settings, &environment, &client).await;
+    let Examined { documents, around, result } = load::examine(given.into_settings(), &environment, &client).await;
     if result.as_ref().is_ok_and(Vec::is_empty) {
         return Err(complain(&[load::no_configuration(&environment)]));
     }

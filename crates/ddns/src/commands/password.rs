@@ -6,7 +6,7 @@ use ddns_core::text::diagnostic::{Diagnostic, Place};
 
 use crate::hidden_prompt;
 use crate::output::{complain, fail, print};
-use crate::web::password::{MAX_PASSWORD_BYTES, hash};
+use crate::web::password::{MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARS, hash};
 
 /// Asks twice at a terminal, without showing what is typed; reads one line of standard input otherwise. 1 where that is
 /// broken off; 2 where there is no password, or the two differ.
@@ -21,8 +21,11 @@ pub(crate) fn run() -> u8 {
     if password != again {
         return wrong("the two are not the same: try again");
     }
-    if password.is_empty() || password.len() > MAX_PASSWORD_BYTES {
-        return wrong(&format!("a password has from 1 to {MAX_PASSWORD_BYTES} bytes"));
+    if password.chars().count() < MIN_PASSWORD_CHARS {
+        return wrong(&format!("the password is too short: use {MIN_PASSWORD_CHARS} characters or more"));
+    }
+    if password.len() > MAX_PASSWORD_BYTES {
+        return wrong(&format!("the password is too long: use at most {MAX_PASSWORD_BYTES} bytes"));
     }
     match hash(&password) {
         Ok(hash) => print(&format!("{hash}\n")),

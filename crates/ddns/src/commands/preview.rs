@@ -55,7 +55,7 @@ pub(crate) async fn run(given: Given) -> Ended {
     let options = show::PreviewOptions::of(&given, io::stdout().is_terminal()).map_err(wrong)?;
     let addresses = given_addresses(given.values("ip")).map_err(wrong)?;
     let looks_up = given.has("lookup");
-    let (configs, environment, client) = load::begin(given.settings).await?;
+    let (configs, environment, client) = load::begin(given.into_settings()).await?;
     for warning in configs.iter().flat_map(|(_, warnings)| warnings) {
         say(&format!("{}\n", warning.shown()));
     }

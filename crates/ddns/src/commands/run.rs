@@ -7,9 +7,13 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
+use ddns_core::engine::plan::Plan;
 use ddns_core::engine::{Event, LeaseEvent, Mode};
 use ddns_core::lease::words::denial;
+use ddns_core::schedule::queue::UpdateId;
+use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 use ddns_core::text::log_format::Level;
+use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Tally;
 use tokio::time::timeout;
 
@@ -27,7 +31,9 @@ use crate::watch;
 
 pub(crate) async fn run(settings: CliSettings) -> Ended {
     let (configs, environment, client) = load::begin(settings.clone()).await?;
-    if configs.iter().any(|(config, _)| config.interval.is_some()) {
+    // Who asks for one thing to be sent does not start a service.
+    let is_asked_for = settings.retry_stopped || !settings.force.is_empty();
+    if !is_asked_for && configs.iter().any(|(config, _)| config.interval.is_some()) {
         return Box::pin(watch::serve(settings, configs, environment, client)).await;
     }
     let group = group::wanted(&configs).map_err(|wrong| complain(&wrong))?;
@@ -39,6 +45,7 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
     let open = |valid| Log::open(valid, environment).above(&progress);
     let logs: Vec<Log<'_>> = configs.iter().map(open).collect();
     let plan = compose::plan(configs, environment);
+    let again = named(&plan, &settings.force).map_err(|wrong| complain(&wrong))?;
     let lease = joined.as_ref().map(|joined| Rc::new(joined.member.clone()) as Rc<dyn Lease>);
     let engine = compose::engine(Rc::clone(&plan), Mode::Once);
     let mut driver = ManuallyDrop::new(Driver::new(engine, &plan, (client, &logs), lease));
@@ -53,6 +60,9 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
     }
     if settings.retry_stopped {
         driver.on(Event::RetryStopped);
+    }
+    if !again.is_empty() {
+        driver.on(Event::SendAgain(again));
     }
     driver.on(Event::Begin);
     let end = loop {
@@ -105,6 +115,28 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
     }
     mem::forget(notifier);
     Ok(code)
+}
+
+/// The updates of these domains; every name must be one of the configuration.
+fn named(plan: &Plan, names: &[String]) -> Result<Vec<UpdateId>, Vec<Diagnostic>> {
+    let ids = || (0..plan.entry_count()).flat_map(|at| plan.updates_of(at));
+    let mut wrong = Vec::new();
+    let mut all = Vec::new();
+    for name in names {
+        let before = all.len();
+        if let Ok(domain) = Domain::parse(name) {
+            all.extend(ids().filter(|id| *plan.about(*id).1 == domain));
+        }
+        if all.len() == before {
+            let message = format!("`{name}` is not a domain of the configuration");
+            let error = Diagnostic::error(Place::Option("--force".to_owned()), message);
+            let known: Vec<String> = ids().map(|id| plan.about(id).1.to_string()).collect();
+            let near = nearest(name, known.iter().map(String::as_str));
+            let hint = near.map_or("`ddns check` lists the domains".to_owned(), |near| format!("did you mean {near}?"));
+            wrong.push(error.hint(hint));
+        }
+    }
+    if wrong.is_empty() { Ok(all) } else { Err(wrong) }
 }
 
 /// What comes next, of the engine or of the group.

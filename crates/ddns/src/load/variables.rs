@@ -16,6 +16,9 @@ pub(super) const CONFIG: &str = "DDNS_CONFIG";
 /// When the Docker image of NewFuture/DDNS runs it.
 const CRON: &str = "DDNS_CRON";
 
+/// With 0, Python does not verify certificates: NewFuture/DDNS follows it.
+const UNVERIFIED: &str = "PYTHONHTTPSVERIFY";
+
 /// The files of `DDNS_CONFIG`: one, several with separators, or a JSON list.
 pub(super) fn configured_files(environment: &Environment, diagnostics: &mut Vec<Diagnostic>) -> Vec<String> {
     let Some(text) = environment.get(CONFIG) else { return Vec::new() };
@@ -59,6 +62,10 @@ pub(super) fn settings(environment: &Environment, diagnostics: &mut Vec<Diagnost
             let warning = Diagnostic::warning(Place::Environment(name.to_owned()), message);
             diagnostics.push(warning.hint(format!("did you mean {near}?")));
         }
+    }
+    if environment.get(UNVERIFIED).is_some_and(|value| value.trim() == "0") {
+        let warning = Diagnostic::warning(Place::Environment(UNVERIFIED.to_owned()), "it has no effect on ddns");
+        diagnostics.push(warning.hint("set `ssl` to `false` to accept any certificate, or to the file of your own CA"));
     }
     raw
 }

@@ -16,6 +16,9 @@ const MAX_MEMORY_KIB: u32 = 256 * 1024;
 /// A hash that asks for more passes would take too long.
 const MAX_PASSES: u32 = 64;
 
+/// The shortest password, in characters: a guess costs 12 MiB, and shorter ones are soon guessed.
+pub(crate) const MIN_PASSWORD_CHARS: usize = 8;
+
 /// The longest password, in bytes.
 pub(crate) const MAX_PASSWORD_BYTES: usize = 1024;
 

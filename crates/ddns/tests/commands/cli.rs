@@ -1,6 +1,11 @@
 //! Commands, help, and what is printed after a mistyped word.
 
-use crate::support::Sandbox;
+use std::fs::File;
+
+use serde_json::json;
+
+use crate::support::given::{basic, targets, with};
+use crate::support::{Receiver, Run, Sandbox};
 
 fn page(args: &[&str]) -> String {
     let run = Sandbox::new().run(args).expect(0);
@@ -79,4 +84,92 @@ fn cli_g2_a_value_in_the_wrong_place_is_not_printed() {
     ] {
         Sandbox::new().run(args).expect(2).never_prints("S3cr3t");
     }
+}
+
+#[test]
+fn cli_check_and_preview_take_the_file_as_a_word() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new();
+    sandbox.write("other.json", basic(&receiver).to_string());
+    for command in ["check", "preview"] {
+        let run = sandbox.run(&[command, "other.json"]).expect(0);
+        assert!(run.stdout.contains("home.example.com"), "{command}: {}", run.stdout);
+    }
+    sandbox.run(&["check", "missing.json"]).expect(2).prints("missing.json");
+    assert!(receiver.callbacks().is_empty());
+}
+
+#[test]
+fn cli_a_command_comes_first_and_a_hint_suggests_nothing_that_sends() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new();
+    sandbox.write("c.json", basic(&receiver).to_string());
+    sandbox.run(&["-c", "c.json", "check"]).expect(2).prints("`check` is a command").prints("`ddns check …`");
+    let run = sandbox.run(&["c.json"]).expect(2);
+    run.prints("`ddns check -c c.json`").never_prints("`ddns -c");
+    assert!(receiver.callbacks().is_empty());
+}
+
+#[test]
+fn e7_force_sends_the_named_domains_once_more() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new();
+    let names = json!({"id": receiver.url("/__DOMAIN__"), "ipv4": ["a.example", "b.example"], "interval": "5m"});
+    sandbox.write("config.json", with(&basic(&receiver), &names).to_string());
+    sandbox.run(&["--force", "b.example", "A.example"]).expect(0);
+    receiver.take();
+    sandbox.run(&["--force", "B.example", "--debug"]).expect(0).prints("sent again on request");
+    assert_eq!(targets(&receiver), ["/b.example"]);
+    let run = sandbox.run(&["--force", "c.example", "b.exampel"]).expect(2);
+    run.prints("`c.example` is not a domain of the configuration").prints("did you mean b.example?");
+    sandbox.run(&["--force"]).expect(2).prints("--force needs a value");
+    assert_eq!(targets(&receiver), ["/b.example"]);
+}
+
+#[test]
+fn h6_force_respects_a_pause_that_the_configuration_wants() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new();
+    sandbox.write("config.json", with(&basic(&receiver), &json!({"min_interval": "1h"})).to_string());
+    sandbox.run(&[]).expect(0);
+    sandbox.run(&["--force", "home.example.com"]).prints("held back");
+    assert_eq!(receiver.callbacks().len(), 1);
+}
+
+#[test]
+fn cli_watch_names_the_options_that_make_it_a_service_with_a_page() {
+    let help = page(&["watch", "--help"]);
+    assert!(help.contains("--web") && help.contains("--interval"), "{help}");
+}
+
+#[test]
+fn i2_a_short_password_is_refused() {
+    for (typed, code) in [("x\n", 2), ("1234567\n", 2), ("12345678\n", 0)] {
+        let sandbox = Sandbox::new();
+        let input = File::open(sandbox.write("typed", typed)).expect("a file");
+        let run = Run::of(&sandbox.command(&["password"]).stdin(input).output().expect("it runs")).expect(code);
+        assert_eq!(run.stdout.starts_with("$argon2id$"), code == 0, "{typed}");
+    }
+}
+
+#[test]
+fn b_an_interval_in_minutes_that_was_hardly_meant_is_named() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new();
+    for (interval, is_named) in [(json!(300), true), (json!("300"), true), (json!(60), false), (json!("300m"), false)] {
+        sandbox.write("config.json", with(&basic(&receiver), &json!({"interval": interval})).to_string());
+        let run = sandbox.run(&["check", "--wide"]).expect(0);
+        assert_eq!(run.stdout.contains("300 minutes, which is 5 h"), is_named, "{interval}: {}", run.stdout);
+    }
+}
+
+#[test]
+fn f6_cmd_with_a_pipe_is_a_hint_at_shell() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new();
+    sandbox.write("config.json", with(&basic(&receiver), &json!({"index4": "cmd:echo 203.0.113.7 | cat"})).to_string());
+    let shown = |sandbox: &Sandbox| sandbox.run(&["check", "--wide"]).expect(0).stdout;
+    assert!(shown(&sandbox).contains("`|` is only an argument\n  hint: use `shell:`"), "{}", shown(&sandbox));
+    sandbox.write("config.json", with(&basic(&receiver), &json!({"index4": "cmd:echo 'a|b'"})).to_string());
+    assert!(!shown(&sandbox).contains("`shell:`"), "{}", shown(&sandbox));
 }

@@ -59,6 +59,73 @@ fn b11_task_is_a_hint_at_the_service_and_at_the_old_timer() {
 }
 
 #[test]
+fn b11_commands_and_options_of_the_other_client_lead_to_what_takes_their_place() {
+    for (arguments, part) in [
+        (&["web"][..], "`ddns watch --web`"),
+        (&["mcp"], "`ddns status --json`"),
+        (&["--open"], "open it in your browser"),
+        (&["--port", "8080"], "`ddns watch --web 127.0.0.1:PORT`"),
+    ] {
+        Sandbox::new().run(arguments).expect(2).prints("there is no ").prints(part);
+    }
+}
+
+#[test]
+fn b11_of_several_words_after_line_the_first_counts() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new();
+    sandbox.write("config.json", with(&basic(&receiver), &json!({"id": receiver.url("/__LINE__")})).to_string());
+    sandbox.run(&["--line", "one", "two"]).expect(0).prints("only the first one, `one`, is used");
+    assert_eq!(receiver.only().target(), "/one");
+    sandbox.run(&["--line", "one", "check"]).expect(2).prints("a command comes first");
+}
+
+#[test]
+fn b13_words_and_numbers_of_the_other_client_mean_the_same() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new();
+    let config = |more| with(&with(&basic(&receiver), &json!({"id": receiver.url("/__TTL__")})), &more);
+    sandbox.sync(&config(json!({"ttl": 1.5}))).expect(0).prints("`ttl` is rounded to 2 seconds");
+    assert_eq!(receiver.take()[0].target(), "/2");
+    sandbox.sync(&config(json!({"ttl": "-1.5"}))).expect(2).prints("`ttl` must be");
+    sandbox.run(&["--cache", "n", "--ttl", "60"]).expect(0);
+    sandbox.run(&["--cache", "n", "--ttl", "60"]).expect(0);
+    assert_eq!(receiver.take().len(), 2, "nothing is remembered");
+    assert!(!sandbox.path("n").exists());
+}
+
+#[test]
+fn d5_proxy_false_is_direct() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new().env("http_proxy", "http://127.0.0.1:9");
+    sandbox.sync(&with(&home(&receiver.url("/")), &json!({"proxy": false}))).expect(0);
+    assert_eq!(receiver.only().target(), "/");
+    sandbox.sync(&with(&home(&receiver.url("/")), &json!({"proxy": true}))).expect(2).prints("`proxy` must be");
+}
+
+#[test]
+fn h_one_value_of_extra_may_be_an_option() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "config.json",
+        with(&basic(&receiver), &json!({"id": receiver.url("/__KEY__/__ZONE_ID__")})).to_string(),
+    );
+    sandbox.run(&["--extra.__KEY__", "s3cret", "--extra.__ZONE_ID__=z1"]).expect(0).never_prints("s3cret");
+    assert_eq!(receiver.only().target(), "/s3cret/z1");
+    sandbox.run(&["--extra", "{}", "--extra.__KEY__", "v"]).expect(2).prints("use one");
+}
+
+#[test]
+fn d6_a_variable_of_python_that_switches_verification_off_is_named() {
+    let receiver = Receiver::new();
+    let run = Sandbox::new().env("PYTHONHTTPSVERIFY", "0").sync(&basic(&receiver)).expect(0);
+    run.prints("PYTHONHTTPSVERIFY (environment): it has no effect").prints("set `ssl` to `false`");
+    let receiver = Receiver::new();
+    Sandbox::new().env("PYTHONHTTPSVERIFY", "1").sync(&basic(&receiver)).expect(0).never_prints("PYTHON");
+}
+
+#[test]
 fn b11_lists_in_variables_may_have_single_quotes() {
     let receiver = Receiver::new();
     let sandbox = Sandbox::new()

@@ -33,6 +33,23 @@ fn i5_notify_sends_each_once_and_shows_the_response() {
 }
 
 #[test]
+fn i5_an_address_alone_gets_the_message_as_text() {
+    let sandbox = Sandbox::new();
+    let receiver = Receiver::new();
+    for notify in [json!(receiver.url("/hook")), json!([receiver.url("/hook")])] {
+        configured(&sandbox, &notify);
+        sandbox.run(&["notify", "-c", "config.json"]).expect(0);
+        let request = receiver.take().remove(0);
+        assert_eq!(request.line, "POST /hook HTTP/1.1");
+        let body: Value = serde_json::from_slice(&request.body).expect("JSON");
+        assert!(body["text"].as_str().is_some_and(|text| text.contains("home.example.com")), "{body}");
+    }
+    configured(&sandbox, &json!("ftp://h/hook"));
+    let run = sandbox.run(&["check", "-c", "config.json"]).expect(2);
+    assert!(run.stdout.contains("error: `notify`"), "{}", run.stdout);
+}
+
+#[test]
 fn i5_notify_ends_with_1_where_one_does_not_arrive() {
     let sandbox = Sandbox::new();
     let (good, bad) = (Inbox::new(), Inbox::responding(|_| Response::status(401)));

@@ -1,7 +1,7 @@
 //! The callback of an entry: `id`, `endpoint`, `method`, `headers`, `token`, and the values of placeholders.
 
 use super::super::fields::{Field, Key};
-use super::super::value::{document, is_empty_token, members, own_names};
+use super::super::value::{digits, document, is_empty_token, members, own_names};
 use super::Maker;
 use super::combine::combine;
 use crate::callback::{Body, Callback, Format, Header, Method, RequestTemplate, Target, TargetError, Variables};
@@ -96,13 +96,39 @@ impl Maker<'_, '_> {
     }
 
     fn variables(&mut self) -> Variables {
-        let ttl = self.reader.number(Key::Ttl, |_: &u32| true);
-        let line = match self.reader.setting(Key::Line).map(|setting| &setting.node.value) {
-            Some(Value::Number(number)) => Some(number.clone()),
-            _ => self.reader.text(Key::Line),
-        };
+        let ttl = self.ttl();
+        let line = self.line();
         let variables = Variables::new(ttl, line).with_zones(self.zones()).with_combine(combine(&mut self.reader));
         self.with_extra(variables)
+    }
+
+    /// Part of a second means nothing in DNS; NewFuture/DDNS takes it.
+    fn ttl(&mut self) -> Option<u32> {
+        let written = self.reader.setting(Key::Ttl).and_then(|setting| digits(&setting.node.value));
+        let exact = written.filter(|text| text.contains('.')).and_then(|text| text.parse::<f64>().ok());
+        let Some(rounded) = exact.map(f64::round).filter(|rounded| rounded.fract() == 0.0 && *rounded >= 0.0) else {
+            return self.reader.number(Key::Ttl, |_: &u32| true);
+        };
+        let text = format!("{rounded:.0}");
+        if exact != Some(rounded) {
+            self.reader.warn_whole(Key::Ttl, format!("`ttl` is rounded to {text} seconds"), "write a whole number");
+        }
+        self.reader.or_wrong(Key::Ttl, &text, text.parse().ok())
+    }
+
+    /// NewFuture/DDNS takes several, and uses the first.
+    fn line(&mut self) -> Option<String> {
+        let words = match self.reader.setting(Key::Line).map(|setting| &setting.node.value) {
+            Some(Value::Number(number)) => return Some(number.clone()),
+            Some(Value::Array(words)) => words,
+            _ => return self.reader.text(Key::Line),
+        };
+        let Some(first) = words.first().and_then(|word| word.value.text()) else { return self.reader.text(Key::Line) };
+        if words.len() > 1 {
+            let message = format!("`line` has {} values: only the first one, `{first}`, is used", words.len());
+            self.reader.warn_whole(Key::Line, message, "put a value that contains spaces in quotes");
+        }
+        Some(first.to_owned())
     }
 
     /// With the values of `extra`; those that are wrong are among the errors.

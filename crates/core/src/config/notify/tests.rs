@@ -117,8 +117,8 @@ fn i5_placeholders_are_those_of_what_happened() {
 fn i5_what_is_wrong_is_named() {
     let id = r#""id": "https://n.example/__MESSAGE__""#;
     let cases = [
-        (r#""notify": 5"#.to_owned(), "`notify` must be an object, or a list of objects, not a number"),
-        (r#""notify": [[]]"#.to_owned(), "`notify` must be an object, or a list of objects, not a list"),
+        (r#""notify": 5"#.to_owned(), "`notify` must be an object, a list of objects, or a URL, not a number"),
+        (r#""notify": [[]]"#.to_owned(), "`notify` must be an object, a list of objects, or a URL, not a list"),
         (r#""notify": "{""#.to_owned(), "`notify` is not JSON: at character 2, "),
         (r#""notify": {}"#.to_owned(), "`id` and `endpoint` are both empty: there is no address to call"),
         (format!(r#""notify": {{{id}, "on": "fail"}}"#), "`notify`: `on` has no event `fail`"),
