@@ -69,7 +69,7 @@ fn a_mistake_is_an_error_with_a_hint() {
         (vec!["dmo"], "ddns demo"),
         (vec!["run"], "no command `run`"),
         (vec!["--index4", ""], "empty value"),
-        (vec!["my.json"], "ddns -c my.json"),
+        (vec!["my.json"], "ddns check -c my.json"),
         (vec!["--ttl"], "whole number"),
         (vec!["-c"], "--config needs a value"),
         (vec!["-x"], "no option -x"),

@@ -60,7 +60,7 @@ fn b8_a_wrong_type_or_value_is_an_error_that_names_the_field() {
         ("token", json!([5, true])),
         ("$schema", json!([5, {}])),
         ("debug", json!(["perhaps", 5, [], {}])),
-        ("ttl", json!(["ten", 1.5, true, [], {}])),
+        ("ttl", json!(["ten", -1.5, true, [], {}])),
         ("line", json!([true, [], {}])),
         ("ipv4", json!([5, true, {}, [5], [["a.example"]], [null]])),
         ("ipv6", json!([5, true, {}, [5], [["a.example"]], [null]])),
