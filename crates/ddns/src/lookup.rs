@@ -7,6 +7,7 @@ mod interfaces;
 mod public;
 mod quorum;
 pub(crate) mod report;
+mod router;
 mod source;
 mod stun;
 mod url;

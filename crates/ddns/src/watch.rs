@@ -1,6 +1,7 @@
 //! `ddns watch`: synchronizes at every interval, and at once when the kernel reports that an address changed; retries
 //! what failed; reloads; reports how it stands. What is done, and when, is decided by the engine.
 
+mod announcements;
 mod control;
 mod events;
 mod files;
@@ -34,6 +35,7 @@ use crate::notify::Notifier;
 use crate::output::log::Log;
 use crate::output::{Ended, complain, fail};
 
+use announcements::Announcements;
 use events::Events;
 use metrics::Metrics;
 use service::{End, Handover, Service};
@@ -98,6 +100,13 @@ async fn serve_with(
     }
 }
 
+/// Without announcements the interval remains.
+fn listen_to_routers(configs: &[Valid], log: &Log<'_>) -> Option<Announcements> {
+    let announcements = Announcements::of(configs.iter().map(|(config, _)| config))?;
+    let refused = |error| log.debug(|| format!("announcements of the router cannot be heard ({error})"));
+    announcements.map_err(refused).ok()
+}
+
 /// Why a service would refuse these configurations, though they are valid: its page could not be opened, or by everybody; or
 /// the group could not be joined.
 pub(crate) fn refusals(configs: &[Valid]) -> Vec<Diagnostic> {
@@ -128,6 +137,7 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, plan: &
     events.files.watch(service.files(configs));
     // Nobody noticed what changed after it was read and before it was watched.
     let is_stale = is_stale || events.files.changed_since(service.read_at);
+    events.announcements = listen_to_routers(configs, log);
     service.open_control(configs, events, log);
     page::open(configs, events, log);
     service.log_start(configs, intervals.iter().min().copied().unwrap_or_default(), log);

@@ -66,6 +66,7 @@ mod sources {
     mod programs;
     mod public;
     mod quorum;
+    mod router;
     mod stun;
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The program lists them; everything here is a function of the list.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use regex_lite::Regex;
 
@@ -155,6 +155,11 @@ pub fn is_private(ip: IpAddr) -> bool {
         }
         IpAddr::V6(v6) => v6.is_unique_local() || v6.segments()[0] & 0xffc0 == 0xfec0,
     }
+}
+
+/// Whether hosts on the internet can have it (F9h): no address of a private, reserved or special network.
+pub fn is_public(ip: Ipv4Addr) -> bool {
+    unusable(ip.into(), Trust::Own).is_none() && !is_private(ip.into()) && !ip.is_documentation() && ip.octets()[0] != 0
 }
 
 #[cfg(test)]

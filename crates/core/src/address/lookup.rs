@@ -7,6 +7,9 @@ use super::observation::{Choice, Observed};
 use super::source::Source;
 use crate::text::secrets::Secrets;
 
+/// How the reason begins where a router has no address that the internet could reach.
+pub const NO_PUBLIC_ADDRESS: &str = "the router is behind another NAT";
+
 /// What the sources of a query gave, in the order in which they were asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lookup {
@@ -67,6 +70,22 @@ impl Lookup {
         self.attempts
             .iter()
             .filter_map(|attempt| Some((attempt.source.as_str(), attempt.result.as_ref().err()?.as_str())))
+    }
+
+    /// That the internet sees another address than the router has (F9n): a hint, since some routers are mapped one to one.
+    pub fn behind_nat(&self) -> Option<String> {
+        let of =
+            |name: &str| self.attempts.iter().find(|attempt| attempt.source == name).map(|attempt| &attempt.result);
+        let seen = of("public")?.as_ref().ok()?.ip;
+        let router = match of("router")? {
+            Ok(choice) if choice.ip == seen => return None,
+            Ok(choice) => format!("the router has {}", choice.ip),
+            Err(why) if why.starts_with(NO_PUBLIC_ADDRESS) => why.clone(),
+            Err(_) => return None,
+        };
+        Some(format!(
+            "the internet sees {seen}, {router}: nothing can reach this host by IPv4 (carrier-grade or double NAT)"
+        ))
     }
 
     /// Whether the same sources gave the same, however long they took.

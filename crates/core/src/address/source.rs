@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::net::Ipv4Addr;
 
 use regex_lite::Regex;
 
@@ -32,6 +33,8 @@ pub enum Source {
     Shell(String),
     /// What a STUN server at this host and port sees.
     Stun(String, u16),
+    /// What the router says its outer address is: that of the default route, or the one at this address.
+    Router(Option<Ipv4Addr>),
     /// The address that enough of these sources agree on. Holds no quorum, and at least as many sources as must agree.
     Quorum(usize, Vec<Source>),
 }
@@ -63,10 +66,11 @@ impl Hash for Pattern {
 
 /// The forms a source may have, for messages.
 pub const FORMS: &str = "default, public, url:ADDRESS, a number (0, 1, …), interface:NAME, regex:PATTERN, cmd:PROGRAM, \
-                         shell:COMMAND, stun:HOST, quorum:N(SOURCE, …), or false";
+                         shell:COMMAND, stun:HOST, router, quorum:N(SOURCE, …), or false";
 
 /// The first words of the forms.
-const WORDS: [&str; 10] = ["default", "public", "url", "interface", "regex", "cmd", "shell", "stun", "quorum", "false"];
+const WORDS: [&str; 11] =
+    ["default", "public", "url", "interface", "regex", "cmd", "shell", "stun", "router", "quorum", "false"];
 
 /// The length limit of a `regex:` pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 500;
@@ -86,6 +90,10 @@ impl Source {
             // `local` is a word of NewFuture/DDNS.
             ("default" | "local", None) => Ok(Self::Default),
             ("public", None) => Ok(Self::Public),
+            ("router", None) => Ok(Self::Router(None)),
+            ("router", Some(ip)) => ip.parse().map(|ip| Self::Router(Some(ip))).map_err(|_| {
+                "`router:` needs the IPv4 address of a router after the colon; `router` alone asks that of the default route".to_owned()
+            }),
             ("url" | "interface" | "regex" | "cmd" | "shell" | "stun" | "quorum", None | Some("")) => {
                 Err(format!("`{form}:` needs something after the colon"))
             }
@@ -117,7 +125,7 @@ impl Source {
                 };
                 Err(match nearest(&form, WORDS) {
                     Some(near) => {
-                        let colon = if matches!(near, "default" | "public" | "false") { "" } else { ":" };
+                        let colon = if matches!(near, "default" | "public" | "router" | "false") { "" } else { ":" };
                         format!("{named} is not a source of addresses: did you mean `{near}{colon}`?")
                     }
                     None if rest.is_none()
@@ -140,6 +148,15 @@ impl Source {
                 .map_or_else(|_| Vec::new(), |page| page.secrets()),
             Self::Quorum(_, sources) => sources.iter().flat_map(Self::secrets).collect(),
             _ => Vec::new(),
+        }
+    }
+
+    /// Whether it asks a router, which knows IPv4 alone (F9a).
+    pub fn asks_router(&self) -> bool {
+        match self {
+            Self::Router(_) => true,
+            Self::Quorum(_, sources) => sources.iter().any(Self::asks_router),
+            _ => false,
         }
     }
 
@@ -178,6 +195,8 @@ impl fmt::Display for Source {
             Self::Pattern(pattern) => write!(f, "regex:{}", pattern.0.as_str()),
             Self::Command(words) => write!(f, "cmd:{}", words.first().map_or("", |word| file_name(word))),
             Self::Shell(_) => f.write_str("shell:…"),
+            Self::Router(None) => f.write_str("router"),
+            Self::Router(Some(ip)) => write!(f, "router:{ip}"),
             Self::Stun(host, port) => write!(f, "stun:{}:{port}", bracketed(host)),
             Self::Quorum(need, sources) => {
                 let names: Vec<String> = sources.iter().map(ToString::to_string).collect();
@@ -277,7 +296,7 @@ fn split_sources(text: &str) -> Vec<&str> {
 
 fn begins_a_source(text: &str) -> bool {
     let item = text.split(',').next().unwrap_or_default().trim();
-    let is_word = ["default", "local", "public"].iter().any(|word| item.eq_ignore_ascii_case(word));
+    let is_word = ["default", "local", "public", "router"].iter().any(|word| item.eq_ignore_ascii_case(word));
     let form = item.split_once(':').map(|(form, _)| form.trim().to_ascii_lowercase());
     is_word || form.is_some_and(|form| WORDS.contains(&form.as_str()))
 }

@@ -288,6 +288,15 @@ impl Maker<'_, '_> {
                         format!("`{name}`: {source} would run a program, which a fetched configuration may not");
                     self.reader.wrong(key, item.span, message, "put `cmd:` and `shell:` into a local file");
                 }
+                Ok(source) if key == Key::Index6 && source.asks_router() => {
+                    let message = format!("`{name}`: {source} gives IPv4 addresses alone");
+                    self.reader.wrong(
+                        key,
+                        item.span,
+                        message,
+                        "this host has an IPv6 address of its own: use `default`",
+                    );
+                }
                 Ok(source) => {
                     if let Some(sign) = source.sign_for_shell() {
                         let message = format!(

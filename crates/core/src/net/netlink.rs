@@ -1,4 +1,4 @@
-//! The Linux kernel's lists of all addresses and of all interfaces (rtnetlink, `RTM_GETADDR` and `RTM_GETLINK`), from
+//! The Linux kernel's lists of all addresses, interfaces and routes (rtnetlink, `RTM_GETADDR`, `RTM_GETLINK`, `RTM_GETROUTE`), from
 //! their bytes.
 //!
 //! The few fields that are needed are read here, because a crate that knows all of netlink is many times this file.
@@ -8,6 +8,7 @@
 //! nlmsghdr   length u32 │ kind u16 │ flags u16 │ sequence u32 │ port u32
 //! ifaddrmsg  family u8 │ prefix u8 │ flags u8 │ scope u8 │ index u32
 //! ifinfomsg  family u8 │ unused u8 │ type u16 │ index u32 │ flags u32 │ change u32
+//! rtmsg      family u8 │ destination u8 │ source u8 │ tos u8 │ table u8 │ protocol u8 │ scope u8 │ type u8 │ flags u32
 //! rtattr     length u16 │ kind u16 │ value, filled up to a multiple of 4
 //! ```
 //!
@@ -15,7 +16,7 @@
 
 mod monitor;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 pub use monitor::{GROUPS, Monitor};
 
@@ -31,6 +32,8 @@ const OVERRUN: u16 = 4;
 const NEW_LINK: u16 = 16;
 const GET_LINK: u16 = 18;
 const NEW_ADDRESS: u16 = 20;
+const NEW_ROUTE: u16 = 24;
+const GET_ROUTE: u16 = 26;
 const GET_ADDRESS: u16 = 22;
 const REQUEST_DUMP: u16 = 0x301;
 const DUMP_INTERRUPTED: u16 = 0x10;
@@ -41,6 +44,10 @@ const ADDRESS: u16 = 1;
 const LOCAL: u16 = 2;
 const CACHE_INFO: u16 = 6;
 const FLAGS: u16 = 8;
+// Those of a route.
+const OUT_INTERFACE: u16 = 4;
+const GATEWAY: u16 = 5;
+const PRIORITY: u16 = 6;
 
 /// Among the flags of an interface: it is switched on.
 const UP: u32 = 0x01;
@@ -68,6 +75,8 @@ pub enum List {
     Addresses,
     /// All interfaces.
     Links,
+    /// The routes of IPv4.
+    Routes,
 }
 
 /// The bytes of a request.
@@ -77,12 +86,16 @@ pub fn request(list: List) -> Vec<u8> {
     let kind = match list {
         List::Addresses => GET_ADDRESS,
         List::Links => GET_LINK,
+        List::Routes => GET_ROUTE,
     };
     let mut bytes = u32::from(LENGTH).to_ne_bytes().to_vec();
     bytes.extend(kind.to_ne_bytes());
     bytes.extend(REQUEST_DUMP.to_ne_bytes());
     // The only request on its socket needs no number.
     bytes.resize(LENGTH.into(), 0);
+    if list == List::Routes {
+        bytes[MESSAGE_HEADER] = FAMILY_V4;
+    }
     bytes
 }
 
@@ -108,6 +121,45 @@ pub fn links_that_are_down(message_bytes: &[u8], down: &mut Vec<u32>) -> Result<
         if field(8)? & UP == 0 {
             down.push(field(4)?);
         }
+        Ok(())
+    })
+}
+
+/// The router of a default route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gateway {
+    /// Lower ones are preferred by the kernel.
+    pub metric: u32,
+    /// Its address.
+    pub ip: Ipv4Addr,
+    /// The number of the interface that leads to it.
+    pub interface: u32,
+}
+
+/// Reads one piece of the response and appends the routers of the default routes of IPv4 to `found`.
+pub fn gateways(message_bytes: &[u8], found: &mut Vec<Gateway>) -> Result<DumpState, String> {
+    const MAIN_TABLE: u8 = 254;
+    const UNICAST: u8 = 1;
+    each(message_bytes, NEW_ROUTE, |body| {
+        let (&[family, destination, _, _, table, _, _, kind], after) =
+            body.split_first_chunk().ok_or(MalformedMessage)?;
+        let mut rest = after.get(4..).ok_or(MalformedMessage)?;
+        if family != FAMILY_V4 || destination != 0 || table != MAIN_TABLE || kind != UNICAST {
+            return Ok(());
+        }
+        let mut route = Gateway { metric: 0, ip: Ipv4Addr::UNSPECIFIED, interface: 0 };
+        while !rest.is_empty() {
+            let kind = half(rest, 2)?;
+            let (value, next) = cut(rest, usize::from(half(rest, 0)?), ATTRIBUTE_HEADER)?;
+            rest = next;
+            match kind & KIND_BITS {
+                GATEWAY => route.ip = <[u8; 4]>::try_from(value).map_err(|_| MalformedMessage)?.into(),
+                OUT_INTERFACE => route.interface = number(value)?,
+                PRIORITY => route.metric = number(value)?,
+                _ => {}
+            }
+        }
+        found.extend(Some(route).filter(|route| !route.ip.is_unspecified()));
         Ok(())
     })
 }

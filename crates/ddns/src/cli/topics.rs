@@ -107,6 +107,7 @@ usable address wins. The default is `default`.
   public              the address that services on the internet see, over https
   url:URL             the first address in the text of a web page
   stun:HOST[:PORT]    the address that a STUN server sees
+  router[:ADDRESS]    the address that the router has on the internet (IPv4)
   0, 1, …             the best address of the Nth interface with a usable one
   interface:NAME      the best address of that interface
   regex:PATTERN       the first local address that matches, from its start

@@ -20,7 +20,7 @@ mod tls;
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -28,6 +28,7 @@ use std::time::Duration;
 
 use ddns_core::callback::{MAX_REDIRECTS, Request};
 use ddns_core::net::proxy::{Route, Server};
+use ddns_core::net::upnp::WanService;
 use ddns_core::net::url::Url;
 use ddns_core::text::duration::duration;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -107,6 +108,8 @@ pub(crate) struct Client {
     idle: Idle,
     /// Asked for at the first request.
     room: OnceCell<Room>,
+    /// The service that told a router's outer address last, by the router.
+    pub(crate) router: RefCell<Option<(Ipv4Addr, WanService)>>,
     /// The warnings that were given, so that each is given once.
     warned: RefCell<HashSet<String>>,
 }

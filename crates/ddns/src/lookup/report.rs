@@ -119,10 +119,11 @@ impl SourceReport {
 
     /// What to think about before it is sent.
     pub(crate) fn doubts(&self) -> Vec<String> {
-        let Some(ip) = self.lookup.address() else { return Vec::new() };
+        let nat = self.lookup.behind_nat().map(|why| format!("Warning: {why}."));
+        let Some(ip) = self.lookup.address() else { return nat.into_iter().collect() };
         let hint = "It is private: the internet cannot reach it. `public` or `stun:` give the router's address.";
         let private = is_private(ip).then(|| hint.to_owned());
-        private.into_iter().chain(doubtful(ip).map(|why| format!("Warning: {why}."))).collect()
+        private.into_iter().chain(doubtful(ip).map(|why| format!("Warning: {why}."))).chain(nat).collect()
     }
 }
 

@@ -15,7 +15,7 @@ use rustix::fs::getxattr;
 use rustix::net::sockopt::{set_tcp_quickack, set_tcp_user_timeout};
 use tokio::net::TcpStream;
 
-pub(crate) use addresses::local_addresses;
+pub(crate) use addresses::{gateway, local_addresses};
 pub(crate) use folders::Folders;
 pub(crate) use kernel::Kernel;
 pub(crate) use time::{Timer, steady_time};

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use ddns_core::net::family::Family;
 use ddns_core::net::local_address::{Flags, Lifetime, LocalAddress, Scope};
+use ddns_core::net::netlink::Gateway;
 use if_addrs::{IfAddr, Interface, get_if_addrs};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::net::TcpStream;
@@ -90,6 +91,11 @@ pub(crate) fn local_addresses() -> Result<Vec<LocalAddress>, String> {
     let interfaces =
         get_if_addrs().map_err(|error| format!("the system does not list the addresses of this host ({error})"))?;
     Ok(interfaces.into_iter().map(address).collect())
+}
+
+/// Only Linux is asked for its routes.
+pub(crate) fn gateway() -> Result<Gateway, String> {
+    Err("on this system the router must be named: `router:ADDRESS`".to_owned())
 }
 
 fn address(interface: Interface) -> LocalAddress {

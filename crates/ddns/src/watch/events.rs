@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ddns_core::net::family::Family;
 
+use super::announcements::Announcements;
 use super::control::{Control, ControlRequest};
 use super::files::Files;
 use crate::group::{Joined, LeaseNotice};
@@ -42,6 +43,8 @@ pub(super) enum ServiceEvent {
 pub(super) struct Events {
     timer: Timer,
     kernel: Option<Kernel>,
+    /// Of routers that are sources.
+    pub(super) announcements: Option<Announcements>,
     signals: Signals,
     /// None where this host sends for itself.
     pub(super) group: Option<Joined>,
@@ -60,6 +63,7 @@ impl Events {
         let events = Self {
             timer: Timer::new()?,
             kernel,
+            announcements: None,
             signals: Signals::new(&[SIGTERM, SIGINT, SIGHUP, SIGUSR1])?,
             group: None,
             files: Files::default(),
@@ -92,6 +96,11 @@ impl Events {
             && let Poll::Ready(changed) = kernel.poll(context)
         {
             return Poll::Ready(ServiceEvent::Network(changed));
+        }
+        if let Some(announcements) = &self.announcements
+            && announcements.poll(context).is_ready()
+        {
+            return Poll::Ready(ServiceEvent::Network([true, false]));
         }
         match self.timer.poll(context) {
             Poll::Ready(Wake::Time) => return Poll::Ready(ServiceEvent::Time),

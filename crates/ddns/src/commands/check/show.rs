@@ -153,6 +153,9 @@ impl Online {
                 let mark = if lookup.address().is_some() { '·' } else { '✗' };
                 text += &marked(mark, &family.to_string(), &format!("{source} gave no address: {why}"), width);
             }
+            if let Some(why) = lookup.behind_nat() {
+                text += &marked('!', "", &format!("warning: {why}"), width);
+            }
             if let Some((source, choice)) = lookup.found() {
                 text += &step(&family.to_string(), &Ok(format!("{}, from {source}: {}", choice.ip, choice.why)), width);
                 if let Some(why) = doubtful(choice.ip) {

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use ddns_core::net::local_address::LocalAddress;
-use ddns_core::net::netlink::{DumpState, List, addresses, links_that_are_down, request};
+use ddns_core::net::netlink::{DumpState, Gateway, List, addresses, gateways, links_that_are_down, request};
 use ddns_core::text::duration::duration;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::netdevice::index_to_name;
@@ -37,6 +37,19 @@ pub(crate) fn local_addresses() -> Result<Vec<LocalAddress>, String> {
         }
     }
     Err("the addresses keep changing while they are listed".to_owned())
+}
+
+/// The router of the default route of IPv4, and the number of the interface that leads to it.
+pub(crate) fn gateway() -> Result<Gateway, String> {
+    for _ in 0..TRIES {
+        let mut found = Vec::new();
+        if dump(List::Routes, |piece, _| gateways(piece, &mut found))? {
+            let best = found.into_iter().min_by_key(|gateway| gateway.metric);
+            return best
+                .ok_or_else(|| "there is no default route with a router; `router:ADDRESS` names one".to_owned());
+        }
+    }
+    Err("the routes keep changing while they are listed".to_owned())
 }
 
 /// One list, on a socket of its own, so that nothing of an earlier response is in the way; false where it changed

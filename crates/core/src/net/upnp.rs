@@ -1,0 +1,187 @@
+//! `UPnP`'s Internet Gateway Device, as far as it takes to learn the router's outer address. Nothing is ever mapped, and no answer
+//! can lead anywhere but to the gateway: every address in it must be the gateway's own (F9e).
+//!
+//! No XML is parsed: what is needed stands between a tag and its end, without attributes, entities or tags inside.
+
+use std::net::Ipv4Addr;
+
+use crate::net::url::Url;
+
+/// Where questions are sent: at the gateway, then to this group.
+pub const GROUP: (Ipv4Addr, u16) = (Ipv4Addr::new(239, 255, 255, 250), 1900);
+
+/// Where a FRITZ!Box has its description, which it does not always announce.
+pub const FRITZBOX: (u16, &str) = (49000, "/igddesc.xml");
+
+/// The longest description, in bytes.
+pub const MAX_DESCRIPTION_BYTES: usize = 64 * 1024;
+
+/// The longest answer to a call, in bytes.
+pub const MAX_ANSWER_BYTES: usize = 16 * 1024;
+
+/// The services that know the outer address, the best first.
+const SERVICES: [&str; 3] = ["WANIPConnection:2", "WANIPConnection:1", "WANPPPConnection:1"];
+
+/// The question: who is a gateway?
+pub fn search() -> String {
+    let (group, port) = GROUP;
+    format!(
+        "M-SEARCH * HTTP/1.1\r\nHOST: {group}:{port}\r\nMAN: \"ssdp:discover\"\r\nMX: 1\r\n\
+         ST: urn:schemas-upnp-org:device:InternetGatewayDevice:1\r\n\r\n"
+    )
+}
+
+/// The address of the description in an answer to [`search`]; `None` if it has none that the gateway itself serves.
+pub fn location(answer: &[u8], gateway: Ipv4Addr) -> Option<Url> {
+    let text = std::str::from_utf8(answer).ok()?;
+    let mut lines = text.split("\r\n");
+    lines.next().filter(|line| line.starts_with("HTTP/1.") && line.contains(" 200"))?;
+    let is_location = |line: &&str| line.get(..9).is_some_and(|name| name.eq_ignore_ascii_case("location:"));
+    of_gateway(lines.find(is_location)?[9..].trim(), gateway)
+}
+
+/// An address at the gateway: plain http, its IPv4 address as it is, no user.
+fn of_gateway(text: &str, gateway: Ipv4Addr) -> Option<Url> {
+    let is_clean = text.bytes().all(|byte| byte.is_ascii_graphic()) && !text.contains('@');
+    let url = Url::parse(text).ok().filter(|_| is_clean)?;
+    (!url.secure && url.credentials.is_none() && url.host == gateway.to_string()).then_some(url)
+}
+
+/// A service of a description: its type, and where it is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WanService {
+    /// `urn:schemas-upnp-org:service:WANIPConnection:1`
+    pub urn: String,
+    /// At the gateway.
+    pub control: Url,
+}
+
+impl WanService {
+    /// The body of a call, and its header `SOAPAction`.
+    pub fn call(&self) -> (String, String) {
+        let urn = &self.urn;
+        let body = format!(
+            "<?xml version=\"1.0\"?>\r\n<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\" \
+             s:encodingStyle=\"http://schemas.xmlsoap.org/soap/encoding/\"><s:Body>\
+             <u:GetExternalIPAddress xmlns:u=\"{urn}\"/></s:Body></s:Envelope>\r\n"
+        );
+        (body, format!("\"{urn}#GetExternalIPAddress\""))
+    }
+}
+
+/// The services of a description that know the outer address, the best first.
+pub fn services(description: &str, base: &Url) -> Vec<WanService> {
+    let Ok(gateway) = base.host.parse() else { return Vec::new() };
+    let found: Vec<WanService> = between(description, "service")
+        .filter_map(|service| {
+            let urn = between(service, "serviceType").next()?.trim();
+            let path = between(service, "controlURL").next()?.trim();
+            let control = if path.starts_with('/') && !path.starts_with("//") {
+                Url { path: path.to_owned(), ..base.clone() }
+            } else {
+                of_gateway(path, gateway).filter(|url| url.port == base.port)?
+            };
+            let is_clean = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>&\"".contains(&byte));
+            (is_clean(urn) && is_clean(path)).then(|| WanService { urn: urn.to_owned(), control })
+        })
+        .collect();
+    let of_kind = |kind: &str| {
+        let end = format!(":service:{kind}");
+        found.iter().filter(move |service| service.urn.ends_with(&end)).cloned().collect::<Vec<_>>()
+    };
+    SERVICES.iter().flat_map(|kind| of_kind(kind)).collect()
+}
+
+/// The address in the answer to a call; `None` if it is empty, or none.
+pub fn external_address(answer: &str) -> Option<Ipv4Addr> {
+    between(answer, "NewExternalIPAddress").next()?.trim().parse().ok()
+}
+
+/// What stands between each `<name>` and the `</name>` that follows, tags inside included.
+fn between<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
+    let (open, close) = (format!("<{name}>"), format!("</{name}>"));
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (_, after) = rest.split_once(&open)?;
+        let (inside, next) = after.split_once(&close)?;
+        rest = next;
+        Some(inside)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GATEWAY: Ipv4Addr = Ipv4Addr::new(192, 168, 77, 1);
+
+    fn answer(location: &str) -> Vec<u8> {
+        format!("HTTP/1.1 200 OK\r\nST: x\r\nLocation: {location}\r\n\r\n").into_bytes()
+    }
+
+    #[test]
+    fn f9_e_a_location_is_at_the_gateway_or_it_is_none() {
+        let url = location(&answer("http://192.168.77.1:5000/rootDesc.xml"), GATEWAY).expect("a location");
+        assert_eq!((url.port, url.path.as_str()), (5000, "/rootDesc.xml"));
+        for wrong in [
+            "https://192.168.77.1/d.xml",
+            "http://192.168.77.2/d.xml",
+            "http://127.0.0.1/d.xml",
+            "http://router.lan/d.xml",
+            "http://user@192.168.77.1/d.xml",
+            "http://192.168.77.1@10.0.0.1/d.xml",
+            "http://10.0.0.1/@192.168.77.1",
+            "http://3232255233/d.xml",
+            "http://[::ffff:192.168.77.1]/d.xml",
+            "/d.xml",
+            "",
+        ] {
+            assert!(location(&answer(wrong), GATEWAY).is_none(), "{wrong}");
+        }
+        for wrong in
+            [&b"HTTP/1.1 404 x\r\nLocation: http://192.168.77.1/\r\n"[..], b"", b"\xff", b"HTTP/1.1 200 OK\r\n"]
+        {
+            assert!(location(wrong, GATEWAY).is_none(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn f9_f_type_and_control_path_are_of_the_same_service_and_the_best_comes_first() {
+        let service = |urn: &str, control: &str| {
+            format!("<service><serviceType>{urn}</serviceType><controlURL>{control}</controlURL></service>")
+        };
+        let urn = |kind: &str| format!("urn:schemas-upnp-org:service:{kind}");
+        let base = Url::parse("http://192.168.77.1:5000/rootDesc.xml").expect("an address");
+        let paths = |text: &str| -> Vec<String> {
+            services(text, &base)
+                .into_iter()
+                .map(|service| format!("{}{}", service.control.port, service.control.path))
+                .collect()
+        };
+        let text = service(&urn("Layer3Forwarding:1"), "/no")
+            + &service(&urn("WANPPPConnection:1"), "/ppp")
+            + &service(&urn("WANIPConnection:1"), "/one")
+            + &service(&urn("WANIPConnection:2"), "http://192.168.77.1:5000/two");
+        assert_eq!(paths(&text), ["5000/two", "5000/one", "5000/ppp"]);
+        for wrong in
+            ["//10.0.0.1/x", "http://10.0.0.1:5000/x", "http://192.168.77.1:80/x", "x", "/a b", "/a&b", "/a\r\nHost: x"]
+        {
+            assert!(paths(&service(&urn("WANIPConnection:1"), wrong)).is_empty(), "{wrong}");
+        }
+        let cut = service(&urn("WANIPConnection:1"), "/x");
+        assert!((0..cut.len()).all(|end| paths(&cut[..end]).is_empty()));
+    }
+
+    #[test]
+    fn f9_g_an_address_is_one_without_anything_else() {
+        let read =
+            |inside: &str| external_address(&format!("<a><NewExternalIPAddress>{inside}</NewExternalIPAddress></a>"));
+        assert_eq!(read(" 203.0.113.7\n"), Some(Ipv4Addr::new(203, 0, 113, 7)));
+        for wrong in
+            ["", "&#50;03.0.113.7", "<!-- -->203.0.113.7", "203.0.113.7 x", "2001:db8::1", "203.0.113.07", "host"]
+        {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+        assert_eq!(external_address("<NewExternalIPAddress>203.0.113.7"), None);
+    }
+}

@@ -1,0 +1,163 @@
+//! `router`: what the router says its outer address is, by NAT-PMP, else by `UPnP` (F9). It is only asked: no port is ever mapped,
+//! and nothing that it answers can lead anywhere but to itself.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use ddns_core::address::local::is_public;
+use ddns_core::address::lookup::NO_PUBLIC_ADDRESS;
+use ddns_core::address::observation::Choice;
+use ddns_core::callback::{Format, Method, Request};
+use ddns_core::net::family::Family;
+use ddns_core::net::natpmp::{self, NatPmpAnswer};
+use ddns_core::net::proxy::Proxies;
+use ddns_core::net::ssl::Ssl;
+use ddns_core::net::upnp::{self, WanService};
+use ddns_core::net::url::Url;
+use ddns_core::text::duration::duration;
+use tokio::net::UdpSocket;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::Query;
+use crate::http::{Client, How, Over, Want};
+use crate::platform::gateway;
+
+/// All of it may take so long.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// How long each try of NAT-PMP is waited for.
+const TRIES: [Duration; 3] = [Duration::from_millis(250), Duration::from_millis(500), Duration::from_secs(1)];
+
+/// How long answers to a search are waited for: those of the gateway, then those to everybody.
+const SEARCH: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(700)];
+
+/// One request of `UPnP` may take so long.
+const REQUEST: Duration = Duration::from_secs(2);
+
+pub(super) async fn ask(address: Option<Ipv4Addr>, query: Query<'_>, client: &Client) -> Result<Choice, String> {
+    let router = match address {
+        Some(address) => address,
+        None => gateway()?.ip,
+    };
+    let limit = query.time.min(LIMIT);
+    let result = timeout(limit, ask_within(router, client)).await;
+    result.unwrap_or_else(|_| Err(format!("the router {router} did not answer within {}", duration(limit))))
+}
+
+async fn ask_within(router: Ipv4Addr, client: &Client) -> Result<Choice, String> {
+    let known = client.router.borrow().clone().filter(|(of, _)| *of == router);
+    if let Some((_, service)) = known {
+        if let Ok(Some(ip)) = call(&service, client).await {
+            return judged(router, ip, "UPnP");
+        }
+        client.router.replace(None);
+    }
+    match by_nat_pmp(router).await {
+        Ok(NatPmpAnswer::Address(ip, _)) => judged(router, ip, "NAT-PMP"),
+        Ok(NatPmpAnswer::NoAddress) => Err(format!("{NO_PUBLIC_ADDRESS}, or has no address: it names none by NAT-PMP")),
+        _ => {
+            let ip = by_upnp(router, client).await?;
+            judged(router, ip, "UPnP")
+        }
+    }
+}
+
+fn judged(router: Ipv4Addr, ip: Ipv4Addr, how: &str) -> Result<Choice, String> {
+    if is_public(ip) {
+        return Ok(Choice { ip: ip.into(), why: format!("the router {router} said so by {how}") });
+    }
+    Err(format!("{NO_PUBLIC_ADDRESS}: it has {ip}"))
+}
+
+async fn by_nat_pmp(router: Ipv4Addr) -> io::Result<NatPmpAnswer> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
+    // Only answers of the router arrive.
+    socket.connect((router, natpmp::PORT)).await?;
+    let mut buffer = [0; 64];
+    for patience in TRIES {
+        socket.send(&natpmp::QUESTION).await?;
+        let end = Instant::now() + patience;
+        while let Ok(received) = timeout_at(end, socket.recv(&mut buffer)).await {
+            match natpmp::read(&buffer[..received?]) {
+                NatPmpAnswer::Foreign => {}
+                answer => return Ok(answer),
+            }
+        }
+    }
+    Err(io::ErrorKind::TimedOut.into())
+}
+
+async fn by_upnp(router: Ipv4Addr, client: &Client) -> Result<Ipv4Addr, String> {
+    let nothing = || format!("the router {router} answers neither by NAT-PMP nor by UPnP");
+    let (port, path) = upnp::FRITZBOX;
+    let spare = Url::parse(&format!("http://{router}:{port}{path}")).ok();
+    let url = search(router).await.ok().flatten().or(spare).ok_or_else(nothing)?;
+    let description = get(Request::new(url.clone(), None), client).await.map_err(|_| nothing())?;
+    let services = upnp::services(&description, &url);
+    if services.is_empty() {
+        return Err(format!("the router {router} answers by UPnP, but has no service that knows its address"));
+    }
+    let mut last = None;
+    for service in services {
+        match call(&service, client).await {
+            Ok(Some(ip)) => {
+                client.router.replace(Some((router, service)));
+                return Ok(ip);
+            }
+            Ok(None) => {}
+            Err(why) => last = Some(why),
+        }
+    }
+    let named = format!("{NO_PUBLIC_ADDRESS}, or has no address: it names none by UPnP");
+    Err(last.map_or(named, |why| format!("the router {router} refused to tell its address: {why}")))
+}
+
+/// Where the router's description is: it is asked itself, then everybody, and only its own answers count.
+async fn search(router: Ipv4Addr) -> io::Result<Option<Url>> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
+    let mut buffer = [0; 2048];
+    for (to, patience) in [router, upnp::GROUP.0].into_iter().zip(SEARCH) {
+        let end = Instant::now() + patience;
+        // A group that cannot be reached is no reason to give up.
+        let _ = socket.send_to(upnp::search().as_bytes(), (to, upnp::GROUP.1)).await;
+        while let Ok(received) = timeout_at(end, socket.recv_from(&mut buffer)).await {
+            let Ok((length, from)) = received else { break };
+            let is_router = matches!(from, SocketAddr::V4(from) if *from.ip() == router);
+            if let Some(url) = upnp::location(&buffer[..length], router).filter(|_| is_router) {
+                return Ok(Some(url));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Asks a service for the address; `None` if it has none.
+async fn call(service: &WanService, client: &Client) -> Result<Option<Ipv4Addr>, String> {
+    let (body, action) = service.call();
+    let mut request = Request::new(service.control.clone(), None);
+    request.method = Method::Post;
+    request.format = Format::Text;
+    request.body = Some(body);
+    request.headers =
+        vec![("Content-Type".to_owned(), "text/xml; charset=\"utf-8\"".to_owned()), ("SOAPAction".to_owned(), action)];
+    let answer = get(request, client).await?;
+    Ok(upnp::external_address(&answer))
+}
+
+/// What the router answers; an answer that is too long or leads elsewhere is none.
+async fn get(request: Request, client: &Client) -> Result<String, String> {
+    // What is signed follows no redirection, and nor does this.
+    let request = Request { is_signed: true, ..request };
+    let over = Over::Only(Family::V4);
+    let (want, proxies, ssl) = (Want::Body, Proxies::DIRECT, &Ssl::Verify);
+    let how = How { limit: REQUEST, want, over, proxies, ssl, from: None };
+    let response = client.send(&request, how).await.map_err(|failure| failure.why)?;
+    if response.status != 200 {
+        return Err(format!("it responded with {}", response.status));
+    }
+    if !response.is_whole {
+        return Err("its response is too long, or was cut off".to_owned());
+    }
+    String::from_utf8(response.body).map_err(|_| "its response is not text".to_owned())
+}
