@@ -7,7 +7,6 @@ pub mod controls;
 pub mod edit;
 pub mod form;
 pub mod list;
-pub mod mask;
 pub mod overview;
 pub mod session;
 pub mod tries;

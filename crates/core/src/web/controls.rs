@@ -97,6 +97,11 @@ pub fn label(key: Key) -> Option<&'static str> {
     })
 }
 
+/// Whether only the host sets a field: it belongs to it, or is always a path.
+pub fn is_locked(field: &Field) -> bool {
+    field.edit == EditRight::Host || field.key == Key::LogFile
+}
+
 /// A message without names that a reader of the form cannot see.
 pub fn in_words(message: &str, field: Option<&'static Field>) -> String {
     let own = field.and_then(|field| Some((format!("`{}`", field.name), label(field.key)?)));
@@ -138,7 +143,6 @@ pub fn controls(text: &str, around: &Surroundings, config: Option<&Config>) -> R
 fn control(field: &'static Field, own: &Raw, file: &Raw, around: &Surroundings, secrets: &Secrets) -> Control {
     // What stands here is shown, also where an option wins over it.
     let here = Layers(vec![own, file, &around.environment]);
-    let is_locked = field.edit == EditRight::Host || field.key == Key::LogFile;
     let content = match own.get(field.key) {
         None => Content::Unset,
         Some(_) if matches!(field.kind, Kind::Domains | Kind::Sources) => {
@@ -152,7 +156,7 @@ fn control(field: &'static Field, own: &Raw, file: &Raw, around: &Surroundings, 
             let shown = outlined(field, setting, &here, &around.files);
             let outline = secrets.mask(&shown).into_owned();
             match typed(field, setting) {
-                _ if is_locked => Content::Locked(outline),
+                _ if is_locked(field) => Content::Locked(outline),
                 typed if outline == shown && is_all(&shown, &setting.node.value) => Content::Open(typed),
                 _ => Content::WriteOnly(outline),
             }

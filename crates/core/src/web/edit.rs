@@ -7,7 +7,7 @@ mod tests;
 
 use super::addition::{self, Outside};
 use super::check::{Finding, check, has_errors};
-use super::controls::{in_words, label};
+use super::controls::{in_words, is_locked, label};
 use crate::address::source::Source;
 use crate::config::fields::{EditRight, FIELDS, Field, Key, Kind, RequestPart};
 use crate::config::files::named;
@@ -134,7 +134,7 @@ pub fn apply(old: &str, ops: &[Op], around: &Surroundings) -> Result<(String, Co
 /// Why a browser may not put this there; `None` if it may.
 fn refusal(field: &'static Field, value: Option<&Value>) -> Option<String> {
     const ON_HOST: &str = "edit the configuration on the host";
-    if label(field.key).is_none() || field.edit == EditRight::Host || field.key == Key::LogFile {
+    if label(field.key).is_none() || is_locked(field) {
         return Some(format!("`{}` cannot be changed in a browser: {ON_HOST}", field.name));
     }
     let value = value?;

@@ -115,7 +115,7 @@ fn i7_bytes_that_no_operation_touches_stay() {
     };
     for old in [FLAT, TWO, &FLAT.replace('\n', "\r\n"), &FLAT.replace("300 #", "300, #"), &TWO.replace("} //", "}, //")]
     {
-        for key in [Key::Line, Key::Timeout, Key::Ssl, Key::Cache, Key::MinInterval, Key::Concurrency, Key::LogLevel] {
+        for key in [Key::Line, Key::Timeout, Key::Cache, Key::MinInterval, Key::Concurrency, Key::LogLevel] {
             let (value, place) = match key {
                 Key::Concurrency => ("2", At { entry: None, key }),
                 Key::LogLevel => ("\"ERROR\"", At { entry: None, key }),
