@@ -14,6 +14,9 @@ use crate::text::secrets::{MASK, Secrets};
 /// Shorter secrets, in bytes, match ordinary words.
 const MIN_SECRET_BYTES: usize = 6;
 
+/// So many characters of an outline are shown.
+const MAX_OUTLINE: usize = 500;
+
 /// The settings of one entry, or those of the whole file.
 pub struct EditForm {
     /// The number of the entry; `None` for what holds for the whole file.
@@ -104,6 +107,9 @@ pub fn is_locked(field: &Field) -> bool {
 
 /// A message without names that a reader of the form cannot see.
 pub fn in_words(message: &str, field: Option<&'static Field>) -> String {
+    if message.contains("relative address") {
+        return "The URL must start with http:// or https://.".to_owned();
+    }
     let own = field.and_then(|field| Some((format!("`{}`", field.name), label(field.key)?)));
     let (subject, rest) = match own.and_then(|(name, label)| Some((label, message.strip_prefix(&name)?))) {
         Some((_, rest)) if rest.starts_with(": ") => ("", &rest[2..]),
@@ -154,11 +160,11 @@ fn control(field: &'static Field, own: &Raw, file: &Raw, around: &Surroundings, 
         }
         Some(setting) => {
             let shown = outlined(field, setting, &here, &around.files);
-            let outline = secrets.mask(&shown).into_owned();
+            let outline = secrets.mask(&shown);
             match typed(field, setting) {
-                _ if is_locked(field) => Content::Locked(outline),
+                _ if is_locked(field) => Content::Locked(cut(&outline)),
                 typed if outline == shown && is_all(&shown, &setting.node.value) => Content::Open(typed),
-                _ => Content::WriteOnly(outline),
+                _ => Content::WriteOnly(cut(&outline)),
             }
         }
     };
@@ -170,9 +176,17 @@ fn control(field: &'static Field, own: &Raw, file: &Raw, around: &Surroundings, 
             Origin::File(_) if own.get(field.key).is_none() => "the whole file".to_owned(),
             Origin::File(_) => return None,
         };
-        Some((secrets.mask(&outlined(field, setting, &all, &around.files)).into_owned(), from))
+        Some((cut(&secrets.mask(&outlined(field, setting, &all, &around.files))), from))
     };
     Control { field, content, elsewhere: elsewhere() }
+}
+
+/// As much as a line of the page should have.
+fn cut(outline: &str) -> String {
+    match outline.char_indices().nth(MAX_OUTLINE) {
+        Some((end, _)) => format!("{} …", &outline[..end]),
+        None => outline.to_owned(),
+    }
 }
 
 /// A value as it is typed into a form.

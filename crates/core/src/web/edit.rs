@@ -21,6 +21,9 @@ use crate::text::diagnostic::Severity;
 use crate::text::json::{Dialect, Node, Value, parse, pretty};
 use crate::text::secrets::MASK;
 
+/// Each change reads the text again: so much is read at most, in bytes.
+const MAX_WORK_BYTES: usize = 64 * 1024 * 1024;
+
 /// Where a setting stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct At {
@@ -108,6 +111,9 @@ impl Op {
 /// The text after some changes, and what it means. Fails with everything that is wrong with them; nothing is run, read or asked.
 pub fn apply(old: &str, ops: &[Op], around: &Surroundings) -> Result<(String, Config), Vec<Finding>> {
     let whole = |message: &str| vec![Finding::refused(None, message)];
+    if ops.len().saturating_mul(old.len()) > MAX_WORK_BYTES {
+        return Err(whole("these are too many changes at once for so large a file: edit it on the host"));
+    }
     let (Some(before), _) = check("", old, around) else {
         return Err(whole("the file has errors: correct them on the host first"));
     };

@@ -14,6 +14,7 @@ use ddns_core::web::check::{Finding, check};
 use ddns_core::web::controls::{controls, in_words};
 use ddns_core::web::edit::{Op, apply, told};
 use ddns_core::web::typed::operations;
+use hyper::Method;
 use hyper::header::{HeaderValue, LOCATION};
 
 use super::pages::{GONE, frame, missing};
@@ -21,7 +22,7 @@ use super::reply::{PageRequest, Reply};
 use super::save::{self, Refused};
 use super::sent::{self, RedactedRequest};
 use super::site::{Ask, Configured, Site};
-use super::views::configuration::{self as view, Change, ConfirmPage, FilePage, FormPage, Looked};
+use super::views::configuration::{self as view, Change, ConfirmPage, FilePage, FormPage, Looked, SET};
 use super::views::layout::Tab;
 use super::views::parts::Tone;
 use crate::clock::unix_time;
@@ -202,12 +203,14 @@ fn form(
     let is_only = looked.forms.len() < 3;
     let choices = Family::ALL.map(|family| site.sources.choices(family));
     let (file, page_number) = (given(request, "file").unwrap_or(0), given(request, "page").unwrap_or(1).max(1));
-    let typed = |name: &str| request.field(name);
+    let typed = |name: &str| request.field(&format!("{SET}{name}"));
+    let is_again = request.method == Method::POST;
     let model = FormPage {
         file,
         form,
         version,
         page: page_number,
+        is_again,
         typed: &typed,
         wrong,
         problem,
@@ -245,7 +248,7 @@ pub(super) async fn change(site: &Rc<Site>, request: &PageRequest) -> Reply {
     let is_removal = request.field("remove").is_some();
     let ops = match entry {
         Some(number) if is_removal => vec![Op::RemoveEntry(number)],
-        _ => operations(&looked.forms[place], |name| request.field(name)),
+        _ => operations(&looked.forms[place], |name| request.field(&format!("{SET}{name}"))),
     };
     if ops.is_empty() {
         return again(200, &[], Some("Nothing was changed."));
@@ -300,5 +303,6 @@ pub(super) async fn test_notifications(site: &Site, request: &PageRequest) -> Re
             told.push(format!("The test for {} {}.", tried.origin, tried.said.trim_end_matches('.')));
         }
     }
-    shown(site, request, 200, Some((tone, told.join(" ")))).await
+    let told = if told.is_empty() { "There is nobody to notify.".to_owned() } else { told.join(" ") };
+    shown(site, request, 200, Some((tone, told))).await
 }

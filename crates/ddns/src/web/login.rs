@@ -32,7 +32,7 @@ pub(super) fn page(request: &PageRequest) -> Reply {
 /// To the page that asks for the password, and from there to the one that was wanted.
 pub(super) fn way_in(request: &PageRequest) -> Reply {
     let wanted = request.target();
-    if wanted == "/" || !is_own_path(&wanted) {
+    if matches!(request.path.as_str(), "/" | "/events") || !is_own_path(&wanted) {
         return Reply::see("/login");
     }
     Reply::back_to(Some(&link("/login", [("to", wanted)])))

@@ -2,10 +2,13 @@
 
 use ddns_core::config::fields::{Field, Kind};
 use ddns_core::text::number::grouped;
-use ddns_core::web::controls::{Content, Control, EditForm, is_locked};
+use ddns_core::web::controls::{Content, Control, EditForm, in_words, is_locked};
 use maud::{Markup, html};
 
 use super::parts::{FormField, ListRange, Tone, code, notice, pager, token_field};
+
+/// What the names of settings begin with in a form; it has others of its own.
+pub(crate) const SET: &str = "set.";
 
 /// How many domains of a list a form shows, and how many requests are compared in full.
 const PER_PAGE: usize = 50;
@@ -71,7 +74,7 @@ pub(crate) fn page(model: &FilePage<'_>) -> Markup {
                                 (token_field(token))
                                 input type="hidden" name="file" value=(number);
                                 button { "Send a test notification" }
-                                span.soft { "An example goes to each of the " (notifications) " places that are notified." }
+                                span.soft { "An example goes wherever notifications go." }
                             }
                         }
                     }
@@ -143,7 +146,9 @@ pub(crate) struct FormPage<'a> {
     pub(crate) version: &'a str,
     /// Of the domains, from 1.
     pub(crate) page: usize,
-    /// What was typed before.
+    /// Whether something was typed before.
+    pub(crate) is_again: bool,
+    /// What was typed.
     pub(crate) typed: &'a dyn Fn(&str) -> Option<String>,
     pub(crate) wrong: &'a [(Option<&'static Field>, String)],
     pub(crate) problem: Option<&'a str>,
@@ -161,11 +166,14 @@ const FIRST: [&str; 9] = ["id", "endpoint", "ipv4", "ipv6", "index4", "index6", 
 pub(crate) fn form(model: &FormPage<'_>) -> Markup {
     let FormPage { file, form, version, page, wrong, problem, is_only, token, .. } = *model;
     let can_set = |control: &&Control| !is_locked(control.field);
-    let (first, rest): (Vec<&Control>, Vec<&Control>) =
-        form.controls.iter().filter(can_set).partition(|control| FIRST.contains(&control.field.name));
-    let is_open = |control: &&&Control| control.content != Content::Unset || wrong_of(model, control.field).is_some();
-    let is_seen = rest.iter().any(|control| is_open(&control));
-    let is_dirty = !wrong.is_empty() || (model.typed)("version").is_some();
+    let is_first = |control: &&Control| {
+        FIRST.contains(&control.field.name)
+            || control.content != Content::Unset
+            || wrong_of(model, control.field).is_some()
+            || (model.typed)(control.field.name).is_some_and(|text| !text.trim().is_empty())
+    };
+    let (first, rest): (Vec<&Control>, Vec<&Control>) = form.controls.iter().filter(can_set).partition(is_first);
+    let is_dirty = !wrong.is_empty() || model.is_again;
     let elsewhere: Vec<&str> = wrong
         .iter()
         .filter(|(field, _)| {
@@ -192,7 +200,7 @@ pub(crate) fn form(model: &FormPage<'_>) -> Markup {
                 @for control in first { (field(model, control)) }
                 @if form.entry.is_some() { div.row { button name="step" value="ask" { "Ask the sources again" } span.soft.small { "Programs are not run." } } }
                 @if !rest.is_empty() {
-                    details open[is_seen] { summary { "More settings" } div.stack { @for control in rest { (field(model, control)) } } }
+                    details { summary { "More settings" } div.stack { @for control in rest { (field(model, control)) } } }
                 }
                 div.row {
                     button.main name="step" value="check" { "Continue" }
@@ -218,10 +226,14 @@ fn wrong_of<'a>(model: &FormPage<'a>, field: &Field) -> Option<&'a str> {
 
 fn field(model: &FormPage<'_>, control: &Control) -> Markup {
     let name = control.field.name;
+    let help = match control.field.kind {
+        Kind::Sources => "Tried in order; the first that gives an address counts.".to_owned(),
+        _ => in_words(control.field.help, None),
+    };
     let help = match &control.elsewhere {
-        Some((shown, from)) => format!("{}. {from} sets it: {shown}", plain(control.field.help)),
-        None if control.field.default.is_empty() => format!("{}.", plain(control.field.help)),
-        None => format!("{}. Default: {}", plain(control.field.help), control.field.default),
+        Some((shown, from)) => format!("{help} {from} sets it: {shown}"),
+        None if control.field.default.is_empty() || control.field.kind == Kind::Sources => help,
+        None => format!("{help} Default: {}", control.field.default),
     };
     let id = name.replace('.', "-");
     let around =
@@ -248,14 +260,14 @@ fn field(model: &FormPage<'_>, control: &Control) -> Markup {
     let rows = shown.lines().count().clamp(2, 12);
     let input = html! {
         @if is_choice && (shown.is_empty() || words.iter().any(|word| word.eq_ignore_ascii_case(shown))) {
-            select id=(id) name=(name) aria-describedby=[described] aria-invalid=[invalid] {
+            select id=(id) name={ (SET) (name) } aria-describedby=[described] aria-invalid=[invalid] {
                 option value="" selected[shown.is_empty()] { "not set" }
                 @for word in words { option value=(word) selected[word.eq_ignore_ascii_case(shown)] { (word) } }
             }
         } @else if is_long {
-            textarea id=(id) name=(name) rows=(rows) aria-describedby=[described] aria-invalid=[invalid] autocapitalize="none" spellcheck="false" autocomplete="off" { (shown) }
+            textarea id=(id) name={ (SET) (name) } rows=(rows) aria-describedby=[described] aria-invalid=[invalid] autocapitalize="none" spellcheck="false" autocomplete="off" { (shown) }
         } @else {
-            input type="text" id=(id) name=(name) value=(shown) aria-describedby=[described] aria-invalid=[invalid] autocapitalize="none" spellcheck="false" autocomplete="off";
+            input type="text" id=(id) name={ (SET) (name) } value=(shown) aria-describedby=[described] aria-invalid=[invalid] autocapitalize="none" spellcheck="false" autocomplete="off";
         }
     };
     let Content::WriteOnly(outline) = &control.content else { return around.around(&input) };
@@ -268,7 +280,7 @@ fn field(model: &FormPage<'_>, control: &Control) -> Markup {
                 summary { "Replace" span.unseen { " " (control.label()) } }
                 div.stack {
                     (FormField { label: &format!("New {}", lower(control.label())), ..around }.around(&input))
-                    label.choice { input type="checkbox" name={ "unset." (name) }; "Remove it" }
+                    label.choice { input type="checkbox" name={ (SET) "unset." (name) }; "Remove it" }
                 }
             }
         }
@@ -278,11 +290,6 @@ fn field(model: &FormPage<'_>, control: &Control) -> Markup {
 /// `URL` stays, `Body` becomes `body`.
 fn lower(label: &str) -> String {
     if label.chars().nth(1).is_some_and(char::is_uppercase) { label.to_owned() } else { label.to_lowercase() }
-}
-
-/// Help without backticks, which would show.
-fn plain(help: &str) -> String {
-    help.replace('`', "")
 }
 
 fn domains(model: &FormPage<'_>, control: &Control, around: &FormField<'_>) -> Markup {
@@ -297,15 +304,15 @@ fn domains(model: &FormPage<'_>, control: &Control, around: &FormField<'_>) -> M
                 ul.items {
                     @for (number, (shown, _)) in items.iter().enumerate().skip((page - 1) * PER_PAGE).take(PER_PAGE) {
                         @let item = format!("{name}.{number}");
-                        li { span.mono { (shown) } label.choice { input type="checkbox" name=(item) value="remove" checked[(model.typed)(&item).is_some()]; "Remove" span.unseen { " " (shown) } } }
+                        li { span.mono { (shown) } label.choice { input type="checkbox" name={ (SET) (item) } value="remove" checked[(model.typed)(&item).is_some()]; "Remove" span.unseen { " " (shown) } } }
                     }
                 }
                 @if items.len() > PER_PAGE {
                     (pager(ListRange { page, per_page: PER_PAGE, total: items.len() }, control.label(), |page| format!("{}&page={page}", link(model.file, model.form))))
                 }
             }
-            (FormField { label: "Add", help: Some("Names such as home.example.com, one on each line."), ..*around }.around(&html! {
-                textarea id=(around.id) name=(add) rows=(typed.lines().count().clamp(1, 8)) aria-describedby=[around.described()] aria-invalid=[around.wrong.map(|_| "true")] autocapitalize="none" spellcheck="false" { (typed) }
+            (FormField { label: &format!("Add {}", control.label()), help: Some("Names such as home.example.com, one on each line."), ..*around }.around(&html! {
+                textarea id=(around.id) name={ (SET) (add) } rows=(typed.lines().count().clamp(1, 8)) aria-describedby=[around.described()] aria-invalid=[around.wrong.map(|_| "true")] autocapitalize="none" spellcheck="false" { (typed) }
             }))
         }
     }
@@ -330,21 +337,21 @@ fn sources(model: &FormPage<'_>, control: &Control, around: &FormField<'_>) -> M
             @for (number, (shown, _)) in items.iter().enumerate() {
                 @let item = format!("{name}.{number}");
                 @let chosen = (model.typed)(&item).unwrap_or_default();
-                select name=(item) aria-label={ "Source " (number + 1) } {
+                select name={ (SET) (item) } aria-label={ "Source " (number + 1) } {
                     option value="keep" selected[chosen.is_empty()] { (with(shown)) }
                     @for source in offered.iter().filter(|source| *source != shown) { option value=(source) selected[*source == chosen] { (with(source)) } }
                     option value="false" selected[chosen == "false"] { "none: switch this family off" }
                     @if items.len() > 1 { option value="remove" selected[chosen == "remove"] { "remove this source" } }
                 }
             }
-            select name=(add) id=(around.id) aria-label=(if items.is_empty() { "Source" } else { "One more source, tried after these" }) aria-describedby=[described] {
-                option value="" { (if items.is_empty() { format!("not set: {}", with(control.field.default)) } else { "one more source …".to_owned() }) }
+            select name={ (SET) (add) } id=(around.id) aria-label=(if items.is_empty() { "Source" } else { "One more source, tried after these" }) aria-describedby=[described] {
+                option value="" { (if items.is_empty() { format!("not set ({})", with(control.field.default)) } else { "one more source …".to_owned() }) }
                 @for source in &offered { option value=(source) selected[*source == typed] { (with(source)) } }
                 @if items.is_empty() { option value="false" selected[typed == "false"] { "none: switch this family off" } }
             }
             details open[(model.typed)(&other).is_some_and(|text| !text.is_empty()) || around.wrong.is_some()] {
                 summary { "Another source" }
-                input type="text" name=(other) value=((model.typed)(&other).unwrap_or_default()) aria-label="Another source, such as url:https://example.com/ip" placeholder="url:https://example.com/ip" autocapitalize="none" spellcheck="false";
+                input type="text" name={ (SET) (other) } value=((model.typed)(&other).unwrap_or_default()) aria-label="Another source, such as url:https://example.com/ip" placeholder="url:https://example.com/ip" autocapitalize="none" spellcheck="false";
             }
             @if let Some(wrong) = around.wrong { p.wrong id={ (around.id) "-wrong" } { (wrong) } }
             @if let Some(help) = around.help { p.help id={ (around.id) "-help" } { (help) } }

@@ -76,7 +76,7 @@ impl OverviewModel<'_> {
                 dd.value { (current.ip) }
                 dd.soft {
                     "from " code { (current.source) }
-                    @if let Some(since) = since { " · since " (time(&self.clock.when(since))) }
+                    @if let Some(since) = since { " · since " (time(&self.clock.since(since))) }
                     " · " (grouped(current.count)) (if current.count == 1 { " update" } else { " updates" })
                 }
             }
