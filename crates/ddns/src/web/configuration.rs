@@ -175,6 +175,9 @@ async fn found(site: &Site, request: &PageRequest) -> Result<(Configured, String
     if !looked.wrong.is_empty() {
         return Err(shown(site, request, 422, None).await);
     }
+    if let Some(status) = site.ask(Ask::Status).await {
+        site.sources.learn(&status.rows);
+    }
     let entry = given(request, "entry");
     let place = looked.forms.iter().position(|form| form.entry == entry).ok_or_else(gone)?;
     Ok((configured, name, looked, place))

@@ -9,6 +9,7 @@ use ddns_core::address::lookup::Lookup;
 use ddns_core::address::source::Source;
 use ddns_core::config::Config;
 use ddns_core::config::validate::Valid;
+use ddns_core::journal::Row;
 use ddns_core::net::family::Family;
 use ddns_core::net::ssl::Ssl;
 use ddns_core::web::controls::{Content, EditForm};
@@ -75,6 +76,14 @@ impl Sources {
             let gives =
                 attempt.result.as_ref().map_or_else(|_| "no address".to_owned(), |choice| choice.ip.to_string());
             self.given.borrow_mut().insert((family.index(), attempt.source.clone()), gives);
+        }
+    }
+
+    /// What the service itself was given last.
+    pub(super) fn learn(&self, rows: &[Row]) {
+        for (ip, source) in rows.iter().filter_map(|row| Some((row.address?, row.source.clone()?))) {
+            let family = if ip.is_ipv4() { Family::V4 } else { Family::V6 };
+            self.given.borrow_mut().insert((family.index(), source), ip.to_string());
         }
     }
 
