@@ -119,13 +119,13 @@ pub(crate) fn outlined(field: &'static Field, setting: &Setting, layers: &Layers
 pub(crate) fn outlined_items(field: &'static Field, layers: &Layers<'_>, files: &FileContents) -> Vec<(String, bool)> {
     let mut unused = Diagnostics::default();
     let items = reader(layers, &mut unused).list(field.key);
-    let shown = items.iter().map(|item| match field.shown {
-        Visibility::Domains => (domain(item, files), item.value.text().is_some()),
-        _ => {
-            let shown = source(item);
-            let is_all = item.value.text().is_some_and(|text| text.trim() == shown);
-            (shown, is_all || matches!(item.value, Value::Bool(_)))
+    let shown = items.iter().map(|item| {
+        if field.shown == Visibility::Domains {
+            return (domain(item, files), item.value.text().is_some());
         }
+        let shown = source(item);
+        let is_all = item.value.text().is_some_and(|text| text.trim() == shown);
+        (shown, is_all || matches!(item.value, Value::Bool(_)))
     });
     shown.collect()
 }

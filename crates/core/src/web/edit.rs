@@ -290,19 +290,19 @@ impl Trace {
             let is_wider = former.is_none_or(|(_, former)| is_wider(former, entry));
             for field in FIELDS.iter().filter(|field| field.request == RequestPart::Content) {
                 let Some((setting, place)) = counts(field, &is, number, around) else { continue };
-                let is_typed = place.is_some_and(|entry| self.typed.contains(&At { entry, key: field.key }));
+                let is_typed = place.is_some_and(|at| self.typed.contains(&at));
                 if is_typed || !holds_secret(field, setting, &is, number, around) {
                     continue;
                 }
                 // It stands where it stood, or says what it said.
                 let is_same = |(from, _): (usize, &Entry)| {
                     counts(field, &was, from, around).is_some_and(|(was, former_place)| {
-                        let former_place = former_place.map(|entry| entry.map(|_| number));
+                        let former_place = former_place.map(|at| At { entry: at.entry.map(|_| number), ..at });
                         former_place == place || was.node.value == setting.node.value
                     })
                 };
                 let why = match former {
-                    None if place == Some(Some(number)) => continue,
+                    None if place.is_some_and(|at| at.entry == Some(number)) => continue,
                     Some(_) if is_wider && place.is_some() => RETYPE,
                     Some(_) if is_wider => OUTSIDE,
                     Some(former) if is_same(former) => continue,
@@ -321,12 +321,12 @@ fn counts<'a>(
     written: &'a FileLayers,
     number: usize,
     around: &'a Surroundings,
-) -> Option<(&'a Setting, Option<Option<usize>>)> {
+) -> Option<(&'a Setting, Option<At>)> {
     let own = written.entries.as_ref().and_then(|entries| entries.get(number)).map_or(&written.file, |(own, _)| own);
     let setting = around.layers(own, &written.file).get(field.key)?;
     let place = match (&setting.origin, written.entries.is_some() && own.get(field.key).is_some()) {
-        (Origin::File(_), true) => Some(Some(number)),
-        (Origin::File(_), false) => Some(None),
+        (Origin::File(_), true) => Some(At { entry: Some(number), key: field.key }),
+        (Origin::File(_), false) => Some(At { entry: None, key: field.key }),
         _ => None,
     };
     Some((setting, place))

@@ -24,7 +24,7 @@ pub fn operations(form: &EditForm, typed: impl Fn(&str) -> Option<String>) -> Ve
             Content::Locked(_) => {}
             Content::Items(items) => of_list(at, items, &text_of, &mut ops),
             Content::Unset if matches!(field.kind, Kind::Domains | Kind::Sources) => {
-                of_list(at, &[], &text_of, &mut ops)
+                of_list(at, &[], &text_of, &mut ops);
             }
             Content::Unset => ops.extend(full(&text).map(set)),
             Content::Open(now) => match text {

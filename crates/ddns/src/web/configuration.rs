@@ -170,8 +170,9 @@ async fn found(site: &Site, request: &PageRequest) -> Result<(Configured, String
         let why = "Editing is switched off: set allow_edit in the settings of the page, on the host.";
         return Err(shown(site, request, 403, Some((Tone::Bad, why.to_owned()))).await);
     }
-    let looked =
-        look(site, &name, &configured.around).await.map_err(|why| Reply::text(500, &format!("{name} {why}")))?;
+    let Ok(looked) = look(site, &name, &configured.around).await else {
+        return Err(shown(site, request, 500, None).await);
+    };
     if !looked.wrong.is_empty() {
         return Err(shown(site, request, 422, None).await);
     }

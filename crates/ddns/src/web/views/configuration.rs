@@ -181,6 +181,12 @@ pub(crate) fn form(model: &FormPage<'_>) -> Markup {
         })
         .map(|(_, why)| why.as_str())
         .collect();
+    let about = html! {
+        (token_field(token))
+        input type="hidden" name="file" value=(file);
+        input type="hidden" name="version" value=(version);
+        @if let Some(entry) = form.entry { input type="hidden" name="entry" value=(entry); }
+    };
     html! {
         div.stack {
             nav.crumb aria-label="Back" { a href={ "/configuration?file=" (file) } { "‹ Configuration" } }
@@ -190,11 +196,8 @@ pub(crate) fn form(model: &FormPage<'_>) -> Markup {
                 (notice(Tone::Bad, html! { "Nothing was changed yet: see below what is wrong." @if !elsewhere.is_empty() { ul { @for why in elsewhere { li { (why) } } } } }))
             }
             form.card method="post" action={ "/configuration/edit" } data-guard data-dirty[is_dirty] {
-                (token_field(token))
-                input type="hidden" name="file" value=(file);
-                input type="hidden" name="version" value=(version);
+                (about)
                 input type="hidden" name="page" value=(page);
-                @if let Some(entry) = form.entry { input type="hidden" name="entry" value=(entry); }
                 // What the Enter key presses.
                 button.unseen name="step" value="check" tabindex="-1" aria-hidden="true" { "Continue" }
                 @for control in first { (field(model, control)) }
@@ -209,10 +212,7 @@ pub(crate) fn form(model: &FormPage<'_>) -> Markup {
             }
             @if form.entry.is_some() && !is_only {
                 form.row method="post" action="/configuration/edit" {
-                    (token_field(token))
-                    input type="hidden" name="file" value=(file);
-                    input type="hidden" name="version" value=(version);
-                    @if let Some(entry) = form.entry { input type="hidden" name="entry" value=(entry); }
+                    (about)
                     button.bad name="remove" value="yes" { "Remove this entry" }
                 }
             }
@@ -234,6 +234,13 @@ fn field(model: &FormPage<'_>, control: &Control) -> Markup {
         Some((shown, from)) => format!("{help} {from} sets it: {shown}"),
         None if control.field.default.is_empty() || control.field.kind == Kind::Sources => help,
         None => format!("{help} Default: {}", control.field.default),
+    };
+    // Somebody else may have set it meanwhile.
+    let help = match (&control.content, (model.typed)(name)) {
+        (Content::Open(now), Some(typed)) if typed.replace('\r', "").trim() != now.trim() => {
+            format!("Set now: {now}. {help}")
+        }
+        _ => help,
     };
     let id = name.replace('.', "-");
     let around =
