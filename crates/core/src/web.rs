@@ -3,11 +3,13 @@
 pub mod access;
 pub mod addition;
 pub mod check;
+pub mod controls;
+pub mod edit;
 pub mod form;
 pub mod list;
-pub mod mask;
 pub mod overview;
 pub mod session;
 pub mod tries;
+pub mod typed;
 pub mod visit;
 pub mod when;

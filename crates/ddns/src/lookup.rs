@@ -43,6 +43,11 @@ impl<'a> Query<'a> {
         Self { family, sources: entry.sources_of(family), time: entry.timeout, ssl: &entry.ssl }
     }
 
+    /// Whatever sources somebody wants to know of.
+    pub(crate) fn of(family: Family, sources: &'a [Source], time: Duration, ssl: &'a Ssl) -> Self {
+        Self { family, sources, time, ssl }
+    }
+
     /// None where the family has no domains or is switched off: there is nothing to look up.
     pub(crate) fn needed(entry: &'a Entry, family: Family) -> Option<Self> {
         (!entry.domains_of(family).is_empty()).then(|| Self::new(entry, family))

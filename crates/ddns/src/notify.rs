@@ -34,6 +34,9 @@ const TRIES: u32 = 3;
 /// Pauses between tries: this, and twice this.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// So many characters are shown of what came back.
+const MAX_SAID: usize = 200;
+
 /// All notifications of a run.
 pub(crate) struct Notifier<'a> {
     each: Vec<One<'a>>,
@@ -322,6 +325,51 @@ pub(crate) fn example(config: &Config, notification: &Notification, event: Notif
     });
     let (domain, family) = updates.next()?;
     Some(notify::notice(&notify::example(event, domain, family, notification.after)))
+}
+
+/// What came of an example.
+pub(crate) struct TriedExample {
+    pub(crate) origin: String,
+    pub(crate) message: String,
+    /// What came back, or why nothing did, without secrets.
+    pub(crate) said: String,
+    pub(crate) has_arrived: bool,
+}
+
+/// Sends an example of a notification. None where there is no update to tell of.
+pub(crate) async fn try_example(
+    config: &Config,
+    notification: &Notification,
+    event: NotifyEvent,
+    client: &Client,
+) -> Option<TriedExample> {
+    let secrets = config.secrets();
+    let mut notice = example(config, notification, event)?;
+    // It arrives where real ones do.
+    notice.message.insert_str(0, "an example: ");
+    let (origin, result) = match notification.callback.render(&notice, moment()) {
+        Err(why) => ("its service".to_owned(), Err(why.to_string())),
+        Ok(request) => {
+            let began = Instant::now();
+            let sent = client.send(&request, how(notification, notification.timeout)).await;
+            let result = sent.map_err(|failure| failure.why).and_then(|response| {
+                let body: String =
+                    String::from_utf8_lossy(&response.body).split_whitespace().collect::<Vec<_>>().join(" ");
+                let said = if body.is_empty() { String::new() } else { format!(": {body}") };
+                let took = began.elapsed().as_millis();
+                judged(notification, &notice, &response)?;
+                Ok(format!("{} ({took} ms){said}", with_reason(response.status)))
+            });
+            (request.url.origin(), result)
+        }
+    };
+    let has_arrived = result.is_ok();
+    let line = match result {
+        Ok(response) => format!("arrived: {response}"),
+        Err(why) => format!("not sent: {why}"),
+    };
+    let said = secrets.mask(&line).chars().take(MAX_SAID).collect();
+    Some(TriedExample { origin, message: notice.message, said, has_arrived })
 }
 
 /// What a request depends on beside what it reports: a signed one has a number of its own.

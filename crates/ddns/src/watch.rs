@@ -90,7 +90,7 @@ async fn serve_with(
                 let entered = group::enter(&fresh, &mut events).await.map_err(|wrong| complain(&wrong))?;
                 if entered.is_stopped {
                     service.systemd.stopping();
-                    Log::of_service(&fresh[0], service.environment).info("stopped");
+                    Log::of_service(&fresh[0], service.environment, &service.recent).info("stopped");
                     return Ok(0);
                 }
                 service.is_new_group = entered.is_other;
@@ -116,7 +116,8 @@ pub(crate) fn refusals(configs: &[Valid]) -> Vec<Diagnostic> {
 
 /// Runs on these configurations until it stops, or others take their place.
 async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, plan: &Rc<Plan>, events: &mut Events) -> End {
-    let logs: Vec<Log<'_>> = configs.iter().map(|valid| Log::of_service(valid, service.environment)).collect();
+    let logs: Vec<Log<'_>> =
+        configs.iter().map(|valid| Log::of_service(valid, service.environment, &service.recent)).collect();
     let Some(log) = logs.first() else { return End::Stop(0) };
     let Handover { waiting, metrics, is_stale, engine } = std::mem::take(&mut service.handover);
     let engine = engine.unwrap_or_else(|| compose::engine(Rc::clone(plan), Mode::Service));

@@ -133,8 +133,10 @@ mod watch {
 mod web {
     mod api;
     mod browser;
+    mod browser_editing;
     mod browser_setting_up;
     mod configuration;
+    mod editing;
     mod events;
     mod limits;
     mod logging_in;

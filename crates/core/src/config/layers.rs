@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::fields::Key;
 use super::files::FileContents;
-use super::raw::{Raw, Setting};
+use super::raw::{Origin, Raw, Setting};
 use crate::callback::RsaSign;
 use crate::net::proxy::System;
+use crate::text::json::Node;
 
 /// Layers from the one that wins to the one that gives way.
 pub struct Layers<'a>(pub Vec<&'a Raw>);
@@ -34,9 +35,41 @@ pub struct Surroundings {
     pub rsa: Option<RsaSign>,
 }
 
+/// Options, environment and proxies, to be taken to another thread.
+pub struct Parcelled {
+    settings: Vec<(bool, Key, Node, String)>,
+    proxies: Arc<System>,
+}
+
+impl Parcelled {
+    /// The surroundings again, without files.
+    pub fn unpacked(self) -> Surroundings {
+        let mut around = Surroundings { proxies: self.proxies, ..Surroundings::default() };
+        for (is_option, key, node, name) in self.settings {
+            let layer = if is_option { &mut around.options } else { &mut around.environment };
+            layer.set(key, node, if is_option { Origin::Option(name) } else { Origin::Environment(name) });
+        }
+        around
+    }
+}
+
 impl Surroundings {
+    /// Without files, for another thread.
+    pub fn parcelled(&self) -> Parcelled {
+        let layers = [(&self.options, true), (&self.environment, false)];
+        let settings = layers.into_iter().flat_map(|(layer, is_option)| {
+            layer.settings().filter_map(move |(field, setting)| match &setting.origin {
+                Origin::Option(name) | Origin::Environment(name) => {
+                    Some((is_option, field.key, setting.node.clone(), name.clone()))
+                }
+                Origin::File(_) => None,
+            })
+        });
+        Parcelled { settings: settings.collect(), proxies: Arc::clone(&self.proxies) }
+    }
+
     /// What counts for an entry of a file, from what wins to what gives way (B11).
-    pub(super) fn layers<'a>(&'a self, entry: &'a Raw, file: &'a Raw) -> Layers<'a> {
+    pub(crate) fn layers<'a>(&'a self, entry: &'a Raw, file: &'a Raw) -> Layers<'a> {
         Layers(vec![&self.options, entry, file, &self.environment])
     }
 }

@@ -103,11 +103,31 @@ fn row(
         Origin::Environment(name) | Origin::Option(name) => name.clone(),
     };
     let is_in_file = matches!(setting.origin, Origin::File(_));
-    let value = match field.key {
-        _ if field.inside().is_some() => callbacks(field, setting, layers, files),
-        _ => redacted(field, setting, layers, files, false),
-    };
+    let value = outlined(field, setting, layers, files);
     Some(SettingRow { name: setting.name, value, origin, is_in_file })
+}
+
+/// What may be seen of a setting, the first of these layers that has it.
+pub(crate) fn outlined(field: &'static Field, setting: &Setting, layers: &Layers<'_>, files: &FileContents) -> String {
+    match field.inside() {
+        Some(_) => callbacks(field, setting, layers, files),
+        None => redacted(field, setting, layers, files, false),
+    }
+}
+
+/// The items of a list, each as it may be seen, and whether that is all of it.
+pub(crate) fn outlined_items(field: &'static Field, layers: &Layers<'_>, files: &FileContents) -> Vec<(String, bool)> {
+    let mut unused = Diagnostics::default();
+    let items = reader(layers, &mut unused).list(field.key);
+    let shown = items.iter().map(|item| {
+        if field.shown == Visibility::Domains {
+            return (domain(item, files), item.value.text().is_some());
+        }
+        let shown = source(item);
+        let is_all = item.value.text().is_some_and(|text| text.trim() == shown);
+        (shown, is_all || matches!(item.value, Value::Bool(_)))
+    });
+    shown.collect()
 }
 
 /// Notifications, or requests around the update: each as the fields that it has, in an order of ours.

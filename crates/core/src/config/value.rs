@@ -208,7 +208,7 @@ pub(super) fn is_blank(value: &Value) -> bool {
 
 /// The same value in the form in which people write it into a file: a text that means a number is one. What is wrong stays
 /// as it is.
-pub(super) fn natural(kind: Kind, value: &Value) -> Value {
+pub(crate) fn natural(kind: Kind, value: &Value) -> Value {
     let Value::String(text) = value else { return value.clone() };
     let json = || parse(text, Dialect::IN_TEXT).map(|node| node.value);
     let meant = match kind {

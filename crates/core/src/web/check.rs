@@ -53,6 +53,16 @@ impl Spot {
 }
 
 impl Finding {
+    /// What is wrong with a text before anything is known of its fields.
+    pub(super) fn of(wrong: Diagnostic, text: &str) -> Self {
+        finding(wrong, text, &FieldSpans(Vec::new()))
+    }
+
+    /// What is wrong with an edit; `field` is where it stands.
+    pub(super) fn refused(field: Option<&'static Field>, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Error, spot: None, message: message.into(), hint: None, field }
+    }
+
     /// For the API.
     pub fn json(&self) -> impl Serialize {
         object! {

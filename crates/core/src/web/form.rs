@@ -21,6 +21,12 @@ fn decoded(text: &str) -> String {
     percent_decode(&text.replace('+', " "))
 }
 
+/// Whether a text is the address of a page of ours, and of no other host.
+pub fn is_own_path(text: &str) -> bool {
+    let is_plain = |byte: u8| (0x21..0x7f).contains(&byte) && byte != b'\\';
+    text.starts_with('/') && !text.starts_with("//") && text.len() <= 2_000 && text.bytes().all(is_plain)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -45,6 +45,12 @@ impl Clock<'_> {
         When { words: self.words(at, ago), ago, exact: self.exact(at) }
     }
 
+    /// The same behind the word `since`: `14:02`, `yesterday 21:14`.
+    pub fn since(&self, at: u64) -> When {
+        let words = self.words(at, None);
+        When { words: words.trim_start_matches("today ").to_owned(), ago: None, exact: self.exact(at) }
+    }
+
     fn words(&self, at: u64, ago: Option<u64>) -> String {
         let (then, today) = (self.wall(at), self.wall(self.now));
         let plural = |count: u64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });

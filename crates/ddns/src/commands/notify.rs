@@ -1,22 +1,17 @@
 //! `ddns notify`: sends every notification of the configuration once, with values that could be, and shows what came back.
 
 use std::io;
-use std::time::Instant;
 
 use ddns_core::config::{Config, Notification};
-use ddns_core::net::status::with_reason;
 use ddns_core::notify::NotifyEvent;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 
 use crate::cli::Given;
 use crate::http::Client;
 use crate::load;
-use crate::notify::{example, how, judged, moment};
+use crate::notify::try_example;
 use crate::output::layout::{beside, width_of};
 use crate::output::{Ended, complain, print};
-
-/// As much of a response is shown.
-const SHOWN: usize = 200;
 
 /// The column in which the second line of a notification begins.
 const COLUMN: usize = 4;
@@ -52,33 +47,8 @@ pub(crate) async fn run(given: Given) -> Ended {
 
 /// Sends one, and says what came back.
 async fn tried(config: &Config, notification: &Notification, event: NotifyEvent, client: &Client) -> (String, bool) {
-    let secrets = config.secrets();
-    let Some(mut notice) = example(config, notification, event) else { return (String::new(), true) };
-    // It arrives where real ones do.
-    notice.message.insert_str(0, "an example: ");
-    let (origin, result) = match notification.callback.render(&notice, moment()) {
-        Err(why) => ("its service".to_owned(), Err(why.to_string())),
-        Ok(request) => {
-            let began = Instant::now();
-            let sent = client.send(&request, how(notification, notification.timeout)).await;
-            let result = sent.map_err(|failure| failure.why).and_then(|response| {
-                let body: String =
-                    String::from_utf8_lossy(&response.body).split_whitespace().collect::<Vec<_>>().join(" ");
-                let said = if body.is_empty() { String::new() } else { format!(": {body}") };
-                let took = began.elapsed().as_millis();
-                judged(notification, &notice, &response)?;
-                Ok(format!("{} ({took} ms){said}", with_reason(response.status)))
-            });
-            (request.url.origin(), result)
-        }
-    };
-    let has_arrived = result.is_ok();
-    let line = match result {
-        Ok(response) => format!("arrived: {response}"),
-        Err(why) => format!("not sent: {why}"),
-    };
-    let masked: String = secrets.mask(&line).chars().take(SHOWN).collect();
+    let Some(tried) = try_example(config, notification, event, client).await else { return (String::new(), true) };
     let width = width_of(io::stdout());
-    let head = format!("`{}` to {origin}: {}\n", event.key(), notice.message);
-    (beside("", head.trim_end(), 0, width) + &beside("  ", &masked, COLUMN, width), has_arrived)
+    let head = format!("`{}` to {}: {}\n", event.key(), tried.origin, tried.message);
+    (beside("", head.trim_end(), 0, width) + &beside("  ", &tried.said, COLUMN, width), tried.has_arrived)
 }

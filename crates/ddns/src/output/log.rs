@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
+use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
@@ -23,7 +24,7 @@ use rustix::io::Errno;
 use super::layout::{folded, width_of};
 use super::progress::Progress;
 use super::say;
-use crate::clock::local_time;
+use crate::clock::{local_time, unix_time};
 use crate::environment::Environment;
 use crate::open_file::bits;
 
@@ -33,6 +34,37 @@ const MIN_MASKED_BYTES: usize = 8;
 
 /// So many sessions are looked for in lines.
 const MOST_FOUND: usize = 256;
+
+/// So many lines are kept for the page.
+const MAX_RECENT: usize = 200;
+
+/// The latest lines of a service, as they were written: masked. They outlive a reload.
+#[derive(Default)]
+pub(crate) struct RecentLines(RefCell<VecDeque<RecentLine>>);
+
+/// One of them.
+#[derive(Clone)]
+pub(crate) struct RecentLine {
+    /// In seconds since the epoch.
+    pub(crate) at: u64,
+    pub(crate) level: Level,
+    pub(crate) text: String,
+}
+
+impl RecentLines {
+    fn add(&self, level: Level, text: &str) {
+        let mut lines = self.0.borrow_mut();
+        if lines.len() >= MAX_RECENT {
+            lines.pop_front();
+        }
+        lines.push_back(RecentLine { at: unix_time().seconds, level, text: text.to_owned() });
+    }
+
+    /// The latest first.
+    pub(crate) fn latest(&self) -> Vec<RecentLine> {
+        self.0.borrow().iter().rev().cloned().collect()
+    }
+}
 
 /// Where lines of one configuration go.
 pub(crate) struct Log<'a> {
@@ -49,6 +81,8 @@ pub(crate) struct Log<'a> {
     /// Where the file is.
     path: Option<PathBuf>,
     progress: Rc<Progress>,
+    /// None outside of a service.
+    recent: Option<Rc<RecentLines>>,
 }
 
 /// What must not be seen; collected when the first line is written, and not at all in a run without one.
@@ -87,20 +121,24 @@ impl<'a> Log<'a> {
     /// Opens the log of one configuration, whose warnings are its first lines. If the file cannot be opened, that is a
     /// warning, and standard error is used instead.
     pub(crate) fn open(valid: &'a Valid, environment: &Environment) -> Self {
-        Self::with(valid, valid.0.log.format.clone(), environment)
+        Self::with(valid, valid.0.log.format.clone(), environment, None)
     }
 
     /// The same for a service: lines have the time, unless systemd's journal adds it, or a format was chosen.
-    pub(crate) fn of_service(valid: &'a Valid, environment: &Environment) -> Self {
-        match &valid.0.log.format {
-            LogFormat::Short if !environment.has_journal() => {
-                Self::with(valid, LogFormat::parse(LogFormat::TIMED).0, environment)
-            }
-            _ => Self::open(valid, environment),
-        }
+    pub(crate) fn of_service(valid: &'a Valid, environment: &Environment, recent: &Rc<RecentLines>) -> Self {
+        let format = match &valid.0.log.format {
+            LogFormat::Short if !environment.has_journal() => LogFormat::parse(LogFormat::TIMED).0,
+            chosen => chosen.clone(),
+        };
+        Self::with(valid, format, environment, Some(Rc::clone(recent)))
     }
 
-    fn with((config, warnings): &'a Valid, format: LogFormat, environment: &Environment) -> Self {
+    fn with(
+        (config, warnings): &'a Valid,
+        format: LogFormat,
+        environment: &Environment,
+        recent: Option<Rc<RecentLines>>,
+    ) -> Self {
         let settings = &config.log;
         let log = Self {
             level: settings.level,
@@ -113,6 +151,7 @@ impl<'a> Log<'a> {
             sink: RefCell::new(Sink::Stderr),
             path: settings.file.as_deref().map(|file| environment.path(file)),
             progress: Rc::default(),
+            recent,
         };
         log.open_file();
         for warning in warnings {
@@ -192,6 +231,9 @@ impl<'a> Log<'a> {
         }
         let message = self.secrets.long().mask(message);
         let message = self.secrets.without_found(&message);
+        if let Some(recent) = &self.recent {
+            recent.add(level, &screen::escaped(&message));
+        }
         let (time, millis) = if self.format.has_time() { now(&self.datefmt) } else { (String::new(), 0) };
         let mut line = self.format.line(LogTime { text: &time, millis }, level, &screen::escaped(&message));
         if self.is_plain && *self.is_terminal.get_or_init(|| io::stderr().is_terminal()) {

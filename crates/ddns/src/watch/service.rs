@@ -27,7 +27,7 @@ use crate::compose::cache_path;
 use crate::environment::Environment;
 use crate::group::GroupMember;
 use crate::http::Client;
-use crate::output::log::Log;
+use crate::output::log::{Log, RecentLines};
 use crate::web::answer;
 
 pub(super) struct Service<'a> {
@@ -45,6 +45,8 @@ pub(super) struct Service<'a> {
     pub(super) is_new_group: bool,
     /// When the configurations that run were begun to be read, or a time before that.
     pub(super) read_at: SystemTime,
+    /// What was logged lately.
+    pub(super) recent: Rc<RecentLines>,
 }
 
 /// What outlives a reload.
@@ -101,6 +103,7 @@ impl<'a> Service<'a> {
             member: None,
             is_new_group: false,
             read_at: environment.read_at,
+            recent: Rc::default(),
         }
     }
 

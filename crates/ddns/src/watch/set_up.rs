@@ -1,6 +1,7 @@
 //! A service without a configuration: its page asks for one (I1). Once there is one, the service runs on it, and the page with it.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use ddns_core::journal::Status;
 use ddns_core::text::diagnostic::Diagnostic;
@@ -23,7 +24,7 @@ pub(super) async fn run(settings: CliSettings, environment: Environment, client:
     let example = before_set_up(&settings, &environment).map_err(|wrong| complain(&wrong))?;
     page::wanted(&example).map_err(|wrong| complain(&wrong))?;
     let Some(first) = example.first() else { return Err(1) };
-    let log = Log::of_service(first, &environment);
+    let log = Log::of_service(first, &environment, &Rc::default());
     let (events, _) = &mut all;
     page::open(&example, events, &log);
     if events.web.is_none() {

@@ -3,13 +3,19 @@
 use ddns_core::config::validate::Surroundings;
 use ddns_core::journal::{Filter, RecordKind};
 use ddns_core::object;
+use ddns_core::text::json::{Dialect, Value, parse};
 use ddns_core::web::check::{Finding, check, has_errors};
+use ddns_core::web::controls::{Content, EditForm};
+use ddns_core::web::edit::Op;
 use ddns_core::web::list::ListFilter;
 use hyper::header::{HeaderValue, RETRY_AFTER};
+use serde::Serialize;
 
+use super::configuration::{self, Edit, Edited, look};
 use super::history_queries;
 use super::reply::{PageRequest, Reply};
 use super::site::{Ask, Site, Wanted};
+use super::views::configuration::Change;
 use crate::clock::unix_time;
 
 /// How many items an answer has, if no other number is asked for; and how many at most.
@@ -95,16 +101,88 @@ pub(super) async fn history(site: &Site, request: &PageRequest) -> Reply {
     }
 }
 
-/// Every file of the configuration on this host, without its secrets.
+/// Every file of the configuration on this host: what is set, without its secrets, and what can be edited.
 pub(super) async fn config(site: &Site) -> Reply {
     let Some(configured) = site.ask(Ask::Configured).await else { return gone() };
     let mut files = Vec::new();
     for number in 0..configured.names.len() {
         let Some(name) = configured.local_file(number) else { continue };
-        let (text, error) = site.masked(name).await.map_or_else(|why| (None, Some(why)), |text| (Some(text), None));
-        files.push(object! { file: number, name: name; text: text, error: error });
+        let (looked, error) = look(site, name, &configured.around)
+            .await
+            .map_or_else(|why| (None, Some(why)), |looked| (Some(looked), None));
+        let forms = looked.as_ref().map(|looked| looked.forms.iter().map(form).collect::<Vec<_>>());
+        let (version, errors) = looked.map(|looked| (looked.version, looked.wrong)).unzip();
+        files.push(object! { file: number, name: name; version: version, errors: errors, forms: forms, error: error });
     }
     Reply::json(200, &files)
+}
+
+fn form(form: &EditForm) -> impl Serialize + use<> {
+    let controls = form.controls.iter().map(|control| {
+        let (state, value, items) = match &control.content {
+            Content::Unset => ("unset", None, None),
+            Content::Open(text) => ("open", Some(text.clone()), None),
+            Content::WriteOnly(outline) => ("write_only", Some(outline.clone()), None),
+            Content::Locked(outline) => ("locked", Some(outline.clone()), None),
+            Content::Items(items) => ("list", None, Some(items.iter().map(|(shown, _)| shown.clone()).collect::<Vec<_>>())),
+        };
+        let (elsewhere, from) = control.elsewhere.clone().unzip();
+        let (field, label) = (control.field.name, control.label());
+        object! { field: field, label: label, state: state; value: value, items: items, elsewhere: elsewhere, from: from }
+    });
+    object! { entry: form.entry, controls: controls.collect::<Vec<_>>() }
+}
+
+/// Applies operations to a file; with `dry_run` only says what would be sent then.
+pub(super) async fn edit(site: &Site, request: &PageRequest) -> Reply {
+    let body = std::str::from_utf8(&request.body).ok().and_then(|text| parse(text, Dialect::IN_TEXT).ok());
+    let Some(Value::Object(_)) = body.as_ref().map(|body| &body.value) else {
+        return error(400, "the body must be a JSON object");
+    };
+    let member = |name: &str| body.as_ref().and_then(|body| body.value.member(name));
+    let file = match member("file") {
+        None => 0,
+        Some(Value::Number(number)) if let Ok(number) = number.parse() => number,
+        Some(_) => return error(400, "`file` is the number of a file"),
+    };
+    let Some(version) = member("version").and_then(Value::text) else {
+        return error(400, "`version` is missing: it is in `GET config`");
+    };
+    let Some(Value::Array(written)) = member("operations") else { return error(400, "`operations` must be a list") };
+    let ops: Vec<Op> = match written.iter().map(|op| Op::read(&op.value)).collect() {
+        Ok(ops) => ops,
+        Err(why) => return error(400, &why),
+    };
+    let is_saved = match member("dry_run") {
+        None | Some(Value::Bool(false)) => true,
+        Some(Value::Bool(true)) => false,
+        Some(_) => return error(400, "`dry_run` is `true` or `false`"),
+    };
+    if !site.web.borrow().allow_edit {
+        return error(403, "editing is switched off: set `web.allow_edit` on the host");
+    }
+    let Some(configured) = site.ask(Ask::Configured).await else { return gone() };
+    let Some(name) = configured.local_file(file) else { return error(404, "there is no such file") };
+    let wanted = Edit { version: version.to_owned(), ops, is_saved, addresses: configuration::addresses(site).await };
+    match configuration::edit(site, name, &configured.around, wanted).await {
+        Edited::Possible(changes) => {
+            let change = |change: &Change| object! { about: change.about.clone(), before: change.before.clone(), after: change.after.clone() };
+            Reply::json(200, &object! { saved: false, changes: changes.iter().map(change).collect::<Vec<_>>() })
+        }
+        Edited::Saved => match site.ask(Ask::Reload).await {
+            Some(errors) => Reply::json(200, &object! { saved: true, errors: errors }),
+            None => gone(),
+        },
+        Edited::Changed => error(409, "the file is another one now: read it again"),
+        Edited::Wrong(findings) => {
+            let shown: Vec<_> = findings.iter().map(Finding::json).collect();
+            Reply::json(
+                422,
+                &object! { error: "the configuration would not be valid, or may not be edited like this", findings: shown },
+            )
+        }
+        Edited::Failed(why) => error(500, &format!("nothing was saved: {name} {why}")),
+    }
 }
 
 /// `skip` and `limit` of a list.

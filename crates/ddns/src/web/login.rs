@@ -5,6 +5,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::text::duration::duration;
+use ddns_core::web::form::is_own_path;
+use ddns_core::web::overview::link;
 use ddns_core::web::session::Id;
 use ddns_core::web::tries::Admission;
 use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE};
@@ -22,13 +24,23 @@ use crate::random::random;
 /// The page that asks for the password.
 pub(super) fn page(request: &PageRequest) -> Reply {
     if request.visitor.is_let_in {
-        return Reply::see("/");
+        return Reply::back_to(request.queried("to").as_deref());
     }
     form(200, request, None)
 }
 
+/// To the page that asks for the password, and from there to the one that was wanted.
+pub(super) fn way_in(request: &PageRequest) -> Reply {
+    let wanted = request.target();
+    if matches!(request.path.as_str(), "/" | "/events") || !is_own_path(&wanted) {
+        return Reply::see("/login");
+    }
+    Reply::back_to(Some(&link("/login", [("to", wanted)])))
+}
+
 fn form(status: u16, request: &PageRequest, wrong: Option<&str>) -> Reply {
-    let content = LoginForm { token: &request.token, wrong }.render();
+    let to = request.field("to").or_else(|| request.queried("to")).filter(|to| is_own_path(to));
+    let content = LoginForm { token: &request.token, to: to.as_deref(), wrong }.render();
     Reply::page(status, frame(request, "Log in", None).around(&content))
 }
 
@@ -48,7 +60,7 @@ pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Reply {
     // A new one: knowing the old one must not log anybody in.
     let id = Id::new(random);
     site.sessions.borrow_mut().begin(id.clone(), steady_time());
-    let reply = Reply::see("/");
+    let reply = Reply::back_to(request.field("to").as_deref());
     match cookie(site, &id, request.visit.is_secure) {
         Some(cookie) => reply.with(SET_COOKIE, cookie),
         None => reply,

@@ -1,6 +1,7 @@
 //! The pages: each handler asks the service for what its view shows.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use ddns_core::journal::{Filter, RecordKind};
 use ddns_core::web::list::ListFilter;
@@ -24,13 +25,16 @@ pub(super) const GONE: &str = "the service ends: try again when it runs";
 /// How many updates with the same name and type have details.
 const MAX_ALIKE: usize = 100;
 
+/// How long a button waits for a synchronization; what comes later is shown when it comes.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// How many records are shown with the details of an update.
 const MAX_RECORDS: usize = 20;
 
 /// What surrounds a view.
 pub(super) fn frame<'a>(request: &'a PageRequest, title: &'a str, tab: Option<Tab>) -> Frame<'a> {
     let can_log_out = request.has_password && request.visitor.is_let_in;
-    Frame { title, tab, token: &request.token, can_log_out, is_live: tab.is_some() }
+    Frame { title, tab, has_tabs: tab.is_some(), token: &request.token, can_log_out, is_live: tab.is_some() }
 }
 
 /// The clock of this host.
@@ -45,13 +49,23 @@ pub(super) async fn overview(site: &Site, request: &PageRequest) -> Reply {
     }
     let query = OverviewQuery::read(|name| request.queried(name));
     let view = overview::overview(&status, &query);
-    let frame = frame(request, "Overview", Some(Tab::Overview));
+    let title = format!("{} · Overview", view.headline);
+    let frame = frame(request, &title, Some(Tab::Overview));
     let (token, clock) = (frame.token, clock());
+    let outcome = site.outcome();
     let past = history_queries::days(site, &view.rows, clock.now).await;
     let since = view.addresses.iter().map(|current| past.since.get(&current.ip).copied()).collect();
     let strips = past.strips;
-    let model =
-        views::overview::OverviewModel { status: &status, view: &view, query: &query, clock, token, strips, since };
+    let model = views::overview::OverviewModel {
+        status: &status,
+        view: &view,
+        query: &query,
+        clock,
+        token,
+        strips,
+        since,
+        outcome,
+    };
     Reply::page(200, frame.around(&model.render()))
 }
 
@@ -72,11 +86,16 @@ pub(super) async fn update(site: &Site, request: &PageRequest) -> Reply {
     else {
         return without_answer(site).await;
     };
-    let mut alike = status.rows.iter().filter(|row| row.domain == domain && row.kind == kind).zip(&previews.shown);
-    let Some((row, preview)) = alike.find(|(row, _)| endpoint.is_none() || row.endpoint == endpoint) else {
+    let alike = || status.rows.iter().filter(|row| row.domain == domain && row.kind == kind).zip(&previews.shown);
+    // The history names the origin alone.
+    let wanted = endpoint.as_deref().unwrap_or_default();
+    let is_meant = |own: Option<&str>| own.is_none_or(|own| own.starts_with(wanted));
+    let exact = alike().find(|(row, _)| row.endpoint == endpoint);
+    let Some((row, preview)) = exact.or_else(|| alike().find(|(row, _)| is_meant(row.endpoint.as_deref()))) else {
         return missing(request, "The configuration has no such update any more.");
     };
-    let frame = frame(request, &row.domain, Some(Tab::Overview));
+    let title = format!("{}: {}", row.domain, row.state.word());
+    let frame = frame(request, &title, Some(Tab::Overview));
     let (token, clock) = (frame.token, clock());
     let past = history_queries::days(site, &[row], clock.now).await;
     let filter = Filter { domain: Some(domain), ..Default::default() };
@@ -89,6 +108,7 @@ pub(super) async fn update(site: &Site, request: &PageRequest) -> Reply {
         strip: past.strips.first().copied(),
         history: records,
         decided: preview.decided.clone(),
+        outcome: site.outcome(),
         clock,
         token,
     };
@@ -104,10 +124,8 @@ async fn without_answer(site: &Site) -> Reply {
 /// A page that is not there.
 pub(super) fn missing(request: &PageRequest, text: &str) -> Reply {
     let wrong = views::login::ErrorPage { title: "There is nothing here", text };
-    Reply::page(
-        404,
-        Frame { is_live: false, ..frame(request, "Not found", Some(Tab::Overview)) }.around(&wrong.render()),
-    )
+    let frame = Frame { is_live: false, has_tabs: true, ..frame(request, "Not found", None) };
+    Reply::page(404, frame.around(&wrong.render()))
 }
 
 pub(super) async fn addresses(site: &Site, request: &PageRequest) -> Reply {
@@ -162,7 +180,16 @@ pub(super) async fn history(site: &Site, request: &PageRequest) -> Reply {
     Reply::page(200, frame.around(&model.render()))
 }
 
-pub(super) fn synchronize(site: &Site, retry_stopped: bool) -> Reply {
-    site.begin_synchronizing(retry_stopped);
-    Reply::see("/")
+/// What the service logged lately.
+pub(super) async fn log(site: &Site, request: &PageRequest) -> Reply {
+    let Some(lines) = site.ask(Ask::Log).await else { return without_answer(site).await };
+    let frame = frame(request, "Log", Some(Tab::Log));
+    Reply::page(200, frame.around(&views::log::LogModel { lines, clock: clock() }.render()))
+}
+
+/// Synchronizes, and goes back to the page that asked for it. It is waited for a moment: what came of it is there then.
+pub(super) async fn synchronize(site: &Rc<Site>, request: &PageRequest, retry_stopped: bool) -> Reply {
+    let done = tokio::task::spawn_local(Rc::clone(site).synchronize(retry_stopped));
+    let _ = tokio::time::timeout(PATIENCE, done).await;
+    Reply::back_to(request.field("back").as_deref())
 }

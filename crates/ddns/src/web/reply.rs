@@ -69,6 +69,11 @@ impl PageRequest {
         }))
     }
 
+    /// Path and query.
+    pub(super) fn target(&self) -> String {
+        if self.query.is_empty() { self.path.clone() } else { format!("{}?{}", self.path, self.query) }
+    }
+
     /// A value of the query; `None` if it is not there.
     pub(super) fn queried(&self, name: &str) -> Option<String> {
         form::value(&self.query, name)
@@ -157,6 +162,12 @@ impl Reply {
     /// On to another page of ours, after something was done.
     pub(super) fn see(path: &'static str) -> Self {
         Self::text(303, "done").with(LOCATION, HeaderValue::from_static(path))
+    }
+
+    /// The same to a path that came from outside; to the first view where it is none of ours.
+    pub(super) fn back_to(path: Option<&str>) -> Self {
+        let path = path.filter(|path| form::is_own_path(path)).and_then(|path| HeaderValue::from_str(path).ok());
+        path.map_or_else(|| Self::see("/"), |path| Self::text(303, "done").with(LOCATION, path))
     }
 
     /// That another method is meant.

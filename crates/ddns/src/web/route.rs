@@ -46,11 +46,15 @@ const fn row(access: Access, method: Method, path: &'static str, handler: Handle
 /// Takes the text of a configuration.
 pub(super) const CHECK: &str = "/api/v1/check";
 
+/// Takes operations on a configuration.
+const CONFIG: &str = "/api/v1/config";
+
 /// Everything that can be requested, besides the files of [`Asset`].
 const ROUTES: &[WebRoute] = {
     use Access::{Anybody, Checks, People, Programs};
     const GET: Method = Method::GET;
     const POST: Method = Method::POST;
+    const PATCH: Method = Method::PATCH;
     &[
         row(People, GET, "/", |site, request| Box::pin(pages::overview(site, request))),
         row(People, GET, "/update", |site, request| Box::pin(pages::update(site, request))),
@@ -58,9 +62,15 @@ const ROUTES: &[WebRoute] = {
         row(People, POST, "/addresses", |site, _| Box::pin(pages::ask_sources(site))),
         row(People, GET, "/requests", |site, request| Box::pin(pages::requests(site, request))),
         row(People, GET, "/history", |site, request| Box::pin(pages::history(site, request))),
-        row(People, POST, "/sync", |site, _| Box::pin(ready(pages::synchronize(site, false)))),
-        row(People, POST, "/retry-stopped", |site, _| Box::pin(ready(pages::synchronize(site, true)))),
+        row(People, POST, "/sync", |site, request| Box::pin(pages::synchronize(site, request, false))),
+        row(People, POST, "/retry-stopped", |site, request| Box::pin(pages::synchronize(site, request, true))),
         row(People, GET, "/configuration", |site, request| Box::pin(configuration::show(site, request))),
+        row(People, GET, "/configuration/edit", |site, request| Box::pin(configuration::begin(site, request))),
+        row(People, POST, "/configuration/edit", |site, request| Box::pin(configuration::change(site, request))),
+        row(People, POST, "/configuration/notify", |site, request| {
+            Box::pin(configuration::test_notifications(site, request))
+        }),
+        row(People, GET, "/log", |site, request| Box::pin(pages::log(site, request))),
         row(People, GET, "/recipes", |site, request| Box::pin(wizard::begin(site, request))),
         row(People, POST, "/recipes", |site, request| Box::pin(wizard::go_on(site, request))),
         row(People, GET, "/setup", |site, request| Box::pin(wizard::begin(site, request))),
@@ -78,7 +88,8 @@ const ROUTES: &[WebRoute] = {
         row(Programs, GET, "/api/v1/addresses", |site, _| Box::pin(api::addresses(site))),
         row(Programs, GET, "/api/v1/preview", |site, request| Box::pin(api::preview(site, request))),
         row(Programs, GET, "/api/v1/history", |site, request| Box::pin(api::history(site, request))),
-        row(Programs, GET, "/api/v1/config", |site, _| Box::pin(api::config(site))),
+        row(Programs, GET, CONFIG, |site, _| Box::pin(api::config(site))),
+        row(Programs, PATCH, CONFIG, |site, request| Box::pin(api::edit(site, request))),
         row(Programs, POST, CHECK, |site, request| Box::pin(api::judge(site, request))),
         row(Programs, GET, "/api/v1/openapi.json", |_, _| Box::pin(ready(api::description()))),
         row(Programs, POST, "/api/v1/sync", |site, request| Box::pin(api::synchronize(site, request))),
@@ -165,7 +176,7 @@ fn refuse(route: &WebRoute, request: &mut PageRequest, site: &Site) -> Option<Re
     if !matches!(route.access, Access::Anybody | Access::Checks) && !request.visitor.is_let_in {
         return Some(match route.method {
             _ if is_for_programs => unauthorized("log in, or send the token of `web.token_file`"),
-            Method::GET => Reply::see("/login"),
+            Method::GET => login::way_in(request),
             _ => Reply::text(403, "the session has ended: log in again"),
         });
     }

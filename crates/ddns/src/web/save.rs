@@ -46,7 +46,13 @@ fn version(metadata: &Metadata) -> String {
 
 /// Puts a text in the place of the file that has this version. Where the name is a link, the file behind it is replaced.
 pub(super) fn replace(name: &str, edited: &str, text: &str) -> Result<(), Refused> {
-    let failed = |error: io::Error| Refused::Failed(format!("cannot be written ({error})"));
+    let failed = |error: io::Error| {
+        let text = error.to_string();
+        Refused::Failed(format!(
+            "cannot be written ({})",
+            text.split(" (os error").next().unwrap_or_default().to_lowercase()
+        ))
+    };
     let path = fs::canonicalize(name).map_err(failed)?;
     let before = fs::metadata(&path).map_err(failed)?;
     if version(&before) != edited {

@@ -14,7 +14,6 @@ use ddns_core::net::family::Family;
 use ddns_core::update::domain::Domain;
 use ddns_core::web::access::{password, token};
 use ddns_core::web::list::ListFilter;
-use ddns_core::web::mask::mask;
 use ddns_core::web::session::{Id, SessionKey, Sessions};
 use ddns_core::web::tries::Tries;
 use tokio::sync::mpsc::UnboundedSender;
@@ -22,12 +21,15 @@ use tokio::sync::{Mutex, Notify, oneshot};
 use tokio_rustls::TlsAcceptor;
 
 use super::changes::ChangeFeed;
-use super::save;
 use super::sources::Sources;
-use crate::clock::steady_time;
+use crate::clock::{steady_time, unix_time};
 use crate::load::OUTSIDE;
+use crate::output::log::RecentLine;
 use crate::random::random;
 use ddns_core::engine::Previews;
+
+/// How long the page shows what came of a synchronization.
+const SHOWN_SECONDS: u64 = 60;
 
 /// What the page asks of the service. The visitor may be gone when the response comes.
 pub(crate) enum Ask {
@@ -51,6 +53,8 @@ pub(crate) enum Ask {
     Configs(oneshot::Sender<Rc<Vec<Valid>>>),
     /// What the service runs on.
     Configured(oneshot::Sender<Configured>),
+    /// What was logged lately, the latest first.
+    Log(oneshot::Sender<Vec<RecentLine>>),
     /// To load the configuration now; the response is what is wrong with it.
     Reload(oneshot::Sender<Vec<String>>),
 }
@@ -119,6 +123,8 @@ pub(super) struct Site {
     pub(super) changes: ChangeFeed,
     asks: UnboundedSender<Ask>,
     pub(super) sources: Rc<Sources>,
+    /// What came of the last synchronization that somebody asked for, and when; without a result while it runs.
+    outcome: RefCell<Option<(u64, Option<SyncResult>)>>,
 }
 
 impl Site {
@@ -140,6 +146,7 @@ impl Site {
             changes: ChangeFeed::default(),
             asks,
             sources: Rc::default(),
+            outcome: RefCell::default(),
         })
     }
 
@@ -175,10 +182,21 @@ impl Site {
         token(&web).ok().flatten().map(|token| self.key.is_same(token, given))
     }
 
-    /// Begins a synchronization and does not wait for its end.
-    pub(super) fn begin_synchronizing(&self, retry_stopped: bool) {
-        let (done, _) = oneshot::channel();
-        let _ = self.asks.send(Ask::Synchronize { retry_stopped, done });
+    /// Synchronizes; what came of it is shown to everybody.
+    pub(super) async fn synchronize(self: Rc<Self>, retry_stopped: bool) {
+        self.outcome.replace(Some((unix_time().seconds, None)));
+        self.changes.tell();
+        let result = self.ask(|done| Ask::Synchronize { retry_stopped, done }).await;
+        self.outcome.replace(result.map(|result| (unix_time().seconds, Some(result))));
+        self.changes.tell();
+    }
+
+    /// How the synchronization stands that somebody asked for; without a result while it runs. `None` if that is long ago.
+    pub(super) fn outcome(&self) -> Option<(u64, Option<SyncResult>)> {
+        let is_news = |(at, result): &(u64, Option<SyncResult>)| {
+            result.is_none() || unix_time().seconds.saturating_sub(*at) < SHOWN_SECONDS
+        };
+        self.outcome.borrow().clone().filter(is_news)
     }
 
     /// Does what may take long beside the event loop: one thing at a time, also where nobody waits for it any more. None where
@@ -190,13 +208,6 @@ impl Site {
             work()
         });
         done.await.ok()
-    }
-
-    /// The text of a file without its secrets; fails with a phrase that follows its name.
-    pub(super) async fn masked(&self, name: &str) -> Result<String, String> {
-        let name = name.to_owned();
-        let text = self.aside(move || save::open(&name).map(|opened| mask(&opened.text))).await;
-        text.unwrap_or_else(|| Err("cannot be shown".to_owned()))
     }
 
     pub(super) fn warn(&self, text: String) {

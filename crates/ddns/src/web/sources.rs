@@ -1,16 +1,25 @@
 //! What the sources of addresses say, for the page: asked when somebody looks, and not again for a while.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use ddns_core::address::lookup::Lookup;
+use ddns_core::address::source::Source;
 use ddns_core::config::Config;
 use ddns_core::config::validate::Valid;
+use ddns_core::journal::Row;
+use ddns_core::net::family::Family;
+use ddns_core::net::ssl::Ssl;
+use ddns_core::web::controls::{Content, EditForm};
 use tokio::time::timeout;
 
+use super::views::configuration::SourceChoice;
 use crate::clock::unix_time;
 use crate::http::Client;
 use crate::lookup::report::LookupReport;
+use crate::lookup::{Query, local_addresses, look_up_all, own_address};
 
 /// For how many seconds their results are shown.
 const FRESH: u64 = 60;
@@ -18,12 +27,17 @@ const FRESH: u64 = 60;
 /// So long a page waits for them. What a slow one says is shown when it has responded.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
+/// So long a source that was asked from a form may take.
+const LIMIT: Duration = Duration::from_secs(5);
+
 /// What was said last.
 #[derive(Default)]
 pub(super) struct Sources {
     /// With the time, in seconds since the epoch.
     report: RefCell<Option<(u64, Rc<LookupReport>)>>,
     is_asking: Cell<bool>,
+    /// What each gave last, by family.
+    given: RefCell<BTreeMap<(usize, String), String>>,
 }
 
 impl Sources {
@@ -49,10 +63,69 @@ impl Sources {
         let asking = tokio::task::spawn_local(async move {
             let configs: Vec<&Config> = configs.iter().map(|(config, _)| config).collect();
             let report = LookupReport::make(&configs, &Client::default()).await;
+            report.lists.iter().for_each(|list| sources.note(list.family, &list.lookup));
             sources.report.replace(Some((unix_time().seconds, Rc::new(report))));
             sources.is_asking.set(false);
         });
         timeout(PATIENCE, asking).await.ok()?.ok()?;
         self.known()
+    }
+
+    fn note(&self, family: Family, lookup: &Lookup) {
+        for attempt in &lookup.attempts {
+            let gives =
+                attempt.result.as_ref().map_or_else(|_| "no address".to_owned(), |choice| choice.ip.to_string());
+            self.given.borrow_mut().insert((family.index(), attempt.source.clone()), gives);
+        }
+    }
+
+    /// What the service itself was given last.
+    pub(super) fn learn(&self, rows: &[Row]) {
+        for (ip, source) in rows.iter().filter_map(|row| Some((row.address?, row.source.clone()?))) {
+            let family = if ip.is_ipv4() { Family::V4 } else { Family::V6 };
+            self.given.borrow_mut().insert((family.index(), source), ip.to_string());
+        }
+    }
+
+    /// Asks what a form may choose, and what it has: no programs.
+    pub(super) async fn ask_for(&self, form: &EditForm) {
+        let client = Client::default();
+        for family in Family::ALL {
+            let name = ["index4", "index6"][family.index()];
+            let own = form.controls.iter().filter(|control| control.field.name == name).flat_map(|control| {
+                match &control.content {
+                    Content::Items(items) => items.as_slice(),
+                    _ => &[],
+                }
+            });
+            let texts = own.filter(|(_, is_all)| *is_all).map(|(text, _)| text.as_str()).chain(["default", "public"]);
+            let mut all: Vec<Source> = texts.filter_map(|text| Source::parse(text).ok()).collect();
+            all.retain(|source| !source.runs_a_program());
+            let query = Query::of(family, &all, LIMIT, &Ssl::Auto);
+            if let Ok(lookup) = timeout(2 * LIMIT, look_up_all(query, &client)).await {
+                self.note(family, &lookup);
+            }
+        }
+    }
+
+    /// The sources that a form offers, each with what it gave last, and others that gave something.
+    pub(super) fn choices(&self, family: Family) -> Vec<SourceChoice> {
+        let given = self.given.borrow();
+        let gives = |source: &str| given.get(&(family.index(), source.to_owned())).cloned().unwrap_or_default();
+        let own = own_address(family).map_or_else(|| "no address".to_owned(), |ip| ip.to_string());
+        let offered = |source: &str, gives: String| SourceChoice { source: source.to_owned(), gives, is_offered: true };
+        let mut all = vec![offered("default", own), offered("public", gives("public"))];
+        for local in local_addresses().unwrap_or_default().iter().filter(|local| local.unusable().is_none()) {
+            let source = format!("interface:{}", local.interface);
+            if local.ip.is_ipv4() == (family == Family::V4) && all.iter().all(|known| known.source != source) {
+                all.push(offered(&source, local.ip.to_string()));
+            }
+        }
+        for ((_, source), gives) in given.iter().filter(|((of, _), _)| *of == family.index()) {
+            if all.iter().all(|known| known.source != *source) {
+                all.push(SourceChoice { source: source.clone(), gives: gives.clone(), is_offered: false });
+            }
+        }
+        all
     }
 }

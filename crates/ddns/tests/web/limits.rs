@@ -127,6 +127,7 @@ fn i2_paths_and_methods_are_taken_literally() {
     }
     let missing = page.get("/nothing").expect(404).body;
     assert!(missing.contains("There is nothing here") && missing.contains("href=\"/history\""), "{missing}");
+    assert!(!missing.contains("aria-current"), "it is none of the views");
     for (method, path, status, allowed) in [
         ("POST", "/", 405, Some("GET, HEAD")),
         ("GET", "/sync", 405, Some("POST")),

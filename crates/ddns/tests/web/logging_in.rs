@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::page::{Answer, PASSWORD, Page, Visitor, address};
+use crate::support::page::{Answer, PASSWORD, Page, Visitor, address, encoded};
 use crate::support::terminal::at_terminal;
 use crate::support::watching::{SOON, Watch, host, until};
 use crate::support::{Run, Sandbox};
@@ -27,6 +27,22 @@ fn i2_without_the_password_nothing_is_shown() {
         let answer = answer.expect(401);
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
         assert!(answer.json()["error"].is_string());
+    }
+    // Whoever logs in gets to the page that was wanted, and to no other host.
+    let wanted = "/history?q=a%20b&page=2";
+    let way = page.get(wanted).expect(303).header("location").expect("a way in").to_owned();
+    assert_eq!(way, "/login?to=%2Fhistory%3Fq%3Da%2520b%26page%3D2");
+    assert!(page.get(&way).expect(200).body.contains("name=\"to\" value=\"/history?q=a%20b&amp;page=2\""));
+    for (to, expected) in [
+        (wanted, wanted),
+        ("//evil.example/", "/"),
+        ("https://evil.example/", "/"),
+        ("/\\evil.example", "/"),
+        ("/\r\nX: 1", "/"),
+    ] {
+        let fields = format!("to={}&password={}", encoded(to), PASSWORD.replace(' ', "+"));
+        let answer = page.post("/login", &stranger, &fields).expect(303);
+        assert_eq!(answer.header("location"), Some(expected), "{to}");
     }
     page.post("/sync", &stranger, "").expect(403);
     page.post("/login", &stranger, "password=").expect(403);

@@ -36,16 +36,46 @@ fn i2_no_answer_holds_a_secret() {
     config["ipv4"] = json!([{"name": "home.example.com", "extra": {"__OWN__": "s3cret-own"}}]);
     config["index4"] = json!(["url:http://127.0.0.1:1/?k=s3cret-source", "shell:echo 203.0.113.7"]);
     config["proxy"] = json!(["http://user:s3cret-proxy@127.0.0.1:1", "DIRECT"]);
-    let page = Page::start(endpoint, sandbox, &json!({"token_file": "token", "password_file": "password"}), config);
+    let page = Page::start(
+        endpoint,
+        sandbox,
+        &json!({"token_file": "token", "password_file": "password", "allow_edit": true}),
+        config,
+    );
     page.endpoint.wait(1, SOON);
     let visitor = page.logged_in();
     until(SOON, "it has failed", || page.get_as("/api/v1/status", &visitor).body.contains("\"retrying\""));
     let pages = ["/", "/login", "/update?domain=home.example.com&type=A", "/addresses", "/requests", "/history"];
-    let more = ["/configuration", "/recipes", "/metrics", "/healthz", "/readyz", "/nothing?k=v"];
+    let more = [
+        "/configuration",
+        "/configuration/edit?file=0&entry=0",
+        "/configuration/edit?file=0",
+        "/log",
+        "/recipes",
+        "/metrics",
+        "/healthz",
+        "/readyz",
+        "/nothing?k=v",
+    ];
     let description = page.get_as("/api/v1/openapi.json", &visitor).expect(200).json();
     let described = description["paths"].as_object().expect("paths").keys().map(|path| format!("/api/v1{path}"));
-    for path in pages.iter().chain(&more).map(|path| (*path).to_owned()).chain(described) {
-        let answer = page.get_as(&path, &visitor);
+    let form = page.get_as("/configuration/edit?file=0&entry=0", &visitor).expect(200).body;
+    let version =
+        form.split("name=\"version\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a version");
+    let fields = format!("file=0&entry=0&version={version}&set.ttl=77");
+    let posted = [
+        ("/configuration/edit", format!("{fields}&step=check"), 200),
+        ("/configuration/edit", format!("{fields}&step=edit"), 200),
+        ("/configuration/edit", format!("{fields}&set.id=http%3A%2F%2Fevil.example%2F&step=check"), 422),
+        ("/configuration/edit", "file=0&entry=0&version=old&set.ttl=77&step=save".to_owned(), 409),
+        ("/configuration/notify", "file=0".to_owned(), 200),
+    ];
+    let answers = posted
+        .iter()
+        .map(|(path, fields, status)| ((*path).to_owned(), page.post(path, &visitor, fields).expect(*status)));
+    let read = pages.iter().chain(&more).map(|path| (*path).to_owned()).chain(described);
+    let read = read.map(|path| (path.clone(), page.get_as(&path, &visitor)));
+    for (path, answer) in answers.chain(read) {
         let text = format!("{}\n{}", answer.head, answer.body);
         secret_forms::assert_no_secret(&text, &path);
         for secret in MORE {

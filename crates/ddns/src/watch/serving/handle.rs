@@ -106,6 +106,7 @@ impl Serving<'_, '_> {
                 answer(respond, metrics.map_or_else(String::new, |metrics| metrics.text(&status)));
             }
             Ask::Configs(respond) => answer(respond, Rc::clone(self.configs)),
+            Ask::Log(respond) => answer(respond, self.service.recent.latest()),
         }
     }
 

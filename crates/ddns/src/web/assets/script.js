@@ -75,6 +75,7 @@
       return;
     }
     made = Date.now();
+    document.title = page.title;
     morph(document.querySelector("main"), fresh);
     equip();
   };
@@ -91,31 +92,42 @@
     fetching = false;
     if (again) { again = false; setTimeout(refresh, 200); }
   };
+  // Without the service nothing here is sure, and no button does anything: all of it says so.
+  const gone = (is_gone) => {
+    document.getElementById("connection").hidden = !is_gone;
+    root.classList.toggle("gone", is_gone);
+    for (const button of all("main button:not([data-copy])")) {
+      if (is_gone && !button.disabled) [button.dataset.said, button.disabled, button.textContent] = [button.innerHTML, true, "Not connected"];
+      else if (!is_gone && button.dataset.said) {
+        [button.innerHTML, button.disabled] = [button.dataset.said, false];
+        delete button.dataset.said;
+      }
+    }
+  };
+  let live = false;
   const listen = () => {
-    const sign = document.getElementById("connection");
     const events = new EventSource("/events");
-    let timer;
     let was_lost = false;
     events.onopen = () => {
-      clearTimeout(timer);
-      timer = undefined;
-      sign.hidden = true;
-      if (was_lost) refresh();
+      gone(false);
+      if (was_lost && live) refresh();
       was_lost = false;
     };
     events.onerror = () => {
+      if (leaving) return;
       was_lost = true;
-      timer ??= setTimeout(() => { sign.hidden = false; }, 1500);
+      gone(true);
       // A browser gives up where the answer was no stream of events: the service may have been replaced, or the session ended.
-      if (events.readyState === EventSource.CLOSED) setTimeout(() => { listen(); refresh(); }, 5000);
+      if (events.readyState === EventSource.CLOSED) setTimeout(() => { listen(); if (live) refresh(); }, 5000);
     };
-    events.addEventListener("changed", refresh);
+    if (live) events.addEventListener("changed", refresh);
   };
 
-  document.addEventListener("mouseover", (event) => {
-    const time = event.target.closest("time");
-    if (time && !time.title) time.title = time.dateTime.replace("T", " ");
-  });
+  // What was typed is not lost without a question.
+  document.addEventListener("input", (event) => { event.target.closest("[data-guard]")?.setAttribute("data-dirty", ""); });
+  let leaving = false;
+  for (const name of ["pagehide", "pageshow"]) addEventListener(name, () => { leaving = name === "pagehide"; });
+  addEventListener("beforeunload", (event) => { if (!leaving && document.querySelector("[data-dirty]")) event.preventDefault(); });
   document.addEventListener("click", async (event) => {
     const copy = event.target.closest("[data-copy]");
     if (copy) {
@@ -133,7 +145,9 @@
   });
   document.addEventListener("submit", async (event) => {
     const form = event.target;
+    leaving = true;
     if (!form.matches("[data-quiet]")) return;
+    leaving = false;
     event.preventDefault();
     const button = form.querySelector("button");
     button.setAttribute("aria-busy", "true");
@@ -155,6 +169,8 @@
     for (const node of all("[data-theme-switch]")) node.hidden = false;
     equip();
     setInterval(tick, 1000);
-    if (document.querySelector("main[data-live]")) listen();
+    document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+    live = Boolean(document.querySelector("main[data-live]"));
+    if (document.querySelector(".tabs")) listen();
   });
 })();

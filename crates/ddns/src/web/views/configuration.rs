@@ -1,28 +1,411 @@
-//! *Configuration*: the text of a file, to be read.
+//! *Configuration*: what each entry is set to, forms to change that, and what would be sent then.
 
+use ddns_core::config::fields::{Field, Kind};
+use ddns_core::text::number::grouped;
+use ddns_core::web::controls::{Content, Control, EditForm, in_words, is_locked};
 use maud::{Markup, html};
 
-use super::parts::{Tone, code, notice};
+use super::parts::{FormField, ListRange, Tone, code, notice, pager, token_field};
 
-/// One of the files; `text` is without secrets, or a sentence that says why there is none.
-pub(crate) fn page(names: &[String], number: usize, text: Result<&str, &String>) -> Markup {
-    let name = names.get(number).map_or("", String::as_str);
+/// What the names of settings begin with in a form; it has others of its own.
+pub(crate) const SET: &str = "set.";
+
+/// How many domains of a list a form shows, and how many requests are compared in full.
+const PER_PAGE: usize = 50;
+const MAX_SHOWN: usize = 10;
+
+/// What there is to see of a file.
+pub(crate) struct Looked {
+    pub(crate) version: String,
+    pub(crate) forms: Vec<EditForm>,
+    /// Errors, in sentences.
+    pub(crate) wrong: Vec<String>,
+}
+
+/// What a file is shown with.
+pub(crate) struct FilePage<'a> {
+    pub(crate) names: &'a [String],
+    pub(crate) number: usize,
+    /// A sentence where it cannot be shown.
+    pub(crate) looked: Result<&'a Looked, &'a String>,
+    pub(crate) notifications: usize,
+    pub(crate) may_edit: bool,
+    pub(crate) notice: Option<(Tone, String)>,
+    pub(crate) token: &'a str,
+}
+
+/// The settings of one file.
+pub(crate) fn page(model: &FilePage<'_>) -> Markup {
+    let FilePage { names, number, looked, notifications, may_edit, notice: said, token } = model;
+    let name = names.get(*number).map_or("", String::as_str);
+    let can_edit = *may_edit && looked.is_ok_and(|looked| looked.wrong.is_empty());
     html! {
         div.stack {
-            div.head { div { h1 { "Configuration" } p.soft { (name) } } }
+            div.head {
+                div { h1 { "Configuration" } p.soft { (name) } }
+                @if can_edit { a.button href="/recipes" { "Add an entry" } }
+            }
             @if names.len() > 1 {
                 nav.chips aria-label="Files" {
                     @for (other, name) in names.iter().enumerate() {
-                        a href={ "/configuration?file=" (other) } aria-current=[(other == number).then_some("page")] { (name) }
+                        a href={ "/configuration?file=" (other) } aria-current=[(other == *number).then_some("page")] { (name) }
                     }
                 }
             }
-            @match text {
-                Ok(text) => {
-                    p.soft { "What is secret shows as ***. Edit the file on the host: the service notices." }
-                    (code(text, "the configuration"))
-                }
+            @if let Some((tone, text)) = said { (notice(*tone, text)) }
+            @match looked {
                 Err(why) => (notice(Tone::Info, why)),
+                Ok(looked) => {
+                    @if !looked.wrong.is_empty() {
+                        (notice(Tone::Bad, html! {
+                            p { strong { "The file has errors." } " Correct them on the host; the service notices." }
+                            ul { @for why in &looked.wrong { li { (why) } } }
+                        }))
+                    }
+                    @if !may_edit { p.soft { "To edit it here, set " code { "\"allow_edit\": true" } " in " code { "web" } " on the host." } }
+                    @for form in looked.forms.iter().filter(|form| form.entry.is_some()) {
+                        (summary(form, *number, can_edit, looked.forms.len() > 2))
+                    }
+                    @for form in looked.forms.iter().filter(|form| form.entry.is_none()) { (summary(form, *number, can_edit, true)) }
+                    @if *notifications > 0 {
+                        section.card aria-labelledby="test" {
+                            h2 #test { "Notifications" }
+                            form.row method="post" action="/configuration/notify" {
+                                (token_field(token))
+                                input type="hidden" name="file" value=(number);
+                                button { "Send a test notification" }
+                                span.soft { "An example goes wherever notifications go." }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `Entry 2` or `For the whole file`
+fn title(form: &EditForm, is_one_of_several: bool) -> String {
+    match form.entry {
+        Some(number) if is_one_of_several => format!("Entry {}", number + 1),
+        Some(_) => "What is updated".to_owned(),
+        None => "For the whole file".to_owned(),
+    }
+}
+
+fn summary(form: &EditForm, file: usize, can_edit: bool, is_one_of_several: bool) -> Markup {
+    let id = form.entry.map_or_else(|| "file".to_owned(), |number| format!("entry{number}"));
+    let is_shown = |control: &&Control| control.content != Content::Unset || control.elsewhere.is_some();
+    html! {
+        section.card aria-labelledby=(id) {
+            header {
+                h2 id=(id) { (title(form, is_one_of_several)) }
+                @if can_edit { a.button href=(link(file, form)) { "Edit" span.unseen { " " (title(form, is_one_of_several)) } } }
+            }
+            @if form.controls.iter().any(|control| is_shown(&control)) {
+                dl.pairs { @for control in form.controls.iter().filter(is_shown) { dt { (control.label()) } dd { (value(control)) } } }
+            } @else { p.soft { "Nothing is set." } }
+        }
+    }
+}
+
+fn link(file: usize, form: &EditForm) -> String {
+    let entry = form.entry.map(|number| format!("&entry={number}")).unwrap_or_default();
+    format!("/configuration/edit?file={file}{entry}")
+}
+
+fn value(control: &Control) -> Markup {
+    html! {
+        @match &control.content {
+            Content::Unset => {}
+            Content::Open(text) => span.mono.lines { (text) },
+            Content::WriteOnly(outline) | Content::Locked(outline) => { span.mono { (outline) } }
+            Content::Items(items) => {
+                @for (number, (shown, _)) in items.iter().take(MAX_SHOWN).enumerate() { @if number > 0 { ", " } span.mono { (shown) } }
+                @if items.len() > MAX_SHOWN { " and " (grouped(items.len() - MAX_SHOWN)) " more" }
+            }
+        }
+        @if let Some((outline, from)) = &control.elsewhere { " " span.mono { (outline) } span.soft { " (from " (from) ")" } }
+        @if matches!(control.content, Content::Locked(_)) { span.soft { " (set on the host only)" } }
+    }
+}
+
+/// A source that an address may come from.
+pub(crate) struct SourceChoice {
+    pub(crate) source: String,
+    /// What it gave last; empty where nobody asked it yet.
+    pub(crate) gives: String,
+    /// Whether everybody may choose it.
+    pub(crate) is_offered: bool,
+}
+
+/// What a form is made of.
+pub(crate) struct FormPage<'a> {
+    pub(crate) file: usize,
+    pub(crate) form: &'a EditForm,
+    pub(crate) version: &'a str,
+    /// Of the domains, from 1.
+    pub(crate) page: usize,
+    /// Whether something was typed before.
+    pub(crate) is_again: bool,
+    /// What was typed.
+    pub(crate) typed: &'a dyn Fn(&str) -> Option<String>,
+    pub(crate) wrong: &'a [(Option<&'static Field>, String)],
+    pub(crate) problem: Option<&'a str>,
+    /// By family.
+    pub(crate) choices: [Vec<SourceChoice>; 2],
+    /// Whether it is the only entry, which cannot be removed.
+    pub(crate) is_only: bool,
+    pub(crate) token: &'a str,
+}
+
+/// The settings that most people look for; the rest is behind them.
+const FIRST: [&str; 9] = ["id", "endpoint", "ipv4", "ipv6", "index4", "index6", "ttl", "interval", "log.level"];
+
+/// A form.
+pub(crate) fn form(model: &FormPage<'_>) -> Markup {
+    let FormPage { file, form, version, page, wrong, problem, is_only, token, .. } = *model;
+    let can_set = |control: &&Control| !is_locked(control.field);
+    let is_first = |control: &&Control| {
+        FIRST.contains(&control.field.name)
+            || control.content != Content::Unset
+            || wrong_of(model, control.field).is_some()
+            || (model.typed)(control.field.name).is_some_and(|text| !text.trim().is_empty())
+    };
+    let (first, rest): (Vec<&Control>, Vec<&Control>) = form.controls.iter().filter(can_set).partition(is_first);
+    let is_dirty = !wrong.is_empty() || model.is_again;
+    let elsewhere: Vec<&str> = wrong
+        .iter()
+        .filter(|(field, _)| {
+            !field.is_some_and(|field| form.controls.iter().any(|control| control.field.key == field.key))
+        })
+        .map(|(_, why)| why.as_str())
+        .collect();
+    let about = html! {
+        (token_field(token))
+        input type="hidden" name="file" value=(file);
+        input type="hidden" name="version" value=(version);
+        @if let Some(entry) = form.entry { input type="hidden" name="entry" value=(entry); }
+    };
+    html! {
+        div.stack {
+            nav.crumb aria-label="Back" { a href={ "/configuration?file=" (file) } { "‹ Configuration" } }
+            h1 { (title(form, !is_only)) }
+            @if let Some(problem) = problem { (notice(Tone::Warning, problem)) }
+            @if !wrong.is_empty() {
+                (notice(Tone::Bad, html! { "Nothing was changed yet: see below what is wrong." @if !elsewhere.is_empty() { ul { @for why in elsewhere { li { (why) } } } } }))
+            }
+            form.card method="post" action={ "/configuration/edit" } data-guard data-dirty[is_dirty] {
+                (about)
+                input type="hidden" name="page" value=(page);
+                // What the Enter key presses.
+                button.unseen name="step" value="check" tabindex="-1" aria-hidden="true" { "Continue" }
+                @for control in first { (field(model, control)) }
+                @if form.entry.is_some() { div.row { button name="step" value="ask" { "Ask the sources again" } span.soft.small { "Programs are not run." } } }
+                @if !rest.is_empty() {
+                    details { summary { "More settings" } div.stack { @for control in rest { (field(model, control)) } } }
+                }
+                div.row {
+                    button.main name="step" value="check" { "Continue" }
+                    span.soft { "Next you see what would change. Nothing is saved before that." }
+                }
+            }
+            @if form.entry.is_some() && !is_only {
+                form.row method="post" action="/configuration/edit" {
+                    (about)
+                    button.bad name="remove" value="yes" { "Remove this entry" }
+                }
+            }
+        }
+    }
+}
+
+fn wrong_of<'a>(model: &FormPage<'a>, field: &Field) -> Option<&'a str> {
+    model.wrong.iter().find(|(known, _)| known.is_some_and(|known| known.key == field.key)).map(|(_, why)| why.as_str())
+}
+
+fn field(model: &FormPage<'_>, control: &Control) -> Markup {
+    let name = control.field.name;
+    let help = match control.field.kind {
+        Kind::Sources => "Tried in order; the first that gives an address counts.".to_owned(),
+        _ => in_words(control.field.help, None),
+    };
+    let help = match &control.elsewhere {
+        Some((shown, from)) => format!("{help} {from} sets it: {shown}"),
+        None if control.field.default.is_empty() || control.field.kind == Kind::Sources => help,
+        None => format!("{help} Default: {}", control.field.default),
+    };
+    // Somebody else may have set it meanwhile.
+    let help = match (&control.content, (model.typed)(name)) {
+        (Content::Open(now), Some(typed)) if typed.replace('\r', "").trim() != now.trim() => {
+            format!("Set now: {now}. {help}")
+        }
+        _ => help,
+    };
+    let id = name.replace('.', "-");
+    let around =
+        FormField { id: &id, label: control.label(), help: Some(&help), wrong: wrong_of(model, control.field) };
+    match control.field.kind {
+        Kind::Domains => return domains(model, control, &around),
+        Kind::Sources => return sources(model, control, &around),
+        _ => {}
+    }
+    let now = match &control.content {
+        Content::Open(text) => text.as_str(),
+        _ => "",
+    };
+    let typed = (model.typed)(name);
+    let shown = typed.as_deref().unwrap_or(now);
+    let words = if matches!(control.field.kind, Kind::Flag) { &["true", "false"] } else { control.field.words };
+    let is_choice = matches!(control.field.kind, Kind::Word | Kind::Flag | Kind::FlagOrText) || name == "log.level";
+    let is_long = matches!(
+        control.field.kind,
+        Kind::Document | Kind::Headers | Kind::Values | Kind::Object | Kind::ObjectOrText | Kind::Callbacks
+    );
+    let described = around.described();
+    let invalid = around.wrong.map(|_| "true");
+    let rows = shown.lines().count().clamp(2, 12);
+    let input = html! {
+        @if is_choice && (shown.is_empty() || words.iter().any(|word| word.eq_ignore_ascii_case(shown))) {
+            select id=(id) name={ (SET) (name) } aria-describedby=[described] aria-invalid=[invalid] {
+                option value="" selected[shown.is_empty()] { "not set" }
+                @for word in words { option value=(word) selected[word.eq_ignore_ascii_case(shown)] { (word) } }
+            }
+        } @else if is_long {
+            textarea id=(id) name={ (SET) (name) } rows=(rows) aria-describedby=[described] aria-invalid=[invalid] autocapitalize="none" spellcheck="false" autocomplete="off" { (shown) }
+        } @else {
+            input type="text" id=(id) name={ (SET) (name) } value=(shown) aria-describedby=[described] aria-invalid=[invalid] autocapitalize="none" spellcheck="false" autocomplete="off";
+        }
+    };
+    let Content::WriteOnly(outline) = &control.content else { return around.around(&input) };
+    let is_open = typed.as_deref().is_some_and(|text| !text.trim().is_empty()) || around.wrong.is_some();
+    html! {
+        div.field {
+            span.label { (control.label()) }
+            p { span.tag { "set" } " " span.mono { (outline) } }
+            details open[is_open] {
+                summary { "Replace" span.unseen { " " (control.label()) } }
+                div.stack {
+                    (FormField { label: &format!("New {}", lower(control.label())), ..around }.around(&input))
+                    label.choice { input type="checkbox" name={ (SET) "unset." (name) }; "Remove it" }
+                }
+            }
+        }
+    }
+}
+
+/// `URL` stays, `Body` becomes `body`.
+fn lower(label: &str) -> String {
+    if label.chars().nth(1).is_some_and(char::is_uppercase) { label.to_owned() } else { label.to_lowercase() }
+}
+
+fn domains(model: &FormPage<'_>, control: &Control, around: &FormField<'_>) -> Markup {
+    let items = if let Content::Items(items) = &control.content { items.as_slice() } else { &[] };
+    let (name, page) = (control.field.name, model.page.min(items.len().div_ceil(PER_PAGE)).max(1));
+    let add = format!("{name}.add");
+    let typed = (model.typed)(&add).unwrap_or_default();
+    html! {
+        fieldset.field {
+            legend.label { (control.label()) }
+            @if !items.is_empty() {
+                ul.items {
+                    @for (number, (shown, _)) in items.iter().enumerate().skip((page - 1) * PER_PAGE).take(PER_PAGE) {
+                        @let item = format!("{name}.{number}");
+                        li { span.mono { (shown) } label.choice { input type="checkbox" name={ (SET) (item) } value="remove" checked[(model.typed)(&item).is_some()]; "Remove" span.unseen { " " (shown) } } }
+                    }
+                }
+                @if items.len() > PER_PAGE {
+                    (pager(ListRange { page, per_page: PER_PAGE, total: items.len() }, control.label(), |page| format!("{}&page={page}", link(model.file, model.form))))
+                }
+            }
+            (FormField { label: &format!("Add {}", control.label()), help: Some("Names such as home.example.com, one on each line."), ..*around }.around(&html! {
+                textarea id=(around.id) name={ (SET) (add) } rows=(typed.lines().count().clamp(1, 8)) aria-describedby=[around.described()] aria-invalid=[around.wrong.map(|_| "true")] autocapitalize="none" spellcheck="false" { (typed) }
+            }))
+        }
+    }
+}
+
+fn sources(model: &FormPage<'_>, control: &Control, around: &FormField<'_>) -> Markup {
+    let items = if let Content::Items(items) = &control.content { items.as_slice() } else { &[] };
+    let name = control.field.name;
+    let choices = &model.choices[usize::from(name == "index6")];
+    let with = |source: &str| match choices.iter().find(|choice| choice.source == source && !choice.gives.is_empty()) {
+        Some(choice) => format!("{source}: {}", choice.gives),
+        None => source.to_owned(),
+    };
+    let offered: Vec<&str> =
+        choices.iter().filter(|choice| choice.is_offered).map(|choice| choice.source.as_str()).collect();
+    let (add, other) = (format!("{name}.add"), format!("{name}.other"));
+    let typed = (model.typed)(&add).unwrap_or_default();
+    let described = around.described();
+    html! {
+        fieldset.field {
+            legend.label { (control.label()) }
+            @for (number, (shown, _)) in items.iter().enumerate() {
+                @let item = format!("{name}.{number}");
+                @let chosen = (model.typed)(&item).unwrap_or_default();
+                select name={ (SET) (item) } aria-label={ "Source " (number + 1) } {
+                    option value="keep" selected[chosen.is_empty()] { (with(shown)) }
+                    @for source in offered.iter().filter(|source| *source != shown) { option value=(source) selected[*source == chosen] { (with(source)) } }
+                    option value="false" selected[chosen == "false"] { "none: switch this family off" }
+                    @if items.len() > 1 { option value="remove" selected[chosen == "remove"] { "remove this source" } }
+                }
+            }
+            select name={ (SET) (add) } id=(around.id) aria-label=(if items.is_empty() { "Source" } else { "One more source, tried after these" }) aria-describedby=[described] {
+                option value="" { (if items.is_empty() { format!("not set ({})", with(control.field.default)) } else { "one more source …".to_owned() }) }
+                @for source in &offered { option value=(source) selected[*source == typed] { (with(source)) } }
+                @if items.is_empty() { option value="false" selected[typed == "false"] { "none: switch this family off" } }
+            }
+            details open[(model.typed)(&other).is_some_and(|text| !text.is_empty()) || around.wrong.is_some()] {
+                summary { "Another source" }
+                input type="text" name={ (SET) (other) } value=((model.typed)(&other).unwrap_or_default()) aria-label="Another source, such as url:https://example.com/ip" placeholder="url:https://example.com/ip" autocapitalize="none" spellcheck="false";
+            }
+            @if let Some(wrong) = around.wrong { p.wrong id={ (around.id) "-wrong" } { (wrong) } }
+            @if let Some(help) = around.help { p.help id={ (around.id) "-help" } { (help) } }
+        }
+    }
+}
+
+/// A request before and after an edit.
+pub(crate) struct Change {
+    pub(crate) about: String,
+    pub(crate) before: Option<String>,
+    pub(crate) after: Option<String>,
+}
+
+/// What is confirmed.
+pub(crate) struct ConfirmPage {
+    pub(crate) file: usize,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) is_removal: bool,
+    /// Everything that was typed.
+    pub(crate) fields: Vec<(String, String)>,
+}
+
+/// What would change, and the button that does it.
+pub(crate) fn confirm(model: &ConfirmPage) -> Markup {
+    let ConfirmPage { file, changes, is_removal, fields } = model;
+    let more = changes.len().saturating_sub(MAX_SHOWN);
+    html! {
+        div.stack {
+            nav.crumb aria-label="Back" { a href={ "/configuration?file=" (file) } { "‹ Configuration" } }
+            h1 { (if *is_removal { "Remove this entry?" } else { "Save these changes?" }) }
+            @if changes.is_empty() { (notice(Tone::Info, "What is sent stays the same.")) }
+            @else { p.soft { "This changes what is sent. Secrets show as ***; an address that is not known is an example." } }
+            @for Change { about, before, after } in changes.iter().take(MAX_SHOWN) {
+                section.card aria-label=(about) {
+                    h2 { (about) }
+                    div.columns {
+                        div { h3 { "Now" } @match before { Some(text) => (code(text, &format!("the request for {about} now"))), None => p.soft { "Nothing is sent." } } }
+                        div { h3 { "Then" } @match after { Some(text) => (code(text, &format!("the request for {about} then"))), None => p.soft { "Nothing is sent any more." } } }
+                    }
+                }
+            }
+            @if more > 0 { p.soft { "And " (grouped(more)) " more." } }
+            form.row method="post" action="/configuration/edit" data-guard data-dirty {
+                @for (name, text) in fields.iter().filter(|(name, _)| name != "step") { input type="hidden" name=(name) value=(text); }
+                button.main name="step" value="save" { (if *is_removal { "Remove and run" } else { "Save and run" }) }
+                button name="step" value="edit" { "Back" }
             }
         }
     }

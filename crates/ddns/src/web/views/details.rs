@@ -1,14 +1,14 @@
 //! One update: how it stands, its request, the last response and what decided on it, its history.
 
-use ddns_core::journal::{Record, Row, UpdateState};
-use ddns_core::web::overview::{address, link};
+use ddns_core::journal::{EventKind, Record, Row, SyncResult, UpdateState};
+use ddns_core::web::overview::{address, details_link, link};
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
 
 use super::history::records;
-use super::overview::{last, why};
-use super::parts::{action, empty, pill, prose, time};
-use super::requests::{RequestItem, body};
+use super::overview::{last, outcome, why};
+use super::parts::{action, code, empty, pill, prose, response_text, time};
+use super::requests::{RequestContent, RequestItem, body};
 use super::strip::{Strip, large, legend, table};
 
 /// What the view is made of.
@@ -22,6 +22,8 @@ pub(crate) struct DetailsModel<'a> {
     pub(crate) history: Vec<Record>,
     /// What decided on the last response.
     pub(crate) decided: Option<String>,
+    /// How the synchronization stands that somebody asked for.
+    pub(crate) outcome: Option<(u64, Option<SyncResult>)>,
     pub(crate) clock: Clock<'a>,
     pub(crate) token: &'a str,
 }
@@ -29,14 +31,16 @@ pub(crate) struct DetailsModel<'a> {
 impl Render for DetailsModel<'_> {
     fn render(&self) -> Markup {
         let state = self.row.state;
+        let back = details_link(self.row);
+        let back = html! { input type="hidden" name="back" value=(back); };
         let button = match state {
             UpdateState::Stopped => {
-                action("/retry-stopped", self.token, &html! { button.main { "Send stopped again" } })
+                action("/retry-stopped", self.token, &html! { (back) button.main { "Send stopped again" } })
             }
             UpdateState::UpToDate | UpdateState::Sending => {
-                action("/sync", self.token, &html! { button { "Synchronize now" } })
+                action("/sync", self.token, &html! { (back) button { "Synchronize now" } })
             }
-            _ => action("/sync", self.token, &html! { button.main { "Try now" } }),
+            _ => action("/sync", self.token, &html! { (back) button.main { "Try now" } }),
         };
         html! {
             div.stack {
@@ -49,6 +53,7 @@ impl Render for DetailsModel<'_> {
                     }
                     (button)
                 }
+                (outcome(self.outcome.as_ref(), &self.clock))
                 (self.facts())
                 @if let Some(days) = &self.strip { (self.days(days)) }
                 @if let Some(item) = &self.request {
@@ -94,13 +99,30 @@ impl DetailsModel<'_> {
                         }
                     }
                     @if let Some(ip) = row.in_doubt { dt { "In doubt" } dd { span.mono { (ip) } span.soft { " was sent; the endpoint may have it" } } }
-                    @if let Some(endpoint) = &row.endpoint { dt { "Endpoint" } dd { code { (endpoint) } } }
+                    @if let Some(endpoint) = self.endpoint() { dt { "Endpoint" } dd { code { (endpoint) } } }
                     dt { "Last response" }
                     dd { (last(row)) }
+                    @if let Some(text) = self.response() { dt { "Response text" } dd { (code(text, "the text of the last response")) } }
                     @if let Some(decided) = &self.decided { dt { "Decided by" } dd { (prose(decided)) } }
                 }
             }
         }
+    }
+
+    fn endpoint(&self) -> Option<&str> {
+        let of_request = self.request.as_ref().and_then(|item| match &item.request {
+            RequestContent::Shown { endpoint, .. } => Some(endpoint.as_str()),
+            _ => None,
+        });
+        self.row.endpoint.as_deref().or(of_request)
+    }
+
+    /// What the last response said, where it was no success.
+    fn response(&self) -> Option<&str> {
+        let last = self.history.iter().find(|record| record.status.is_some() || record.event == EventKind::Failed)?;
+        let is_failure = matches!(last.event, EventKind::Failed | EventKind::Stopped);
+        let reason = self.row.reason.as_deref().filter(|_| self.row.state == UpdateState::Retrying);
+        response_text(reason.or(last.reason.as_deref().filter(|_| is_failure))?)
     }
 
     fn days(&self, days: &Strip) -> Markup {

@@ -1,8 +1,10 @@
 //! What happened, the latest first: the same that `ddns history` shows.
 
 use ddns_core::journal::{EventKind, Record, RecordKind, UpdateState};
+use ddns_core::net::family::Family;
 use ddns_core::text::number::grouped;
 use ddns_core::web::list::ListFilter;
+use ddns_core::web::overview::link;
 use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
 
@@ -78,22 +80,38 @@ pub(super) fn records(records: &[Record], clock: &Clock<'_>, has_names: bool) ->
         ol.timeline {
             @for record in records {
                 li {
-                    span.soft { (time(&clock.when(record.at))) }
+                    @let when = clock.when(record.at);
+                    div.soft { p { (time(&when)) } p.small { (when.exact.get(..19).unwrap_or_default().replace('T', " ")) } }
                     div {
                         p.row {
                             (sign(record.event))
                             @if has_names {
                                 @match &record.domain {
-                                    Some(domain) => strong { (domain) },
+                                    Some(domain) => strong { (name(record, domain)) },
                                     None => span { "this host" },
                                 }
                             }
                             @if let Some(family) = record.family { span.tag { (family.record_type()) } }
+                            @if let Some(endpoint) = &record.endpoint { span.soft.small { (endpoint) } }
                         }
                         (told(record, clock))
                     }
                 }
             }
+        }
+    }
+}
+
+/// A domain that leads to its details, where it has some.
+fn name(record: &Record, domain: &str) -> Markup {
+    let pairs = |family: Family| {
+        let endpoint = record.endpoint.clone().map(|endpoint| ("endpoint", endpoint));
+        [("domain", domain.to_owned()), ("type", family.record_type().to_owned())].into_iter().chain(endpoint)
+    };
+    html! {
+        @match record.family {
+            Some(family) => a href=(link("/update", pairs(family))) { (domain) },
+            None => (domain),
         }
     }
 }

@@ -13,15 +13,17 @@ pub(crate) enum Tab {
     Requests,
     History,
     Configuration,
+    Log,
     Recipes,
 }
 
 /// Each with its path and its name, in their order.
-const TABS: [(Tab, &str, &str); 6] = [
+const TABS: [(Tab, &str, &str); 7] = [
     (Tab::Overview, "/", "Overview"),
     (Tab::Addresses, "/addresses", "Addresses"),
     (Tab::Requests, "/requests", "Requests"),
     (Tab::History, "/history", "History"),
+    (Tab::Log, "/log", "Log"),
     (Tab::Configuration, "/configuration", "Configuration"),
     (Tab::Recipes, "/recipes", "Recipes"),
 ];
@@ -33,6 +35,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) title: &'a str,
     /// None for a page outside of the views, such as that for logging in.
     pub(crate) tab: Option<Tab>,
+    /// Whether the way to the views is shown.
+    pub(crate) has_tabs: bool,
     /// Proves that a form was sent from this page.
     pub(crate) token: &'a str,
     /// Whether somebody is logged in who can log out.
@@ -62,7 +66,7 @@ impl Frame<'_> {
                     (self.top())
                     main #content tabindex="-1" data-live[self.is_live] { (content) }
                     footer.foot { span { "ddns " (env!("CARGO_PKG_VERSION")) } }
-                    p #connection role="status" hidden { "Reconnecting: the service does not respond." }
+                    p #connection role="status" hidden { "Reconnecting: the service does not respond. What you see may be old." }
                 }
             }
         }
@@ -73,7 +77,7 @@ impl Frame<'_> {
             header.top {
                 div {
                     a.brand href="/" { (mark()) "ddns" }
-                    @if self.tab.is_some() {
+                    @if self.has_tabs {
                         nav.tabs aria-label="Views" {
                             ul {
                                 @for (tab, path, name) in TABS {

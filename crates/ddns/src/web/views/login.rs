@@ -7,6 +7,8 @@ use super::parts::{FormField, token_field};
 /// What the page for logging in is made of.
 pub(crate) struct LoginForm<'a> {
     pub(crate) token: &'a str,
+    /// The page that was wanted.
+    pub(crate) to: Option<&'a str>,
     /// What was wrong with the try before.
     pub(crate) wrong: Option<&'a str>,
 }
@@ -16,7 +18,7 @@ impl Render for LoginForm<'_> {
         let field = FormField {
             id: "password",
             label: "Password",
-            help: Some("The one that was given to `ddns password`."),
+            help: Some("The one that was given to the command ddns password."),
             wrong: self.wrong,
         };
         html! {
@@ -25,6 +27,7 @@ impl Render for LoginForm<'_> {
                     h1 { "Log in" }
                     form method="post" action="/login" {
                         (token_field(self.token))
+                        @if let Some(to) = self.to { input type="hidden" name="to" value=(to); }
                         // For programs that keep passwords.
                         input type="text" name="user" value="ddns" autocomplete="username" hidden;
                         (field.around(&html! {

@@ -1,6 +1,6 @@
 //! The first view.
 
-use ddns_core::journal::{Row, Status, UpdateState};
+use ddns_core::journal::{Row, Status, SyncResult, UpdateState};
 use ddns_core::text::number::grouped;
 use ddns_core::web::overview::{Current, Overview, OverviewQuery, PER_PAGE, Sort, Trouble, address, details_link};
 use ddns_core::web::when::Clock;
@@ -21,6 +21,8 @@ pub(crate) struct OverviewModel<'a> {
     pub(crate) strips: Vec<Strip>,
     /// Since when each of the addresses is the one of this host, where that is known.
     pub(crate) since: Vec<Option<u64>>,
+    /// How the synchronization stands that somebody asked for.
+    pub(crate) outcome: Option<(u64, Option<SyncResult>)>,
 }
 
 impl Render for OverviewModel<'_> {
@@ -28,6 +30,7 @@ impl Render for OverviewModel<'_> {
         html! {
             div.stack {
                 (self.hero())
+                (outcome(self.outcome.as_ref(), &self.clock))
                 @if !self.status.errors.is_empty() { (broken(&self.status.errors)) }
                 @if let Some(membership) = &self.status.group { (group::section(membership, &self.clock)) }
                 @if !self.view.trouble.is_empty() { (self.trouble()) }
@@ -49,7 +52,7 @@ impl OverviewModel<'_> {
                         div {
                             h1 #headline { (view.headline) }
                             @if let Some(next) = self.status.next {
-                                p.soft { "Next look at the addresses in " (left(next)) }
+                                p.soft { "Next check in " (left(next)) }
                             }
                         }
                     }
@@ -73,7 +76,7 @@ impl OverviewModel<'_> {
                 dd.value { (current.ip) }
                 dd.soft {
                     "from " code { (current.source) }
-                    @if let Some(since) = since { " · since " (time(&self.clock.when(since))) }
+                    @if let Some(since) = since { " · since " (time(&self.clock.since(since))) }
                     " · " (grouped(current.count)) (if current.count == 1 { " update" } else { " updates" })
                 }
             }
@@ -234,6 +237,19 @@ impl OverviewModel<'_> {
                 td { @match row.accepted { Some(at) => (time(&self.clock.when(at))), None if row.state == UpdateState::StandBy => "–", None => "never" } }
                 td { (last(row)) }
                 @if let Some(days) = days { td { (strip(days, &self.clock)) } }
+            }
+        }
+    }
+}
+
+/// What came of a synchronization that somebody asked for.
+pub(super) fn outcome(outcome: Option<&(u64, Option<SyncResult>)>, clock: &Clock<'_>) -> Markup {
+    html! {
+        @match outcome {
+            None => {}
+            Some((_, None)) => (notice(Tone::Info, "Synchronizing. What comes of it is shown here.")),
+            Some((at, Some(SyncResult { good, text }))) => {
+                (notice(if *good { Tone::Info } else { Tone::Warning }, html! { "Synchronized " (time(&clock.when(*at))) ": " (text.trim_end_matches('.')) "." }))
             }
         }
     }

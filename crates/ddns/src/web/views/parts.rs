@@ -46,11 +46,11 @@ impl Render for Icon {
 const SHAPES: [(&str, &str); Icon::Empty as usize + 1] = [
     ("i-good", "M3 8.5 6.5 12 13 4.5"),
     ("i-sending", "M8 13V3M3.5 7.5 8 3l4.5 4.5"),
-    ("i-held", "M5.5 3v10M10.5 3v10"),
+    ("i-held", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM8 4.5V8h3"),
     ("i-doubt", "M8 1.5 14.5 8 8 14.5 1.5 8z"),
     ("i-none", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2z"),
     ("i-retrying", "M8 2.5 14.5 13.5h-13zM8 7v2.6M8 11.6v.01"),
-    ("i-stopped", "M3 3h10v10H3z"),
+    ("i-stopped", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM4.5 8h7"),
     ("i-info", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM8 7.5v3.5M8 5v.01"),
     ("i-theme", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM8 2v12M10.5 3v10M13 5v6"),
     ("i-empty", "M2 9l2-6h8l2 6v4H2zM2 9h3.5l1 2h3l1-2H14"),
@@ -82,9 +82,9 @@ pub(crate) fn pill(state: UpdateState, words: &str) -> Markup {
     html! { span class={ "state pill " (state.key()) } { (Icon::of(state)) (words) } }
 }
 
-/// A moment in words; a script shows the exact one on hover.
+/// A moment in words, and the exact one on hover.
 pub(crate) fn time(when: &When) -> Markup {
-    html! { time datetime=(when.exact) data-ago=[when.ago] { (when.words) } }
+    html! { time datetime=(when.exact) title=(when.exact.replacen('T', " ", 1)) data-ago=[when.ago] { (when.words) } }
 }
 
 /// What is left until something happens; it runs down where scripts run.
@@ -100,6 +100,12 @@ pub(crate) fn response(why: &str) -> String {
     };
     let words = if words.is_empty() { String::new() } else { format!(": {}", words.trim_end_matches('.')) };
     format!("The response was {}{words}.", with_reason(status))
+}
+
+/// The text of a response, of how a request ended; `None` if there is none.
+pub(crate) fn response_text(why: &str) -> Option<&str> {
+    let (number, words) = why.split_once(": ")?;
+    (number.len() == 3 && number.parse::<u16>().is_ok() && !words.is_empty()).then_some(words)
 }
 
 /// A sentence of ours, in which words between backticks are code.

@@ -1,6 +1,7 @@
 //! Every request as it would be sent now, redacted: the same that `ddns preview` shows.
 
 use ddns_core::web::list::ListFilter;
+use ddns_core::web::overview::link;
 use maud::{Markup, Render, html};
 
 use super::parts::{ListRange, Tone, code, empty, notice, pager, prose};
@@ -79,7 +80,7 @@ impl Render for RequestsModel<'_> {
 
 fn head(item: &RequestItem) -> Markup {
     html! {
-        h2 { (item.domain) " " span.tag { (item.kind) } }
+        h2 { a href=(link("/update", [("domain", item.domain.clone()), ("type", item.kind.clone())])) { (item.domain) } " " span.tag { (item.kind) } }
     }
 }
 
@@ -98,7 +99,7 @@ pub(super) fn body(item: &RequestItem) -> Markup {
         @match &item.request {
             RequestContent::Shown { text, curl, .. } => {
                 (code(text, "the request"))
-                details { summary { "As a command of curl" } (code(curl, "the command")) }
+                details { summary { "As a curl command" } (code(curl, "the command")) }
             }
             RequestContent::Together => p.soft { "It goes in one request with another update, which shows it." },
             RequestContent::None => {}

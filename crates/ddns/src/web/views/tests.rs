@@ -7,7 +7,7 @@ use std::time::Duration;
 use ddns_core::address::lookup::Lookup;
 use ddns_core::address::observation::Choice;
 use ddns_core::address::source::Source;
-use ddns_core::journal::{DAYS, Day, EventKind, Record, RecordKind, Row, Status, UpdateState};
+use ddns_core::journal::{DAYS, Day, EventKind, Record, RecordKind, Row, Status, SyncResult, UpdateState};
 use ddns_core::lease::membership::Membership;
 use ddns_core::lease::standing::{Role, Seen, Standing};
 use ddns_core::net::family::Family;
@@ -155,7 +155,17 @@ fn overview_of(status: &Status, query: &OverviewQuery) -> Markup {
     let view = overview(status, query);
     let strips = (0..view.rows.len()).map(strip).collect();
     let since = view.addresses.iter().map(|_| Some(NOW - 78_540)).collect();
-    super::overview::OverviewModel { status, view: &view, query, clock: clock(), token: TOKEN, strips, since }.render()
+    super::overview::OverviewModel {
+        status,
+        view: &view,
+        query,
+        clock: clock(),
+        token: TOKEN,
+        strips,
+        since,
+        outcome: None,
+    }
+    .render()
 }
 
 fn item(domain: &str, request: RequestContent) -> RequestItem {
@@ -297,7 +307,7 @@ fn addresses_of(is_empty: bool) -> Markup {
 }
 
 fn frame(title: &str, tab: Option<Tab>) -> Frame<'_> {
-    Frame { title, tab, token: TOKEN, can_log_out: tab.is_some(), is_live: tab.is_some() }
+    Frame { title, tab, has_tabs: tab.is_some(), token: TOKEN, can_log_out: tab.is_some(), is_live: tab.is_some() }
 }
 
 /// Each view by a name.
@@ -328,6 +338,7 @@ fn pages() -> Vec<(&'static str, String)> {
                 vec![]
             },
             decided: has_history.then(|| "`accept[1]` holds".to_owned()),
+            outcome: Some((NOW - 5, Some(SyncResult { good: false, text: "1 of 2 failed".to_owned() }))),
             clock: clock(),
             token: TOKEN,
         }
@@ -353,7 +364,7 @@ fn pages() -> Vec<(&'static str, String)> {
             ..item(NASTY, RequestContent::None)
         },
     ];
-    let login = |wrong| login::LoginForm { token: TOKEN, wrong }.render();
+    let login = |wrong| login::LoginForm { token: TOKEN, to: Some(NASTY), wrong }.render();
     let gone = login::ErrorPage { title: "There is nothing here", text: "No page has this address." }.render();
     let of = |tab, title, content: Markup| frame(title, tab).around(&content).into_string();
     let (tab, list) = (Some(Tab::Overview), Some(Tab::Requests));

@@ -1,0 +1,225 @@
+//! What the page shows of a configuration, and what can be edited there (I7): one form for each entry, made from the table of fields.
+//! No secret is in it, no comment, and nothing of a field that is not known.
+
+use super::check::Finding;
+use crate::config::fields::{EditRight, FIELDS, Field, FieldScope, Key, Kind};
+use crate::config::layers::Layers;
+use crate::config::listing::{outlined, outlined_items};
+use crate::config::raw::{Document, Origin, Raw, Setting, read};
+use crate::config::validate::Surroundings;
+use crate::config::{Config, value};
+use crate::text::json::{Node, Value, one_line, pretty};
+use crate::text::secrets::{MASK, Secrets};
+
+/// Shorter secrets, in bytes, match ordinary words.
+const MIN_SECRET_BYTES: usize = 6;
+
+/// So many characters of an outline are shown.
+const MAX_OUTLINE: usize = 500;
+
+/// The settings of one entry, or those of the whole file.
+pub struct EditForm {
+    /// The number of the entry; `None` for what holds for the whole file.
+    pub entry: Option<usize>,
+    /// In the order of the table.
+    pub controls: Vec<Control>,
+}
+
+/// One setting.
+pub struct Control {
+    /// Its row of the table.
+    pub field: &'static Field,
+    /// What stands in the file.
+    pub content: Content,
+    /// What counts in its place, and where that was set; `None` if nothing does.
+    pub elsewhere: Option<(String, String)>,
+}
+
+/// What may be seen of a setting, and what can be done with it.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Content {
+    /// It is not set here.
+    Unset,
+    /// All of it, as it is typed.
+    Open(String),
+    /// It can be replaced, not read: an outline.
+    WriteOnly(String),
+    /// A list: each item as it may be seen, and whether that is all of it.
+    Items(Vec<(String, bool)>),
+    /// Only the host sets it: an outline.
+    Locked(String),
+}
+
+impl Control {
+    /// The name of the setting for people.
+    pub fn label(&self) -> &'static str {
+        label(self.field.key).unwrap_or(self.field.name)
+    }
+}
+
+/// What a setting is called on the page; `None` if it has no place there.
+pub fn label(key: Key) -> Option<&'static str> {
+    Some(match key {
+        Key::Id => "URL",
+        Key::Endpoint => "Base URL",
+        Key::Token => "Body",
+        Key::Method => "Method",
+        Key::Headers => "Headers",
+        Key::Format => "Format of the body",
+        Key::Ipv4 => "IPv4 domains",
+        Key::Ipv6 => "IPv6 domains",
+        Key::Index4 => "IPv4 address from",
+        Key::Index6 => "IPv6 address from",
+        Key::Ttl => "TTL",
+        Key::Line => "Line",
+        Key::Extra => "Values of your own",
+        Key::Zone => "Zone",
+        Key::Sign => "Signature",
+        Key::Proxy => "Proxies",
+        Key::Ssl => "Certificate check",
+        Key::Cache => "Cache",
+        Key::CacheMaxAge => "Send again after",
+        Key::Timeout => "Time limit",
+        Key::MinInterval => "Least time between requests",
+        Key::Expect => "Expected response",
+        Key::Combine => "Combined requests",
+        Key::Before => "Lookups before the update",
+        Key::Absent => "Request if there is no record",
+        Key::After => "Request after the update",
+        Key::Concurrency => "Requests at once",
+        Key::Interval => "Interval",
+        Key::Web => "This page",
+        Key::Group => "Group",
+        Key::Debug => "Detailed log",
+        Key::LogLevel => "Log level",
+        Key::LogFile => "Log file",
+        Key::LogFormat => "Log format",
+        Key::LogDatefmt => "Time format of the log",
+        Key::Notify => "Notifications",
+        Key::Dns | Key::Providers | Key::Recipe | Key::Schema => return None,
+    })
+}
+
+/// Whether only the host sets a field: it belongs to it, or is always a path.
+pub fn is_locked(field: &Field) -> bool {
+    field.edit == EditRight::Host || field.key == Key::LogFile
+}
+
+/// A message without names that a reader of the form cannot see.
+pub fn in_words(message: &str, field: Option<&'static Field>) -> String {
+    if message.contains("relative address") {
+        return "The URL must start with http:// or https://.".to_owned();
+    }
+    let own = field.and_then(|field| Some((format!("`{}`", field.name), label(field.key)?)));
+    let (subject, rest) = match own.and_then(|(name, label)| Some((label, message.strip_prefix(&name)?))) {
+        Some((_, rest)) if rest.starts_with(": ") => ("", &rest[2..]),
+        Some((label, rest)) => (label, rest),
+        None => ("", message),
+    };
+    let parts = rest.split('`').enumerate().map(|(at, part)| match Field::written(part) {
+        Some(field) if at % 2 == 1 => label(field.key).unwrap_or(part),
+        _ => part,
+    });
+    let text = format!("{subject}{}", parts.collect::<String>());
+    let mut letters = text.chars();
+    let text: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+    if text.ends_with(['.', '?', '!']) { text } else { text + "." }
+}
+
+/// The forms of a file: that of the whole file, then one for each entry. `config` is what the file means, where it is valid.
+pub fn controls(text: &str, around: &Surroundings, config: Option<&Config>) -> Result<Vec<EditForm>, Finding> {
+    let written = read(&Document::local("", text)).map_err(|wrong| Finding::of(wrong, text))?;
+    let secrets = config.map_or_else(|| Secrets::new([], &[]), |config| config.secrets().longer_than(MIN_SECRET_BYTES));
+    let file = &written.file;
+    let form = |entry: Option<usize>, own: &Raw, is_meant: &dyn Fn(&Field) -> bool| {
+        let fields = FIELDS.iter().filter(|field| label(field.key).is_some() && is_meant(field));
+        let controls = fields.map(|field| control(field, own, file, around, &secrets)).collect();
+        EditForm { entry, controls }
+    };
+    let of_file = |field: &Field| field.scope != FieldScope::Entry;
+    let Some(entries) = &written.entries else {
+        return Ok(vec![form(None, file, &of_file), form(Some(0), file, &|field| !of_file(field))]);
+    };
+    // What stands outside of the entries holds for each that does not set it.
+    let mut all = vec![form(None, file, &|field| of_file(field) || file.get(field.key).is_some())];
+    all.extend(entries.iter().enumerate().map(|(at, (own, _))| form(Some(at), own, &|field| !of_file(field))));
+    Ok(all)
+}
+
+fn control(field: &'static Field, own: &Raw, file: &Raw, around: &Surroundings, secrets: &Secrets) -> Control {
+    // What stands here is shown, also where an option wins over it.
+    let here = Layers(vec![own, file, &around.environment]);
+    let content = match own.get(field.key) {
+        None => Content::Unset,
+        Some(_) if matches!(field.kind, Kind::Domains | Kind::Sources) => {
+            let hide = |(shown, is_all): (String, bool)| match secrets.mask(&shown) {
+                masked if masked == shown => (shown, is_all),
+                masked => (masked.into_owned(), false),
+            };
+            Content::Items(outlined_items(field, &here, &around.files).into_iter().map(hide).collect())
+        }
+        Some(setting) => {
+            let shown = outlined(field, setting, &here, &around.files);
+            let outline = secrets.mask(&shown);
+            match typed(field, setting) {
+                _ if is_locked(field) => Content::Locked(cut(&outline)),
+                typed if outline == shown && is_all(&shown, &setting.node.value) => Content::Open(typed),
+                _ => Content::WriteOnly(cut(&outline)),
+            }
+        }
+    };
+    let elsewhere = || {
+        let all = around.layers(own, file);
+        let setting = all.get(field.key)?;
+        let from = match &setting.origin {
+            Origin::Environment(name) | Origin::Option(name) => name.clone(),
+            Origin::File(_) if own.get(field.key).is_none() => "the whole file".to_owned(),
+            Origin::File(_) => return None,
+        };
+        Some((cut(&secrets.mask(&outlined(field, setting, &all, &around.files))), from))
+    };
+    Control { field, content, elsewhere: elsewhere() }
+}
+
+/// As much as a line of the page should have.
+fn cut(outline: &str) -> String {
+    match outline.char_indices().nth(MAX_OUTLINE) {
+        Some((end, _)) => format!("{} …", &outline[..end]),
+        None => outline.to_owned(),
+    }
+}
+
+/// A value as it is typed into a form.
+fn typed(field: &Field, setting: &Setting) -> String {
+    match &setting.node.value {
+        Value::String(text) | Value::Number(text) => text.clone(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Array(items) if field.kind.is_list() && items.iter().all(|item| item.value.text().is_some()) => {
+            items.iter().filter_map(|item| item.value.text()).collect::<Vec<_>>().join(", ")
+        }
+        Value::Object(members) if field.kind == Kind::Headers => {
+            let line = |(name, value): (&str, &str)| format!("{name}: {value}\n");
+            members
+                .iter()
+                .filter_map(|member| Some((member.key.as_str(), member.node.value.text()?)))
+                .map(line)
+                .collect()
+        }
+        value => pretty(value).trim_end().to_owned(),
+    }
+}
+
+/// Whether an outline leaves nothing out.
+fn is_all(outline: &str, value: &Value) -> bool {
+    let plain = |value: &Value| one_line(value).replace([' ', '"'], "");
+    let listed = |items: &[Node]| items.iter().map(|item| plain(&item.value)).collect::<Vec<_>>().join(",");
+    let bare = outline.replace([' ', '"'], "");
+    !outline.contains(MASK)
+        && match value {
+            Value::Array(items) => bare == listed(items) || bare == plain(value),
+            Value::String(text) => {
+                text.trim() == outline || value::list(text).is_ok_and(|items| bare == listed(&items))
+            }
+            value => bare == plain(value),
+        }
+}

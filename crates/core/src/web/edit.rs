@@ -1,0 +1,368 @@
+//! Edits of a configuration by forms and programs (I7): operations on fields, applied to the text. What no operation names keeps its
+//! bytes. Nothing of the host can be set, and nobody new gets a secret (I2).
+
+mod patch;
+#[cfg(test)]
+mod tests;
+
+use super::addition::{self, Outside};
+use super::check::{Finding, check, has_errors};
+use super::controls::{in_words, is_locked, label};
+use crate::address::source::Source;
+use crate::config::fields::{EditRight, FIELDS, Field, Key, Kind, RequestPart};
+use crate::config::files::named;
+use crate::config::listing::outlined;
+use crate::config::raw::{Document, FileLayers, Origin, Raw, Setting, read};
+use crate::config::validate::Surroundings;
+use crate::config::value::{flag, is_off, list};
+use crate::config::{Config, Entry};
+use crate::net::ssl::Ssl;
+use crate::text::diagnostic::Severity;
+use crate::text::json::{Dialect, Node, Value, parse, pretty};
+use crate::text::secrets::MASK;
+
+/// Each change reads the text again: so much is read at most, in bytes.
+const MAX_WORK_BYTES: usize = 64 * 1024 * 1024;
+
+/// Where a setting stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct At {
+    /// The number of the entry; `None` for what holds for the whole file.
+    pub entry: Option<usize>,
+    /// The field.
+    pub key: Key,
+}
+
+/// One change. Numbers are those that hold after the changes before it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Op {
+    /// Sets a field, or an item of its list.
+    Set {
+        /// The field.
+        at: At,
+        /// The item; `None` for the whole value.
+        item: Option<usize>,
+        /// The new value.
+        value: Value,
+    },
+    /// Unsets a field.
+    Unset {
+        /// The field.
+        at: At,
+    },
+    /// Puts an item behind the others of a list.
+    Add {
+        /// The list.
+        list: At,
+        /// The item.
+        item: Value,
+    },
+    /// Removes an item of a list.
+    Remove {
+        /// The list.
+        list: At,
+        /// Its number.
+        item: usize,
+    },
+    /// Adds an entry with these fields.
+    AddEntry(Vec<(String, Value)>),
+    /// Removes an entry.
+    RemoveEntry(usize),
+}
+
+impl Op {
+    /// Reads an operation of the API, or says what is wrong with it.
+    pub fn read(value: &Value) -> Result<Self, String> {
+        let number = |name: &str| match value.member(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Number(digits)) => digits.parse().map(Some).map_err(|_| format!("`{name}` is a number from 0")),
+            Some(_) => Err(format!("`{name}` is a number from 0")),
+        };
+        let name = value.member("field").and_then(Value::text).unwrap_or_default();
+        let field = Field::written(name).ok_or_else(|| "`field` must be a field of the configuration".to_owned());
+        let at = || Ok::<At, String>(At { entry: number("entry")?, key: field.clone()?.key });
+        let new = || value.member("value").cloned().ok_or_else(|| "`value` is missing".to_owned());
+        let needed = |name: &str| number(name)?.ok_or_else(|| format!("`{name}` is missing"));
+        Ok(match value.member("op").and_then(Value::text).unwrap_or_default() {
+            "set" => Self::Set { at: at()?, item: number("item")?, value: new()? },
+            "unset" => Self::Unset { at: at()? },
+            "add" => Self::Add { list: at()?, item: new()? },
+            "remove" => Self::Remove { list: at()?, item: needed("item")? },
+            "add_entry" => {
+                let Value::Object(members) = new()? else { return Err("`value` must be an object".to_owned()) };
+                Self::AddEntry(members.into_iter().map(|member| (member.key, member.node.value)).collect())
+            }
+            "remove_entry" => Self::RemoveEntry(needed("entry")?),
+            _ => return Err("`op` is one of set, unset, add, remove, add_entry, remove_entry".to_owned()),
+        })
+    }
+
+    /// The setting that it changes, and what it puts there.
+    fn target(&self) -> Option<(At, Option<&Value>)> {
+        match self {
+            Self::Set { at, value, .. } => Some((*at, Some(value))),
+            Self::Add { list, item } => Some((*list, Some(item))),
+            Self::Unset { at } | Self::Remove { list: at, .. } => Some((*at, None)),
+            Self::AddEntry(_) | Self::RemoveEntry(_) => None,
+        }
+    }
+}
+
+/// The text after some changes, and what it means. Fails with everything that is wrong with them; nothing is run, read or asked.
+pub fn apply(old: &str, ops: &[Op], around: &Surroundings) -> Result<(String, Config), Vec<Finding>> {
+    let whole = |message: &str| vec![Finding::refused(None, message)];
+    if ops.len().saturating_mul(old.len()) > MAX_WORK_BYTES {
+        return Err(whole("these are too many changes at once for so large a file: edit it on the host"));
+    }
+    let (Some(before), _) = check("", old, around) else {
+        return Err(whole("the file has errors: correct them on the host first"));
+    };
+    let mut text = old.to_owned();
+    let mut history = Trace { from: (0..before.entries.len()).map(Some).collect(), typed: Vec::new() };
+    for op in ops {
+        if let Some((at, value)) = op.target() {
+            let field = Field::of(at.key);
+            if let Some(why) = refusal(field, value) {
+                return Err(vec![Finding::refused(Some(field), why)]);
+            }
+        }
+        let written = read(&Document::local("", &text)).map_err(|wrong| vec![Finding::of(wrong, &text)])?;
+        let is_flat = written.entries.is_none();
+        text = patched(&text, op, around).map_err(|(field, why)| vec![Finding::refused(field, why)])?;
+        history.take(op, is_flat);
+    }
+    let (after, findings) = check("", &text, around);
+    let Some(after) = after.filter(|_| !has_errors(&findings)) else { return Err(findings) };
+    let wrong = history.objections((old, &before), (&text, &after), around);
+    if wrong.is_empty() { Ok((text, after)) } else { Err(wrong) }
+}
+
+/// Why a browser may not put this there; `None` if it may.
+fn refusal(field: &'static Field, value: Option<&Value>) -> Option<String> {
+    const ON_HOST: &str = "edit the configuration on the host";
+    if label(field.key).is_none() || is_locked(field) {
+        return Some(format!("`{}` cannot be changed in a browser: {ON_HOST}", field.name));
+    }
+    let value = value?;
+    let mut alone = Raw::default();
+    alone.set(field.key, Node::synthetic(value.clone()), Origin::Option(String::new()));
+    let is_word = match value {
+        Value::String(text) => {
+            flag(text).is_some() || text.trim().eq_ignore_ascii_case("auto") || text.trim().is_empty()
+        }
+        Value::Bool(_) | Value::Null => true,
+        _ => false,
+    };
+    if !named(&alone).is_empty() || field.edit == EditRight::NoPath && !is_word {
+        return Some(format!("the path of a file cannot be set in a browser: {ON_HOST}"));
+    }
+    let runs = field.edit == EditRight::NoProgram && sources(value).iter().any(Source::runs_a_program);
+    runs.then(|| format!("cmd: and shell: cannot be set in a browser: {ON_HOST}"))
+}
+
+/// The sources that a value names, as far as they are some.
+fn sources(value: &Value) -> Vec<Source> {
+    let of = |value: &Value| match value {
+        Value::String(text) => {
+            let items = list(text).unwrap_or_default();
+            let items = items.iter().filter_map(|item| item.value.text().map(str::to_owned));
+            items.chain([text.clone()]).collect()
+        }
+        _ => Vec::new(),
+    };
+    let texts = match value {
+        Value::Array(items) => items.iter().flat_map(|item| of(&item.value)).collect(),
+        value => of(value),
+    };
+    texts.iter().filter_map(|text| Source::parse(text).ok()).collect()
+}
+
+type Refusal = (Option<&'static Field>, String);
+
+fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, Refusal> {
+    let refused = |why: &str| (None, why.to_owned());
+    let root = parse(text, Dialect::CONFIG).map_err(|_| refused("the file is not valid JSON"))?;
+    let members = root.value.members().unwrap_or_default();
+    let providers = members.iter().rfind(|member| member.key == "providers").map(|member| &member.node);
+    let entries = providers.and_then(|node| if let Value::Array(items) = &node.value { Some(items) } else { None });
+    let object = |at: At| match (at.entry, entries) {
+        (None, _) | (Some(0), None) => Ok(&root),
+        (Some(number), Some(entries)) if number < entries.len() => Ok(&entries[number]),
+        _ => Err((None, "there is no such entry".to_owned())),
+    };
+    let list = |at: At| -> Result<Option<&Node>, Refusal> {
+        let field = Field::of(at.key);
+        if !field.kind.is_list() {
+            return Err((Some(field), format!("`{}` is not a list", field.name)));
+        }
+        let members = object(at)?.value.members().unwrap_or_default();
+        let written = members.iter().rfind(|member| member.key == field.name).map(|member| &member.node);
+        Ok(written.filter(|node| node.value != Value::Null && !(field.kind == Kind::Sources && is_off(&node.value))))
+    };
+    let item = |at: At, number: usize| {
+        let node = list(at)?.filter(|node| number < patch::items(text, node).len());
+        node.ok_or_else(|| (Some(Field::of(at.key)), "there is no such item".to_owned()))
+    };
+    match op {
+        Op::Set { at, item: None, value } => Ok(patch::set(text, object(*at)?, Field::of(at.key).name, value)),
+        Op::Set { at, item: Some(number), value } => {
+            Ok(patch::set_item(text, item(*at, *number)?, Some(*number), Some(value)))
+        }
+        Op::Unset { at } => Ok(patch::unset(text, object(*at)?, Field::of(at.key).name)),
+        Op::Add { list: at, item } => Ok(match list(*at)? {
+            Some(node) => patch::set_item(text, node, None, Some(item)),
+            None => patch::set(text, object(*at)?, Field::of(at.key).name, &Value::list([item.clone()])),
+        }),
+        Op::Remove { list: at, item: number } => Ok(match item(*at, *number)? {
+            // An empty list would be the default.
+            node if patch::items(text, node).len() == 1 => patch::unset(text, object(*at)?, Field::of(at.key).name),
+            node => patch::set_item(text, node, Some(*number), None),
+        }),
+        Op::AddEntry(fields) => {
+            let own = fields.iter().filter(|(name, _)| name != "dns" && name != "provider");
+            let own = own.map(|(name, value)| (name.as_str(), value.clone()));
+            let entry = pretty(&Value::object([("dns", Value::string("callback"))].into_iter().chain(own)));
+            let added = addition::checked(&entry);
+            added.and_then(|()| addition::appended(text, &entry, &Outside::of(around))).map_err(|why| (None, why))
+        }
+        Op::RemoveEntry(number) => match (providers, entries) {
+            (Some(node), Some(entries)) if entries.len() > 1 && *number < entries.len() => {
+                Ok(patch::set_item(text, node, Some(*number), None))
+            }
+            _ => Err(refused("the only entry cannot be removed")),
+        },
+    }
+}
+
+/// Why a secret stays where it is.
+const RETYPE: &str = "type this again: it would go to another host, or in another way, than before";
+const OUTSIDE: &str =
+    "this would go to another host, and it is not set in this file: edit the configuration on the host";
+const INHERITED: &str =
+    "the secret that is set outside of this entry would be used: edit the configuration on the host";
+
+/// What became of entries, and what was typed.
+struct Trace {
+    /// The number that each entry had; `None` if it is new.
+    from: Vec<Option<usize>>,
+    /// The settings that were set as a whole.
+    typed: Vec<At>,
+}
+
+impl Trace {
+    fn take(&mut self, op: &Op, was_flat: bool) {
+        match op {
+            Op::Set { at, item: None, .. } => {
+                self.typed.push(if was_flat { At { entry: None, ..*at } } else { *at });
+            }
+            Op::AddEntry(_) => {
+                self.from.push(None);
+                // What stood in the file is in its first entry now, or still outside.
+                let moved: Vec<At> = self.typed.iter().map(|at| At { entry: Some(0), ..*at }).collect();
+                self.typed.extend(moved.into_iter().filter(|_| was_flat));
+            }
+            Op::RemoveEntry(number) => {
+                self.from.remove(*number);
+                self.typed.retain(|at| at.entry != Some(*number));
+                for entry in self.typed.iter_mut().filter_map(|at| at.entry.as_mut()) {
+                    *entry -= usize::from(*entry > *number);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Who would get a secret that was meant for somebody else; and what belongs to the host and would be another.
+    fn objections(&self, old: (&str, &Config), new: (&str, &Config), around: &Surroundings) -> Vec<Finding> {
+        let (before, after) = (old.1, new.1);
+        if (&before.web, &before.group, &before.notify) != (&after.web, &after.group, &after.notify) {
+            return vec![Finding::refused(
+                None,
+                "notifications would go another way: edit the configuration on the host",
+            )];
+        }
+        let written = |text: &str| read(&Document::local("", text)).unwrap_or_default();
+        let (was, is) = (written(old.0), written(new.0));
+        let mut wrong = Vec::new();
+        for (number, from) in self.from.iter().enumerate() {
+            let Some(entry) = after.entries.get(number) else { continue };
+            let former = from.and_then(|from| before.entries.get(from).map(|entry| (from, entry)));
+            let is_wider = former.is_none_or(|(_, former)| is_wider(former, entry));
+            for field in FIELDS.iter().filter(|field| field.request == RequestPart::Content) {
+                let Some((setting, place)) = counts(field, &is, number, around) else { continue };
+                let is_typed = place.is_some_and(|at| self.typed.contains(&at));
+                if is_typed || !holds_secret(field, setting, &is, number, around) {
+                    continue;
+                }
+                // It stands where it stood, or says what it said.
+                let is_same = |(from, _): (usize, &Entry)| {
+                    counts(field, &was, from, around).is_some_and(|(was, former_place)| {
+                        let former_place = former_place.map(|at| At { entry: at.entry.map(|_| number), ..at });
+                        former_place == place || was.node.value == setting.node.value
+                    })
+                };
+                let why = match former {
+                    None if place.is_some_and(|at| at.entry == Some(number)) => continue,
+                    Some(_) if is_wider && place.is_some() => RETYPE,
+                    Some(_) if is_wider => OUTSIDE,
+                    Some(former) if is_same(former) => continue,
+                    _ => INHERITED,
+                };
+                wrong.push(Finding::refused(Some(field), why));
+            }
+        }
+        wrong
+    }
+}
+
+/// The setting of an entry that counts, and where it stands: an entry or the whole file; `None` if outside of the file.
+fn counts<'a>(
+    field: &Field,
+    written: &'a FileLayers,
+    number: usize,
+    around: &'a Surroundings,
+) -> Option<(&'a Setting, Option<At>)> {
+    let own = written.entries.as_ref().and_then(|entries| entries.get(number)).map_or(&written.file, |(own, _)| own);
+    let setting = around.layers(own, &written.file).get(field.key)?;
+    let place = match (&setting.origin, written.entries.is_some() && own.get(field.key).is_some()) {
+        (Origin::File(_), true) => Some(At { entry: Some(number), key: field.key }),
+        (Origin::File(_), false) => Some(At { entry: None, key: field.key }),
+        _ => None,
+    };
+    Some((setting, place))
+}
+
+/// Whether a setting holds, or names, something that its endpoint alone may get.
+fn holds_secret(
+    field: &'static Field,
+    setting: &Setting,
+    written: &FileLayers,
+    number: usize,
+    around: &Surroundings,
+) -> bool {
+    let own = written.entries.as_ref().and_then(|entries| entries.get(number)).map_or(&written.file, |(own, _)| own);
+    let mut alone = Raw::default();
+    alone.set(field.key, setting.node.clone(), Origin::Option(String::new()));
+    outlined(field, setting, &around.layers(own, &written.file), &around.files).contains(MASK)
+        || !named(&alone).is_empty()
+}
+
+/// Whether somebody gets the requests of an entry who did not before, or they go another way.
+fn is_wider(old: &Entry, new: &Entry) -> bool {
+    let origins = |entry: &Entry| -> Option<Vec<String>> {
+        entry.callback.requests().iter().map(|(_, request)| Some(request.target.fixed_part()?.origin())).collect()
+    };
+    let is_known = match (origins(old), origins(new)) {
+        (Some(old), Some(new)) => new.iter().all(|origin| old.contains(origin)),
+        // A placeholder says who gets it: whatever fills that.
+        _ => old.callback == new.callback && old.domains == new.domains,
+    };
+    let is_looser = old.ssl != new.ssl && new.ssl != Ssl::Verify && old.ssl != Ssl::Off;
+    !is_known || old.proxies != new.proxies || is_looser
+}
+
+/// What is wrong with an edit, in the words of the form: the field, and a sentence.
+pub fn told(findings: &[Finding]) -> Vec<(Option<&'static Field>, String)> {
+    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+    errors.map(|finding| (finding.field, in_words(&finding.message, finding.field))).collect()
+}

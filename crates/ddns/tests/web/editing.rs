@@ -1,0 +1,258 @@
+//! The forms of the configuration and its API (I7, I2): what they change, what they keep, and what they refuse.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::{Value, json};
+
+use crate::support::page::{Answer, Page, Visitor, address, decoded, encoded};
+use crate::support::watching::{Endpoint, SOON, Watch, host, until};
+use crate::support::{Response, mode};
+
+const SECRET: &str = "s3cret-key-of-mine";
+
+const TWO: &str = r#"// mine
+{
+  "web": {"listen": "127.0.0.1:0", "allow_edit": true, "token_file": "token"}, /* the page */
+  "interval": "5m",
+  "providers": [
+    {"provider": "callback", "id": "ID", "headers": {"X-Key": "KEY"}, "ipv4": ["home.example.com", "www.example.com"], # first
+     "index4": "SOURCE", "ttl": 60, "ttl": 300},
+    {"provider": "callback", "id": "ID&n=2", "ipv4": ["nas.example.com"], "index4": ["SOURCE"]} // second
+  ]
+}
+"#;
+
+const BEARER: &str = "Authorization: Bearer 0123456789abcdef0123456789abcdef";
+
+fn page_of(name: &str, text: &str) -> Page {
+    let (endpoint, sandbox) = (Endpoint::new(), host());
+    sandbox.write("token", "0123456789abcdef0123456789abcdef\n");
+    let text = text.replace("ID", &endpoint.id()).replace("SOURCE", &endpoint.receiver.index4()).replace("KEY", SECRET);
+    sandbox.write(name, text);
+    let watch = Watch::run(sandbox.command(&["watch", "-c", name]));
+    let address = address(&watch);
+    Page { endpoint, sandbox, watch, address }
+}
+
+const EDIT: &str = "/configuration/edit?file=0&entry=0";
+
+/// What a browser sends of the form of the first entry, with these settings changed, and its version.
+fn filled(page: &Page, visitor: &Visitor, changed: &[(&str, &str)]) -> String {
+    let form = page.get_as(EDIT, visitor).expect(200).body;
+    let version = form.split("name=\"version\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let mut fields = format!("file=0&entry=0&version={}", version.expect("a version"));
+    for (name, text) in changed {
+        fields += &format!("&set.{name}={}", encoded(text));
+    }
+    fields
+}
+
+fn visitor(page: &Page) -> Visitor {
+    page.visitor(EDIT)
+}
+
+fn step(page: &Page, visitor: &Visitor, fields: &str, step: &str) -> Answer {
+    page.post("/configuration/edit", visitor, &format!("{fields}&step={step}"))
+}
+
+#[test]
+fn i7_a_form_changes_its_fields_and_every_other_byte_stays() {
+    let page = page_of("config.json", TWO);
+    page.endpoint.wait(3, SOON);
+    let file = page.sandbox.path("config.json");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).expect("the mode is set");
+    let (before, visitor) = (page.sandbox.read("config.json"), visitor(&page));
+    let changed = [("ttl", "600"), ("ipv4.1", "remove"), ("ipv4.add", "new.example.com"), ("line", "")];
+    let fields = filled(&page, &visitor, &changed);
+    // What would change is seen first, and nothing is saved before.
+    let asked = decoded(&step(&page, &visitor, &fields, "check").expect(200).body);
+    for part in
+        ["Save these changes?", "new.example.com A", "www.example.com A", "Nothing is sent any more.", "Save and run"]
+    {
+        assert!(asked.contains(part), "{part}\n{asked}");
+    }
+    assert_eq!(page.sandbox.read("config.json"), before);
+    // Back to the form, with what was typed.
+    let again = step(&page, &visitor, &fields, "edit").expect(200).body;
+    assert!(again.contains("value=\"600\"") && again.contains("new.example.com"), "{again}");
+    let saved = step(&page, &visitor, &fields, "save").expect(303);
+    assert_eq!(saved.header("location"), Some("/configuration?file=0&saved=1"));
+    let expected = before
+        .replace("\"ttl\": 300", "\"ttl\": 600")
+        .replace("\"home.example.com\", \"www.example.com\"", "\"home.example.com\", \"new.example.com\"");
+    assert_eq!(page.sandbox.read("config.json"), expected);
+    assert_eq!(mode(&file), 0o640);
+    until(SOON, "the new domain", || page.endpoint.arrivals().iter().any(|one| one.name() == "new.example.com"));
+    // The same form once more changes nothing.
+    let fields = filled(&page, &visitor, &[("ttl", "600")]);
+    assert!(step(&page, &visitor, &fields, "save").expect(200).body.contains("Nothing was changed."));
+    // An entry goes, and the other one stays as it is.
+    let form = page.get_as("/configuration/edit?file=0&entry=1", &visitor).expect(200).body;
+    let version = form.split("name=\"version\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("one");
+    let remove = format!("file=0&entry=1&version={version}&remove=yes");
+    assert!(page.post("/configuration/edit", &visitor, &remove).expect(200).body.contains("Remove this entry?"));
+    step(&page, &visitor, &remove, "save").expect(303);
+    let after = page.sandbox.read("config.json");
+    assert!(!after.contains("nas.example.com") && after.contains("// second") && after.contains("# first"), "{after}");
+    page.sandbox.run(&["check", "-c", "config.json"]).expect(0);
+}
+
+#[test]
+fn i7_what_is_wrong_stands_at_its_field_in_words_and_nothing_is_lost() {
+    let page = page_of("config.json", TWO);
+    let (before, visitor) = (page.sandbox.read("config.json"), visitor(&page));
+    for (name, text, expected) in [
+        ("ttl", "soon", "TTL must be a whole number of seconds, not soon."),
+        ("id", "update?ip=__IP__", "The URL must start with http:// or https://."),
+        ("ipv4.add", "b b", "is not a domain name"),
+        ("index4.other", "cmd:reboot", "cannot be set in a browser"),
+        ("index4.0", "shell:reboot", "cannot be set in a browser"),
+        ("ssl", "/etc/passwd", "cannot be set in a browser"),
+        ("extra", "{\"__K__\": {\"file\": \"/etc/passwd\"}}", "cannot be set in a browser"),
+        ("token", "{", "Body "),
+    ] {
+        let fields = filled(&page, &visitor, &[(name, text), ("line", "kept as it was typed")]);
+        for how in ["check", "save"] {
+            let answer = decoded(&step(&page, &visitor, &fields, how).expect(422).body);
+            let wrong = answer.split("class=\"wrong\"").nth(1).unwrap_or_else(|| panic!("{name}: {answer}"));
+            assert!(wrong[..600.min(wrong.len())].contains(expected), "{name}: {wrong}");
+            assert!(answer.contains("kept as it was typed") && !answer.contains(SECRET), "{name}");
+        }
+    }
+    assert_eq!(page.sandbox.read("config.json"), before);
+}
+
+#[test]
+fn i2_a_secret_is_typed_again_before_another_host_gets_it() {
+    let page = page_of("config.json", TWO);
+    page.endpoint.wait(3, SOON);
+    let (other, visitor) = (Endpoint::new(), visitor(&page));
+    let id = other.id();
+    let fields = filled(&page, &visitor, &[("id", &id)]);
+    let answer = decoded(&step(&page, &visitor, &fields, "save").expect(422).body);
+    assert!(answer.contains("Type this again") && !answer.contains(SECRET), "{answer}");
+    for (name, text) in [("proxy", "http://127.0.0.1:1"), ("ssl", "false")] {
+        step(&page, &visitor, &filled(&page, &visitor, &[(name, text)]), "save").expect(422);
+    }
+    let fields = filled(&page, &visitor, &[("id", &id), ("headers", "X-Key: another-one")]);
+    step(&page, &visitor, &fields, "save").expect(303);
+    other.wait(2, SOON);
+    let seen: String =
+        other.receiver.callbacks().iter().filter_map(|one| one.header("x-key").map(str::to_owned)).collect();
+    assert!(seen.contains("another-one") && !seen.contains(SECRET), "{seen}");
+}
+
+/// Two tabs, a file that changed underneath, one that cannot be written, one with errors: a sentence, and nothing is lost.
+#[test]
+fn i7_an_edit_that_cannot_be_saved_loses_nothing() {
+    let page = page_of("config.json", TWO);
+    let visitor = visitor(&page);
+    let (first, second) = (filled(&page, &visitor, &[("ttl", "1")]), filled(&page, &visitor, &[("ttl", "2222")]));
+    step(&page, &visitor, &first, "save").expect(303);
+    let answer = step(&page, &visitor, &second, "save").expect(409).body;
+    assert!(answer.contains("was changed in the meantime") && answer.contains("value=\"2222\""), "{answer}");
+    assert!(page.sandbox.read("config.json").contains("\"ttl\": 1}"));
+    // A file with errors.
+    let right = page.sandbox.read("config.json");
+    page.sandbox.write("config.json", right.replace("\"ttl\": 1}", "\"ttl\": \"soon\"}"));
+    let shown = page.get("/configuration").expect(200).body;
+    assert!(shown.contains("The file has errors.") && shown.contains("Line 7: TTL must be"), "{shown}");
+    page.get(EDIT).expect(422);
+    page.sandbox.write("config.json", format!("{{\"token\": {SECRET} \"x\" 1 // {SECRET}"));
+    assert!(!page.get("/configuration").expect(200).body.contains(SECRET));
+    page.sandbox.write("config.json", right);
+    // As on a full disk: the name leaves no room for that of a new file beside it.
+    let name = format!("{}.json", "n".repeat(245));
+    let page = page_of(&name, TWO);
+    let visitor = page.visitor(EDIT);
+    let before = page.sandbox.read(&name);
+    let fields = filled(&page, &visitor, &[("ttl", "7")]);
+    let answer = step(&page, &visitor, &fields, "save").expect(500).body;
+    assert!(
+        answer.contains("Nothing was saved") && answer.contains("value=\"7\"") && !answer.contains("os error"),
+        "{answer}"
+    );
+    assert_eq!(page.sandbox.read(&name), before);
+}
+
+#[test]
+fn i7_nothing_is_edited_where_that_is_not_allowed() {
+    let page = page_of("config.json", &TWO.replace(", \"allow_edit\": true", ""));
+    let before = page.sandbox.read("config.json");
+    let shown = page.get("/configuration").expect(200).body;
+    assert!(shown.contains("home.example.com") && !shown.contains("/configuration/edit") && !shown.contains(SECRET));
+    page.get(EDIT).expect(403);
+    page.post("/configuration/edit", &page.visitor("/"), "file=0&entry=0&version=x&set.ttl=5&step=save").expect(403);
+    let patch = json!({"version": "x", "operations": []}).to_string();
+    page.request("PATCH", "/api/v1/config", &[BEARER], &patch).expect(403);
+    assert_eq!(page.sandbox.read("config.json"), before);
+}
+
+#[test]
+fn i7_programs_edit_by_operations() {
+    let page = page_of("config.json", TWO);
+    page.endpoint.wait(3, SOON);
+    let read = || page.get("/api/v1/config").expect(200).json()[0].clone();
+    let patch = |body: &Value| page.request("PATCH", "/api/v1/config", &[BEARER], &body.to_string());
+    let (before, shown) = (page.sandbox.read("config.json"), read());
+    assert!(!shown.to_string().contains(SECRET) && !shown.to_string().contains("mine"), "{shown}");
+    let entry = shown["forms"].as_array().expect("forms").iter().find(|form| form["entry"] == json!(0)).expect("one");
+    let control = |name: &str| entry["controls"].as_array().and_then(|all| all.iter().find(|one| one["field"] == name));
+    assert_eq!(control("ttl").expect("ttl")["value"], json!("300"));
+    assert_eq!(control("headers").expect("headers")["state"], json!("write_only"));
+    assert_eq!(control("ipv4").expect("ipv4")["items"], json!(["home.example.com", "www.example.com"]));
+    let ops = json!([
+        {"op": "set", "entry": 1, "field": "ttl", "value": 60},
+        {"op": "add", "entry": 1, "field": "ipv4", "value": "new.example.com"},
+        {"op": "remove", "entry": 0, "field": "ipv4", "item": 0},
+    ]);
+    let dry = patch(&json!({"version": shown["version"], "operations": ops, "dry_run": true})).expect(200).json();
+    assert_eq!((&dry["saved"], dry["changes"].as_array().map(Vec::len)), (&json!(false), Some(2)), "{dry}");
+    assert_eq!(page.sandbox.read("config.json"), before);
+    let saved = patch(&json!({"version": shown["version"], "operations": ops})).expect(200).json();
+    assert_eq!(saved, json!({"saved": true, "errors": []}));
+    until(SOON, "the new domain", || page.endpoint.arrivals().iter().any(|one| one.name() == "new.example.com"));
+    patch(&json!({"version": shown["version"], "operations": ops})).expect(409);
+    let version = read()["version"].clone();
+    for (op, field) in [
+        (json!({"op": "set", "entry": 0, "field": "index4", "value": "cmd:reboot"}), "index4"),
+        (json!({"op": "set", "field": "web", "value": true}), "web"),
+        (json!({"op": "unset", "field": "notify"}), "notify"),
+        (json!({"op": "set", "entry": 0, "field": "id", "value": "https://evil.example/"}), "headers"),
+    ] {
+        let answer = patch(&json!({"version": version, "operations": [op]})).expect(422).json();
+        assert_eq!(answer["findings"][0]["field"], json!(field), "{answer}");
+    }
+    for wrong in [
+        json!([]),
+        json!({}),
+        json!({"version": version}),
+        json!({"version": version, "operations": [{"op": "x"}]}),
+        json!({"version": version, "operations": [{"op": "set", "field": "odd", "value": 1}]}),
+    ] {
+        patch(&wrong).expect(400);
+    }
+    // No page of another site does this, and nobody without the token.
+    let body = json!({"version": version, "operations": []}).to_string();
+    page.request("PATCH", "/api/v1/config", &[], &body).expect(403);
+    page.request("PUT", "/api/v1/config", &[BEARER], "{}").expect(405);
+}
+
+#[test]
+fn i7_a_test_notification_is_sent_and_the_log_is_shown() {
+    let (notified, endpoint, sandbox) =
+        (Endpoint::new(), Endpoint::responding(|_| Response::with_body(503, "locked by s3cret-words")), host());
+    let mut config = endpoint.config(&json!({"token": {"key": "s3cret-words"}}));
+    config["notify"] = json!({"id": notified.receiver.url("/n?k=s3cret-notify&m=__MESSAGE__"), "on": "synchronized"});
+    let page = Page::start(endpoint, sandbox, &json!({}), config);
+    page.endpoint.wait(1, SOON);
+    let visitor = page.visitor("/configuration");
+    let answer = page.post("/configuration/notify", &visitor, "file=0").expect(200).body;
+    assert!(answer.contains("arrived: 204 No Content") && !answer.contains("s3cret"), "{answer}");
+    until(SOON, "the test", || notified.count() >= 1);
+    let log = decoded(&page.get("/log").expect(200).body);
+    assert!(log.contains("locked by ***") && log.contains("home.example.com A") && !log.contains("s3cret"), "{log}");
+    let details = decoded(&page.get("/update?domain=home.example.com&type=A").expect(200).body);
+    assert!(details.contains("Response text") && details.contains("<code>locked by ***</code>"), "{details}");
+}
