@@ -144,7 +144,7 @@ fn a_service_is_chosen_by_a_word_or_by_its_number() {
     set_up.choose("https://h.example/?ip=__IP__");
     assert_eq!(set_up.question().and_then(|it| it.suggested).as_deref(), Some("https://h.example/?ip=__IP__"));
     // Who receives notifications alone has no domain.
-    assert!(matches!(set_up.choose("telegram"), ServiceChoice::Nothing(_)));
+    assert!(matches!(set_up.choose("uptime kuma"), ServiceChoice::Nothing(_)));
     let mut set_up = SetUp::new(Raw::default(), private());
     assert_eq!(set_up.choose("?"), ServiceChoice::Several);
     assert!(set_up.listed().len() > 60);
