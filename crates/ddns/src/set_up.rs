@@ -131,8 +131,15 @@ fn words_of(outcome: &Outcome) -> String {
 pub(crate) fn install_command(file: &str) -> String {
     let program = env::current_exe().map_or_else(|_| "ddns".to_owned(), |path| path.display().to_string());
     let file = absolute(file).map_or_else(|_| file.to_owned(), |path| path.display().to_string());
-    let sudo = if rustix::process::geteuid().is_root() { "" } else { "sudo " };
-    format!("{sudo}{} service install -c {}", shell::quote(&program), shell::quote(&file))
+    // The host's service sees no home folders.
+    let is_hidden = ["/home/", "/root/", "/tmp/", "/var/tmp/"].iter().any(|folder| file.starts_with(folder));
+    let (sudo, user, then) = match is_hidden {
+        // It would end when the user logs out.
+        true => ("", " --user", " && loginctl enable-linger"),
+        false if rustix::process::geteuid().is_root() => ("", "", ""),
+        false => ("sudo ", "", ""),
+    };
+    format!("{sudo}{} service install{user} -c {}{then}", shell::quote(&program), shell::quote(&file))
 }
 
 /// A request as it may be seen.

@@ -29,13 +29,16 @@ use crate::set_up::{SentOnce, install_command, own_addresses, requests, send_onc
 /// What a form carries besides answers.
 const NOT_TYPED: [&str; 4] = ["token", "step", "find", "web"];
 
+/// The most fields that a form of ours has: a hundred domains with two records each, and some.
+const MAX_FIELDS: usize = 500;
+
 /// What was typed so far: the fields of the form.
 pub(super) struct Typed(Vec<(String, String)>);
 
 impl Typed {
     fn of(request: &PageRequest) -> Self {
         let is_typed = |name: &str| !NOT_TYPED.contains(&name);
-        Self(request.fields().into_iter().filter(|(name, _)| is_typed(name)).collect())
+        Self(request.fields().into_iter().filter(|(name, _)| is_typed(name)).take(MAX_FIELDS).collect())
     }
 
     fn field(&self, name: &str) -> Option<&str> {

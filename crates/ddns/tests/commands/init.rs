@@ -142,7 +142,7 @@ fn init_a_source_that_gives_nothing_is_reported_and_the_file_is_written() {
     let sandbox = Sandbox::new();
     let run = sandbox.run(&options("https://example.com/update", "shell:exit 1")).expect(0);
     let kept = "No IPv4 address was found. The file still says shell:… (`index4`)";
-    for part in ["no address from shell", "an example", "The address is not part of it", kept, "service install -c /"] {
+    for part in ["no address from shell", "an example", "The address is not part of it", kept, "ddns service install"] {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
     }
     assert!(sandbox.path("config.json").exists());

@@ -1,6 +1,6 @@
 //! Services of the internet on loopback: whoever uses the proxy here reaches, under the real name and inside of TLS, a fake.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
@@ -87,7 +87,9 @@ impl Internet {
         let params = CertificateParams::new(names).expect("names for a certificate");
         let config = authority.config(&params, &[&version::TLS13]);
         let known = fakes.clone();
-        let proxy = serve_raw(move |stream| drop(tunnel(stream, &config, &known)));
+        let proxy = serve_raw(move |stream| {
+            tunnel(stream, &config, &known);
+        });
         let roots = sandbox.write("roots.pem", &authority.pem);
         let sandbox = sandbox
             .env("SSL_CERT_FILE", roots.to_str().expect("a plain path"))

@@ -77,7 +77,7 @@ fn i1_set_up_is_done_in_a_browser() {
     browser.click("button.main");
     browser.says("Does this look right?");
     browser.says("203.0.113.7");
-    browser.says("service install -c");
+    browser.says("service install");
     is_fine(&browser, "the last step");
     browser.click("button[value=send]");
     browser.says("accepted");

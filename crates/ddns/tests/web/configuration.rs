@@ -43,7 +43,11 @@ const ENTRIES: &str = r#"{
 /// Adds an entry that calls this address for `nas.example.com`.
 fn add(page: &Page, id: &str, source: &str) -> Answer {
     let visitor = page.visitor("/recipes?name=own");
-    let fields = format!("name=own&ipv4=nas.example.com&id={}&index4={}&step=add", encoded(id), encoded(source));
+    let fields = format!(
+        "name=own&domains=nas.example.com&body=&index6=none&id={}&index4={}&step=add",
+        encoded(id),
+        encoded(source)
+    );
     page.post("/recipes", &visitor, &fields)
 }
 

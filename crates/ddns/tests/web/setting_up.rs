@@ -176,7 +176,7 @@ fn i1_a_recipe_asks_its_questions_and_shows_what_it_would_send() {
 
 /// Back leads to the questions and to the list, and what was typed goes along: the secret is kept, and never shown.
 #[test]
-fn i7_back_loses_nothing_that_was_typed() {
+fn i1_back_loses_nothing_that_was_typed() {
     let page = empty(&["--web", "127.0.0.1:0"]);
     let visitor = visitor(&page.get("/setup?name=desec").expect(200));
     let fields = [

@@ -75,8 +75,10 @@ impl<'a> Dialog<'a> {
 
     async fn ask(&mut self, set_up: &mut SetUp, question: &SetUpQuestion) -> Result<(), u8> {
         show("\n");
-        if !question.help.is_empty() {
-            show_broken(&question.help, 0);
+        match &question.help {
+            help if help.starts_with(char::is_lowercase) => show_broken(&format!("{}: {help}.", question.label), 0),
+            help if !help.is_empty() => show_broken(help, 0),
+            _ => {}
         }
         let brackets = match (&question.suggested, question.is_secret) {
             (Some(_), true) => " [as before] (not shown)".to_owned(),
