@@ -58,19 +58,23 @@ impl SetUp {
         let other = Family::ALL[1 - family.index()];
         // Something must be updated.
         let may_leave = self.takes(other) && self.is_wanted(other);
-        let last = format!("no {family} updates are sent with {NONE}");
         let (why, suggested) = match (own, public) {
-            (Some(ip), _) if !is_private(ip) => (format!("This host's own address is {ip}"), "default"),
-            (_, Some(Ok(ip))) => (format!("Services on the internet see {ip}"), "public"),
+            (Some(ip), _) if !is_private(ip) => (format!("This host's own address is {ip}."), "default"),
+            (_, Some(Ok(ip))) => (format!("Services on the internet see {ip}."), "public"),
             (_, Some(Err(_))) if may_leave && (family == Family::V6 || self.has_address(other)) => {
-                (format!("No {family} address was found here, so it is best left out for now"), NONE)
+                (format!("No {family} address was found here, so it is best left out for now."), NONE)
             }
-            (_, Some(Err(_))) => (format!("No {family} address was found: is this host online?"), "public"),
-            (Some(ip), None) => (format!("This host's address {ip} is private: others cannot reach it"), "public"),
-            (None, None) if family == Family::V6 && may_leave => (format!("This host has no {family} address"), NONE),
-            (None, None) => (format!("This host has no {family} address of its own"), "public"),
+            (_, Some(Err(_))) => (format!("No {family} address was found. Is this host online?"), "public"),
+            (Some(ip), None) if family == Family::V6 && may_leave => {
+                (format!("This host's address {ip} is private: others cannot reach it."), NONE)
+            }
+            (Some(ip), None) => (format!("This host's address {ip} is private: others cannot reach it."), "public"),
+            (None, None) if family == Family::V6 && may_leave => (format!("This host has no {family} address."), NONE),
+            (None, None) => (format!("This host has no {family} address of its own."), "public"),
         };
-        let help = format!("{why}; default is this host's own address, public what the internet sees, {last}.");
+        let help = format!(
+            "{why} Sources: default is this host's own address, public what the internet sees; {NONE} leaves {family} out."
+        );
         (format!("{family} address from"), help, Some(suggested.to_owned()))
     }
 

@@ -158,3 +158,21 @@ fn h12_questions_are_answered_over_a_pipe() {
     assert!(run.stdout.contains("Send it once now?") && run.stdout.contains("Wrote config.json"), "{}", run.stdout);
     assert_eq!(endpoint.callbacks().len(), 0);
 }
+
+/// The dialog that `docs/getting-started.md` shows is the real one, line by line.
+#[test]
+fn h12_the_dialog_of_the_documentation_is_the_real_one() {
+    let page = include_str!("../../../../docs/getting-started.md");
+    let dialog = page.split("$ sudo /usr/local/bin/ddns init /etc/ddns/config.json\n").nth(1).expect("the dialog");
+    let dialog = dialog.split("```").next().expect("its end");
+    let internet = Internet::new(Sandbox::new());
+    let source = Receiver::new().index4();
+    let Some(run) = typed(&internet.sandbox, &source, &["duckdns", "myhome", "d0ck-s3cret", ""]) else { return };
+    let printed: Vec<&str> = run.stdout.lines().map(str::trim_end).collect();
+    // The sources were given here: nothing may be asked outside of this machine.
+    let is_asked = |line: &&str| !line.contains(" address from [");
+    for line in dialog.lines().filter(is_asked) {
+        let line = line.replace("/etc/ddns/config.json", "config.json");
+        assert!(printed.contains(&line.as_str()), "{line}\n{}", run.stdout);
+    }
+}

@@ -260,19 +260,24 @@ pub(crate) fn review(review: &Review<'_>) -> Markup {
                 @if let Some(install) = install {
                     section.card aria-label="Afterwards" {
                         h2 { "Afterwards" }
-                        label.row { input type="checkbox" name="web" value="keep" checked[*keeps_page]; " Keep this page: it is part of the configuration then" }
+                        label.row { input type="checkbox" name="web" value="keep" checked[*keeps_page]; " Keep this page: it becomes part of the configuration" }
                         p.soft { "ddns runs until you stop it. To start it with this host, also after a reboot, run this command there:" }
                         (code(install, "the command"))
                     }
                 }
                 div.row {
-                    @match (mode, file) {
-                        (WizardMode::SetUp, Some(file)) => { button.main name="step" value="save" { "Save and run" } span.soft { "to " (file) } }
-                        (WizardMode::Recipes, Some(file)) => { button.main name="step" value="add" { "Add to the configuration" } span.soft { (file) ", as one more entry" } }
-                        (_, None) => p.soft { "Copy the configuration below into a file. It holds what you typed: keep it to yourself." }
-                    }
                     @if has_address { button name="step" value="send" { "Send it once" } }
+                    @match (mode, file) {
+                        (WizardMode::SetUp, Some(_)) => button.main name="step" value="save" { "Save and run" }
+                        (WizardMode::Recipes, Some(_)) => button.main name="step" value="add" { "Add to the configuration" }
+                        (_, None) => {}
+                    }
                     button name="step" value="back" { "Back" }
+                    @match (mode, file) {
+                        (WizardMode::SetUp, Some(file)) => span.soft { "to " (file) }
+                        (WizardMode::Recipes, Some(file)) => span.soft { "to " (file) ", as one more entry" }
+                        (_, None) => span.soft { "Copy the configuration below into a file. It holds what you typed: keep it to yourself." }
+                    }
                 }
             }
             @if let Some(text) = text { h2 { "The configuration" } (code(text, "the configuration")) }
