@@ -129,8 +129,7 @@ impl SetUp {
     pub fn with_recipe(mut self, recipe: Recipe) -> Result<Self, String> {
         (self.service, self.is_fixed) = (Some(ChosenService::Recipe(Box::new(recipe))), true);
         if !lacks_domains(&self.given) {
-            let form = self.form().ok_or("the options are not valid")??;
-            form.check_domains()?;
+            self.form(false).ok_or("the options are not valid")??.check_domains()?;
         }
         Ok(self)
     }
@@ -145,38 +144,33 @@ impl SetUp {
     /// Takes answers by their names; those for notifications begin with `notify.`. Fails with what is wrong with one, and with a
     /// name that can be set.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), (String, String)> {
-        let (prefix, own) = name.strip_prefix("notify.").map_or(("", name), |own| ("notify.", own));
-        let recipe = if prefix.is_empty() { self.recipe() } else { self.notify.as_ref() };
-        let first = own.split('.').next().unwrap_or_default();
-        let known =
-            recipe.and_then(|recipe| recipe.questions.iter().find(|it| it.name == first).or(recipe.questions.first()));
-        let example = known.map_or(String::new(), |known| format!("{prefix}{}", known.name));
-        let tried = match (prefix, self.domains()) {
+        let (is_notify, own) = of_notify(name);
+        let recipe = self.recipe_of(is_notify);
+        let recipe = recipe.ok_or_else(|| (format!("no recipe asks for `{name}`"), "NAME".to_owned()))?;
+        let tried = match self.form(is_notify) {
+            Some(Ok(mut form)) if is_notify || form.has_domains() => form.set(own, value),
+            Some(Err(why)) => Err(why),
             // Which domains there are is not known yet: the name and the value are looked at.
-            ("", domains) if domains.iter().all(Vec::is_empty) => recipe.map(|recipe| {
+            _ => {
                 let home = Domain::parse(&format!("home.{}", recipe.suffix().unwrap_or("example.com"))).into_iter();
                 let some = Family::ALL.map(|family| home.clone().filter(|_| recipe.takes(family)).collect());
-                Form::new(recipe, some).and_then(|mut form| form.set(first, value))
-            }),
-            ("", _) => self.form().map(|form| form.and_then(|mut form| form.set(own, value))),
-            _ => recipe.map(|recipe| Form::new(recipe, Default::default()).and_then(|mut form| form.set(own, value))),
+                Form::new(recipe, some).and_then(|mut form| form.set(first(own), value))
+            }
         };
-        match tried {
-            Some(Err(why)) => return Err((why, example)),
-            None => return Err((format!("there is no recipe that asks for `{name}`"), "NAME".to_owned())),
-            Some(Ok(())) => self.set.push((name.to_owned(), value.to_owned())),
-        }
+        tried.map_err(|why| {
+            let known = recipe.questions.iter().find(|it| it.name == first(own)).or(recipe.questions.first());
+            let prefix = &name[..name.len() - own.len()];
+            (why, known.map_or(String::new(), |known| format!("{prefix}{}", known.name)))
+        })?;
+        self.set.push((name.to_owned(), value.to_owned()));
         Ok(())
     }
 
     /// Whether an answer by this name is the path of a file.
     pub fn is_file(&self, name: &str) -> bool {
-        let (recipe, own) = match name.strip_prefix("notify.") {
-            Some(own) => (self.notify.as_ref(), own),
-            None => (self.recipe(), name),
-        };
-        let first = own.split('.').next().unwrap_or_default();
-        recipe.is_some_and(|recipe| recipe.questions.iter().any(|question| question.is_file && question.name == first))
+        let (is_notify, own) = of_notify(name);
+        let is_it = |question: &Question| question.is_file && question.name == first(own);
+        self.recipe_of(is_notify).is_some_and(|recipe| recipe.questions.iter().any(is_it))
     }
 
     /// The recipe of the service; `None` if there is none, or it was not chosen yet.
@@ -185,6 +179,11 @@ impl SetUp {
             Some(ChosenService::Recipe(recipe)) => Some(recipe),
             _ => None,
         }
+    }
+
+    /// The same, or the recipe for notifications.
+    fn recipe_of(&self, is_notify: bool) -> Option<&Recipe> {
+        if is_notify { self.notify.as_ref() } else { self.recipe() }
     }
 
     /// Whether the service must be chosen next: see [`SetUp::choose`].
@@ -197,7 +196,7 @@ impl SetUp {
         &self.listed
     }
 
-    /// Takes a service by a number of the last list, or by what people call it. `all` are the recipes that can be chosen.
+    /// Takes a service by a number of the last list, or by what people call it.
     pub fn choose(&mut self, text: &str) -> ServiceChoice {
         let text = text.trim();
         let number = if text.is_empty() { (!self.listed.is_empty()).then_some(1) } else { text.parse().ok() };
@@ -237,7 +236,7 @@ impl SetUp {
 
     /// The next question; `None` if everything is known, or the service must be chosen.
     pub fn question(&self) -> Option<SetUpQuestion> {
-        self.next().filter(|_| !self.needs_service()).map(|subject| self.about(&subject))
+        self.next(&[]).filter(|_| !self.needs_service()).map(|subject| self.about(&subject))
     }
 
     /// Every question, with what was answered.
@@ -252,7 +251,7 @@ impl SetUp {
     /// Takes the answer to the next question; an empty one is what was suggested. Gives what there is to say about it, or why it
     /// must be asked again.
     pub fn answer(&mut self, text: &str) -> Result<Vec<String>, String> {
-        let Some(subject) = self.next() else { return Ok(Vec::new()) };
+        let Some(subject) = self.next(&[]) else { return Ok(Vec::new()) };
         self.take(&subject, text)
     }
 
@@ -260,9 +259,7 @@ impl SetUp {
     /// where a question was not in the form.
     pub fn fill(&mut self, typed: impl Fn(&str) -> Option<String>) -> Vec<(String, Option<String>)> {
         let (mut wrong, mut seen) = (Vec::new(), Vec::new());
-        loop {
-            let next = self.subjects().into_iter().find(|subject| !self.has(subject) && !seen.contains(subject));
-            let Some(subject) = next else { return wrong };
+        while let Some(subject) = self.next(&seen) {
             let name = name_of(&subject);
             match typed(&name).map(|text| self.take(&subject, &text)) {
                 None => wrong.push((name, None)),
@@ -271,6 +268,7 @@ impl SetUp {
             }
             seen.push(subject);
         }
+        wrong
     }
 
     /// Asks the last question again, and suggests what was answered. Whether there is one.
@@ -288,9 +286,7 @@ impl SetUp {
     /// Takes what is suggested; gives the questions that are left. Without `all`, only what a service takes for granted.
     pub fn take_suggestions(&mut self, all: bool) -> Vec<SetUpQuestion> {
         let (mut left, mut seen) = (Vec::new(), Vec::new());
-        loop {
-            let next = self.subjects().into_iter().find(|subject| !self.has(subject) && !seen.contains(subject));
-            let Some(subject) = next else { return left };
+        while let Some(subject) = self.next(&seen) {
             let question = self.about(&subject);
             let usual = self.question_of(&subject).and_then(|question| question.default.clone());
             let suggested = if all { question.suggested.clone() } else { usual };
@@ -299,6 +295,7 @@ impl SetUp {
             }
             seen.push(subject);
         }
+        left
     }
 
     /// Whether options say where to send what: sources and bodies are not asked for then.
@@ -346,12 +343,11 @@ impl SetUp {
     /// answer is missing.
     pub fn configuration(&self, folder: Option<&str>) -> Result<Filled, String> {
         let mut settings = self.settings();
-        let notify = self.notify_form().transpose()?;
-        let (notify, secrets) = notify.map(|form| form.notification(folder)).unzip();
+        let (notify, secrets) = self.answered_form(true)?.map(|form| form.notification(folder)).unzip();
         if let Some(value) = notify {
             settings.set(Key::Notify, Node::synthetic(value), Origin::Option("--notify-recipe".to_owned()));
         }
-        let mut filled = match self.answered_form().transpose()? {
+        let mut filled = match self.answered_form(false)? {
             Some(form) => {
                 let mut rest = starter::settings_of(&settings);
                 rest.retain(|(name, _)| !matches!(name.as_str(), "ipv4" | "ipv6" | "dns"));
@@ -388,21 +384,18 @@ impl SetUp {
         if !self.asks_little {
             all.extend(Family::ALL.into_iter().filter(|it| matters(it) && !has_source(it)).map(SetUpSubject::Source));
         }
-        if let Some(Ok(form)) = self.form() {
-            all.extend(form.unanswered().into_iter().map(SetUpSubject::Answer));
-        }
-        if let Some(Ok(form)) = self.bare_notify_form() {
-            all.extend(form.unanswered().into_iter().map(SetUpSubject::Notify));
+        for (is_notify, subject) in [(false, SetUpSubject::Answer as fn(AnswerSlot) -> _), (true, SetUpSubject::Notify)]
+        {
+            if let Some(Ok(form)) = self.form(is_notify) {
+                all.extend(form.unanswered().into_iter().map(subject));
+            }
         }
         all
     }
 
-    fn next(&self) -> Option<SetUpSubject> {
-        self.subjects().into_iter().find(|subject| !self.has(subject))
-    }
-
-    fn has(&self, subject: &SetUpSubject) -> bool {
-        self.taken(subject).is_some()
+    /// The first that has no answer, and is none of these.
+    fn next(&self, seen: &[SetUpSubject]) -> Option<SetUpSubject> {
+        self.subjects().into_iter().find(|subject| self.taken(subject).is_none() && !seen.contains(subject))
     }
 
     fn taken(&self, subject: &SetUpSubject) -> Option<&str> {
@@ -438,44 +431,36 @@ impl SetUp {
         Family::ALL.map(|family| config.entries.iter().flat_map(|entry| entry.domains_of(family)).map(whole).collect())
     }
 
-    /// The form of the recipe with its domains and what `--set` answers; `None` without a recipe.
-    fn form(&self) -> Option<Result<Form<'_>, String>> {
-        let form = Form::new(self.recipe()?, self.domains());
+    /// The form of a recipe with its domains and what `--set` answers; `None` without a recipe.
+    fn form(&self, is_notify: bool) -> Option<Result<Form<'_>, String>> {
+        let domains = if is_notify { Default::default() } else { self.domains() };
+        let form = Form::new(self.recipe_of(is_notify)?, domains);
         Some(form.and_then(|mut form| {
-            let own = self.set.iter().filter(|(name, _)| !name.starts_with("notify."));
             // Which domains there are may not be known yet.
-            let is_known = form.has_domains();
-            own.map(|(name, value)| form.set(name, value)).find(|set| set.is_err() && is_known).unwrap_or(Ok(()))?;
-            Ok(form)
-        }))
-    }
-
-    fn bare_notify_form(&self) -> Option<Result<Form<'_>, String>> {
-        let form = Form::new(self.notify.as_ref()?, Default::default());
-        Some(form.and_then(|mut form| {
-            let own = self.set.iter().filter_map(|(name, value)| Some((name.strip_prefix("notify.")?, value)));
-            own.map(|(name, value)| form.set(name, value)).collect::<Result<Vec<()>, String>>()?;
+            let is_known = is_notify || form.has_domains();
+            for (name, value) in &self.set {
+                let (is_other, own) = of_notify(name);
+                if is_other == is_notify
+                    && let Err(why) = form.set(own, value)
+                    && is_known
+                {
+                    return Err(why);
+                }
+            }
             Ok(form)
         }))
     }
 
     /// The same with every answer.
-    fn answered_form(&self) -> Option<Result<Form<'_>, String>> {
-        self.form().map(|form| form.and_then(|form| self.with_answers(form)))
-    }
-
-    fn notify_form(&self) -> Option<Result<Form<'_>, String>> {
-        self.bare_notify_form().map(|form| form.and_then(|form| self.with_answers(form)))
-    }
-
-    fn with_answers<'a>(&self, mut form: Form<'a>) -> Result<Form<'a>, String> {
+    fn answered_form(&self, is_notify: bool) -> Result<Option<Form<'_>>, String> {
+        let Some(mut form) = self.form(is_notify).transpose()? else { return Ok(None) };
         for slot in form.unanswered() {
-            let subject = [SetUpSubject::Answer(slot.clone()), SetUpSubject::Notify(slot.clone())];
-            let text = subject.iter().find_map(|subject| self.taken(subject));
-            let text = text.ok_or_else(|| format!("an answer is missing: {}", form.label(&slot)))?;
+            let subject =
+                if is_notify { SetUpSubject::Notify(slot.clone()) } else { SetUpSubject::Answer(slot.clone()) };
+            let text = self.taken(&subject).ok_or_else(|| format!("an answer is missing: {}", form.label(&slot)))?;
             form.answer(&slot, text)?;
         }
-        Ok(form)
+        Ok(Some(form))
     }
 
     fn question_of(&self, subject: &SetUpSubject) -> Option<&Question> {
@@ -500,6 +485,16 @@ fn name_of(subject: &SetUpSubject) -> String {
         SetUpSubject::Answer(slot) => format!("answer.{slot}"),
         SetUpSubject::Notify(slot) => format!("notify.{slot}"),
     }
+}
+
+/// Whether the name of an answer is about notifications, and what it is called then.
+fn of_notify(name: &str) -> (bool, &str) {
+    name.strip_prefix("notify.").map_or((false, name), |own| (true, own))
+}
+
+/// The name of a question, in front of a domain or record.
+fn first(name: &str) -> &str {
+    name.split('.').next().unwrap_or_default()
 }
 
 fn index_key(family: Family) -> Key {

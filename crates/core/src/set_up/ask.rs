@@ -35,7 +35,7 @@ impl SetUp {
             SetUpSubject::Source(family) => self.about_source(*family),
             SetUpSubject::Answer(slot) | SetUpSubject::Notify(slot) => {
                 let is_notify = matches!(subject, SetUpSubject::Notify(_));
-                let form = if is_notify { self.bare_notify_form() } else { self.form() };
+                let form = self.form(is_notify);
                 let suggested = form.and_then(Result::ok).and_then(|form| form.suggested(slot));
                 let question = self.question_of(subject);
                 let help = question.map(|question| question.help.clone()).unwrap_or_default();

@@ -57,7 +57,7 @@ impl SetUp {
             SetUpSubject::Source(_) => self.checked_with(subject, &text)?,
             SetUpSubject::Answer(slot) | SetUpSubject::Notify(slot) => {
                 let is_notify = matches!(subject, SetUpSubject::Notify(_));
-                let form = if is_notify { self.bare_notify_form() } else { self.form() };
+                let form = self.form(is_notify);
                 let mut form = form.ok_or("There is no such question.")??;
                 form.answer(slot, &text).map_err(|why| sentence(&why))?;
                 Vec::new()

@@ -164,7 +164,7 @@ fn sources_are_suggested_by_what_answers_here() {
         ),
         ([ip("198.51.100.9"), ip("2a00::1")], [None, None], ["default", "default"], "own address is 198.51.100.9"),
         ([ip("192.168.1.5"), ip("2a00::1")], [failed(), None], ["none", "default"], "No IPv4 address was found here"),
-        ([ip("192.168.1.5"), None], [failed(), failed()], ["public", "none"], "is this host online?"),
+        ([ip("192.168.1.5"), None], [failed(), failed()], ["public", "none"], "Is this host online?"),
         ([ip("192.168.1.5"), None], [None, None], ["public", "none"], "192.168.1.5 is private"),
         ([None, None], [None, None], ["public", "none"], "no IPv4 address of its own"),
     ];
@@ -270,6 +270,26 @@ fn suggestions_are_taken_where_nobody_answers() {
         let names: Vec<String> = set_up.take_suggestions(false).into_iter().map(|question| question.name).collect();
         assert_eq!(names, left, "{name}");
     }
+}
+
+/// Both may call a question `token`: no key goes to the other.
+#[test]
+fn notifications_get_no_answer_of_the_service() {
+    let set_up = SetUp::new(raw(&[(Key::Ipv4, "a")]), private()).with_notify(named("telegram").ok());
+    let mut set_up = set_up.with_recipe(named("duckdns").expect("a recipe")).expect("valid");
+    set_up.ask_little();
+    let names: Vec<String> = set_up.questions().iter().map(|question| question.name.clone()).collect();
+    assert!(names.contains(&"answer.token".to_owned()), "{names:?}");
+    for name in names {
+        let answer = match name.as_str() {
+            "answer.token" => "0f-duck",
+            name if name.contains("chat") => "12345",
+            _ => "123456:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw_",
+        };
+        set_up.answer(answer).unwrap_or_else(|why| panic!("{name}: {why}"));
+    }
+    let text = text_of_all(&set_up);
+    assert_eq!((text.matches("0f-duck").count(), text.matches("AAHdqTcv").count()), (1, 1), "{text}");
 }
 
 #[test]

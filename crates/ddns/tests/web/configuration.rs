@@ -178,6 +178,6 @@ fn i2_a_file_that_cannot_be_written_stays_as_it_is() {
 fn i2_nothing_is_added_where_that_is_not_allowed() {
     let page = page_of("config.json", &FLAT.replace(", \"allow_edit\": true", ""));
     let before = page.sandbox.read("config.json");
-    assert!(add_own(&page).expect(200).body.contains("Copy it into a file"));
+    assert!(add_own(&page).expect(200).body.contains("Copy the configuration below into a file"));
     assert_eq!(page.sandbox.read("config.json"), before);
 }

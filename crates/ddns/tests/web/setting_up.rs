@@ -316,7 +316,7 @@ fn i1_a_recipe_becomes_a_text_and_one_more_entry() {
         after.contains("\"providers\"")
             && after.contains("duckdns.org")
             && after.matches(SECRET).count() == 1
-            && after.contains("\"index4\": \"default\""),
+            && after.contains("\"index4\": ["),
         "{after}"
     );
     assert_ne!(before, after);
