@@ -8,7 +8,6 @@ mod entry;
 pub mod fields;
 pub mod files;
 pub mod group;
-pub mod interview;
 pub mod layers;
 pub mod lint;
 pub mod listing;

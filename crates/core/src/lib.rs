@@ -11,7 +11,7 @@
 //! Each arrow is one function, in the folder of its result. Looking up addresses and sending are the program's; everything
 //! else is here, without a clock, an environment, files, sockets, threads or logs (clippy refuses them).
 //!
-//! Imports point downwards: `service`, `web`, `recipe`, `engine`, `schedule`, `config`, `address`, `notify`, `callback`, `metrics`, `journal`,
+//! Imports point downwards: `service`, `web`, `set_up`, `recipe`, `engine`, `schedule`, `config`, `address`, `notify`, `callback`, `metrics`, `journal`,
 //! `update`, `lease`, `net`, `text`.
 
 pub mod address;
@@ -26,6 +26,7 @@ pub mod notify;
 pub mod recipe;
 pub mod schedule;
 pub mod service;
+pub mod set_up;
 pub mod text;
 pub mod update;
 pub mod web;

@@ -9,6 +9,7 @@ mod form;
 mod page;
 mod read;
 mod schema;
+mod search;
 mod template;
 mod trial;
 mod version;
@@ -18,6 +19,7 @@ pub use built_in::{built_in, named, names};
 pub use form::{AnswerSlot, Form};
 pub use page::{page, template};
 pub use schema::schema;
+pub use search::{is_exactly, search};
 pub use trial::Trial;
 pub use version::outdated;
 pub use write::Filled;
@@ -48,6 +50,10 @@ pub struct Recipe {
     pub name: String,
     /// What people call it.
     pub title: String,
+    /// What else people type when they look for it.
+    pub aliases: Vec<String>,
+    /// What a name without a dot ends in, where the zone does not say it.
+    suffix: Option<String>,
     /// One of [`KINDS`].
     pub kind: &'static str,
     /// What it is, in a sentence.
@@ -137,12 +143,6 @@ impl Recipe {
     /// Whether it asks for a file of the host.
     pub fn needs_file(&self) -> bool {
         self.questions.iter().any(|question| question.is_file)
-    }
-
-    /// Whether a word is part of its name, title, kind or sentence, in any case.
-    pub fn matches(&self, word: &str) -> bool {
-        let word = word.to_lowercase();
-        [self.name.as_str(), &self.title, self.kind, &self.about].iter().any(|text| text.to_lowercase().contains(&word))
     }
 
     /// Whether an answer is the path of a file.

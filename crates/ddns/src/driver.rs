@@ -70,6 +70,8 @@ pub(crate) struct Driver<'a> {
     writes: FuturesUnordered<LocalBoxFuture<'static, (StoreId, Ticket)>>,
     /// Addresses that stand in for those of the sources, by [`Family::index`].
     given: Option<[IpAddr; 2]>,
+    /// The text of the last response, for somebody who wants to see it; `None` if nobody does.
+    heard: Option<String>,
     milestones: Vec<Milestone>,
 }
 
@@ -100,6 +102,7 @@ impl<'a> Driver<'a> {
             requests: FuturesUnordered::new(),
             writes: FuturesUnordered::new(),
             given: None,
+            heard: None,
             milestones: Vec::new(),
         }
     }
@@ -107,6 +110,16 @@ impl<'a> Driver<'a> {
     /// These addresses are found from now on, whatever the sources say.
     pub(crate) fn give(&mut self, addresses: [IpAddr; 2]) {
         self.given = Some(addresses);
+    }
+
+    /// Keeps the text of responses from now on, the last one each time.
+    pub(crate) fn listen(&mut self) {
+        self.heard = Some(String::new());
+    }
+
+    /// The text of the last response; empty where there was none.
+    pub(crate) fn heard(&self) -> &str {
+        self.heard.as_deref().unwrap_or_default()
     }
 
     /// Takes in what happened, and does what the engine asks for.
@@ -205,6 +218,9 @@ impl<'a> Driver<'a> {
             return Poll::Ready(Event::LookedUp { lookup, found });
         }
         if let Poll::Ready(Some((request, entry, result))) = self.requests.poll_next_unpin(context) {
+            if let Some(heard) = &mut self.heard {
+                *heard = result.as_ref().map_or_else(|_| String::new(), |it| String::from_utf8_lossy(&it.body).into());
+            }
             return Poll::Ready(Event::Settled { request, facts: self.facts(entry, result) });
         }
         match self.writes.poll_next_unpin(context) {

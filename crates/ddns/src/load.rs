@@ -184,10 +184,11 @@ pub(crate) fn before_set_up(settings: &CliSettings, environment: &Environment) -
     validate(OUTSIDE, None, &around).map(|valid| vec![valid])
 }
 
-/// A new configuration that nothing surrounds but the files that it names.
+/// A new configuration that nothing surrounds but the files that it names, and the proxies of this host, which it is sent by.
 pub(crate) fn validate_new(name: &str, text: &str, environment: &Environment) -> Result<Valid, Vec<Diagnostic>> {
     let written = raw::read(&Document::local(name, text)).map_err(|error| vec![error])?;
-    let mut around = Surroundings { rsa: Some(rsa::sign), ..Surroundings::default() };
+    let proxies = Arc::new(environment.proxies());
+    let mut around = Surroundings { proxies, rsa: Some(rsa::sign), ..Surroundings::default() };
     read_files(&mut around.files, files::named_in(&written), environment);
     validate(name, Some(written), &around)
 }

@@ -20,6 +20,7 @@ mod output;
 mod platform;
 mod random;
 mod rsa;
+mod set_up;
 mod signals;
 mod steps;
 mod store;

@@ -1,6 +1,5 @@
-//! Sends the steps of one update, for somebody who looks or tries: nothing is shared, kept or remembered.
+//! Sends the steps of one update, for somebody who looks: nothing is shared, kept or remembered.
 
-use ddns_core::callback::expect::Meaning;
 use ddns_core::callback::steps::{Found, Search, StepEnd};
 use ddns_core::callback::{Moment, Parcel, RequestTemplate};
 use ddns_core::config::Entry;
@@ -85,41 +84,4 @@ pub(crate) async fn walk<'a>(
         }
     }
     Ok(walked)
-}
-
-/// Sends the update of an entry once, with everything around it: the status and body of the response that decides, and whether it was
-/// accepted. Fails with a phrase, masked.
-pub(crate) async fn send_once(
-    (entry, secrets): (&Entry, &Secrets),
-    parcel: &Parcel<'_>,
-    moment: Moment,
-    client: &Client,
-) -> Result<(bool, u16, Vec<String>), String> {
-    let callback = &entry.callback;
-    let walked = walk((entry, secrets), parcel, moment, client).await?;
-    if walked.is_there {
-        return Ok((true, 200, vec!["already there: nothing was sent".to_owned()]));
-    }
-    let about = || (parcel.batch().into(), moment, &walked.taken[..]);
-    let after = callback.after().filter(|after| callback.is_given(after, &walked.taken));
-    let found = found_secrets(entry, &walked.taken);
-    let mut last = (true, 0, Vec::new());
-    for template in [walked.template].into_iter().chain(after) {
-        let masked = |why: String| found.mask(&secrets.mask(&why)).into_owned();
-        let request = callback.render_as(template, (parcel, moment, &walked.taken), None).map_err(masked)?;
-        let response = client.send(&request, how(entry, Want::Body)).await.map_err(|failure| masked(failure.why))?;
-        let is_accepted = match &template.expect {
-            None => (200..300).contains(&response.status),
-            Some(expect) => {
-                let judged = callback.judge(expect, about(), false, (response.status, &response.body), 1);
-                judged.iter().all(|judged| matches!(judged.verdict, Meaning::Accepted | Meaning::Unchanged))
-            }
-        };
-        let body = masked(String::from_utf8_lossy(&response.body).into_owned());
-        last = (is_accepted, response.status, response.warnings.into_iter().chain([body]).collect());
-        if !is_accepted {
-            break;
-        }
-    }
-    Ok(last)
 }

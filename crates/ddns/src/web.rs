@@ -14,7 +14,6 @@ pub(crate) mod password;
 mod reply;
 mod route;
 mod save;
-mod sent;
 mod server;
 mod site;
 mod sources;

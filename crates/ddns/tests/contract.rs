@@ -168,6 +168,7 @@ mod commands {
     mod few_files;
     mod history;
     mod init;
+    mod init_services;
     mod listen;
     mod preview;
     mod quiet;

@@ -32,7 +32,7 @@ pub fn missing(settings: &Raw) -> Vec<&'static str> {
 }
 
 /// Whether there is no address to send to.
-pub(super) fn lacks_address(settings: &Raw) -> bool {
+pub fn lacks_address(settings: &Raw) -> bool {
     !is_set(settings, Key::Id) && !is_set(settings, Key::Endpoint)
 }
 

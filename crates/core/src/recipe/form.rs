@@ -28,8 +28,18 @@ impl fmt::Display for AnswerSlot {
 
 impl AnswerSlot {
     /// What it is called.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What it is, for people: `API token`, `Key of the record, for home.example.com`.
+    pub(crate) fn label(&self, question: &Question) -> String {
+        let ask = &question.ask;
+        match (&self.domain, self.family) {
+            (Some(domain), Some(family)) => format!("{ask}, for {domain} {}", family.record_type()),
+            (Some(domain), None) => format!("{ask}, for {domain}"),
+            _ => ask.clone(),
+        }
     }
 }
 
@@ -93,7 +103,8 @@ impl<'a> Form<'a> {
             let likely = self.slots(first, each).next().map(|slot| slot.to_string()).unwrap_or_default();
             return Err(format!("`{name}` is about a domain or record that is not configured; it would be `{likely}`"));
         }
-        meant.iter().try_for_each(|slot| self.answer(slot, value))
+        let answer = |slot: &AnswerSlot| self.answer(slot, value).map_err(|why| format!("`{slot}`: {why}"));
+        meant.iter().try_for_each(answer)
     }
 
     /// What must be asked, in this order: what has no answer yet.
@@ -107,22 +118,27 @@ impl<'a> Form<'a> {
         self.recipe.questions.iter().find(|question| question.name == slot.name)
     }
 
-    /// What a slot is, for people: `API token`, `Key of the record, for home.example.com`.
+    /// What a slot is, for people.
     pub fn label(&self, slot: &AnswerSlot) -> String {
-        let ask = self.question(slot).map_or("", |question| question.ask.as_str());
-        match (&slot.domain, slot.family) {
-            (Some(domain), Some(family)) => format!("{ask}, for {domain} {}", family.record_type()),
-            (Some(domain), None) => format!("{ask}, for {domain}"),
-            _ => ask.to_owned(),
-        }
+        self.question(slot).map(|question| slot.label(question)).unwrap_or_default()
+    }
+
+    /// Whether it is known what is to be updated.
+    pub(crate) fn has_domains(&self) -> bool {
+        self.all_domains().next().is_some()
     }
 
     /// What is suggested for a slot: its default; for a zone the end of the first domain.
     pub fn suggested(&self, slot: &AnswerSlot) -> Option<String> {
         let question = self.question(slot)?;
         let zone = || {
-            let name = self.all_domains().next().filter(|_| question.name == "zone")?.as_str();
-            let mut dots = name.rmatch_indices('.').skip(1);
+            let domain = self.all_domains().next().filter(|_| question.name == "zone")?;
+            let name = domain.as_str();
+            // Below a suffix of the service, every name is a zone.
+            let above =
+                self.recipe.suffix().filter(|suffix| within(domain, suffix).is_some_and(|rest| !rest.is_empty()));
+            let labels = above.map_or(1, |suffix| suffix.split('.').count());
+            let mut dots = name.rmatch_indices('.').skip(labels);
             Some(dots.next().map_or(name, |(at, _)| &name[at + 1..]).to_owned())
         };
         question.default.clone().or_else(zone)
@@ -132,10 +148,10 @@ impl<'a> Form<'a> {
     pub fn answer(&mut self, slot: &AnswerSlot, text: &str) -> Result<(), String> {
         let text = text.trim();
         if text.is_empty() {
-            return Err(format!("`{slot}` is empty"));
+            return Err("please enter a value".to_owned());
         }
         if let Some(why) = self.question(slot).and_then(|question| question.complaint(text)) {
-            return Err(format!("`{slot}`: {why}"));
+            return Err(why);
         }
         if slot.name == "zone" {
             self.check_zone(text)?;
@@ -162,7 +178,7 @@ impl<'a> Form<'a> {
 
     fn check_zone(&self, zone: &str) -> Result<(), String> {
         let outside = self.all_domains().find(|domain| within(domain, zone).is_none());
-        outside.map_or(Ok(()), |domain| Err(format!("{domain} is not in the zone {zone}")))
+        outside.map_or(Ok(()), |domain| Err(format!("{domain} is not in the zone {zone}: names there end in .{zone}")))
     }
 
     /// The domains of both families, each once.

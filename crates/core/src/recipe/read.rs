@@ -9,9 +9,10 @@ use crate::text::diagnostic::{Diagnostic, Place, nearest};
 use crate::text::json::{Dialect, Member, Node, Span, Value, parse};
 
 /// What a recipe has, and what each of it is.
-pub(super) const OF_RECIPE: [(&str, &str); 19] = [
+pub(super) const OF_RECIPE: [(&str, &str); 21] = [
     ("title", "What people call the service"),
     ("kind", "Under which heading it is listed"),
+    ("aliases", "Other words that people type when they look for it"),
     ("about", "What it is, in a sentence"),
     ("documentation", "The address at which the service explains itself"),
     ("sources", "Where the facts come from"),
@@ -20,6 +21,7 @@ pub(super) const OF_RECIPE: [(&str, &str); 19] = [
     ("version", "Counts the changes of the recipe, from 1"),
     ("wrong", "Versions whose configurations are wrong, and why"),
     ("rules", "What the service wants its users to know: sentences"),
+    ("suffix", "What a name without a dot ends in: `home` becomes `home.SUFFIX`"),
     ("families", "Which addresses it takes; not set: both"),
     ("questions", "What is asked for"),
     ("values", "Texts that differ between IPv4 and IPv6, for `${name}`"),
@@ -196,6 +198,8 @@ impl RecipeReader<'_> {
         Recipe {
             name: self.name.to_owned(),
             title,
+            aliases: self.texts("aliases", root.get("aliases")),
+            suffix: self.text("a recipe", "suffix", root.get("suffix")),
             about,
             documentation,
             kind: self.one_of("kind", &KINDS, &root, span),
@@ -293,12 +297,26 @@ impl Question {
         let check = self.check.as_ref()?;
         // A pattern that is none was refused when the recipe was read.
         let is_right = Regex::new(check).is_ok_and(|check| check.is_match(text));
-        let hint = if self.help.is_empty() { String::new() } else { format!(" ({})", self.help) };
-        (!is_right).then(|| format!("this does not look like an answer to `{}`{hint}", self.ask))
+        let hint = if self.help.is_empty() { String::new() } else { format!(": {}", self.help) };
+        (!is_right).then(|| format!("this does not look like the {}{hint}", decapitalized(&self.ask)))
+    }
+}
+
+/// A label inside of a sentence: `Token` is `token`, `API token` stays.
+fn decapitalized(label: &str) -> String {
+    let mut letters = label.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(letters).collect(),
+        _ => label.to_owned(),
     }
 }
 
 impl Recipe {
+    /// What a name without a dot ends in.
+    pub fn suffix(&self) -> Option<&str> {
+        self.suffix.as_deref().or_else(|| self.literal_zone())
+    }
+
     /// The zone, where it is always the same.
     pub(super) fn literal_zone(&self) -> Option<&str> {
         let zone = self.config.iter().find(|member| member.key == "zone")?.node.value.text()?;

@@ -30,7 +30,7 @@ fn of_recipe(name: &str) -> Vec<(&'static str, Value)> {
     match name {
         "kind" => words(&KINDS.map(|(word, _)| word)),
         "certainty" => words(&CERTAINTIES.map(|(word, _)| word)),
-        "sources" | "rules" => list(kind_of("string")),
+        "aliases" | "sources" | "rules" => list(kind_of("string")),
         "families" => list(Value::object(words(&["ipv4", "ipv6"]))),
         "version" => vec![("type", Value::string("integer")), ("minimum", Value::Number("1".into()))],
         "wrong" => texts(),

@@ -36,7 +36,7 @@ impl Outside {
 /// Refuses a configuration from a browser that is wrong by itself, or makes the program run, read or write something of the
 /// host. The error is a clause.
 pub fn checked(text: &str) -> Result<(), String> {
-    let config = valid(text, &Surroundings::default())?;
+    let config = valid("config.json", text, &Surroundings::default())?;
     let runs = |entry: &config::Entry| entry.sources.iter().flatten().any(Source::runs_a_program);
     let has_path = |entry: &config::Entry| matches!(entry.cache, Cache::File(_)) || matches!(entry.ssl, Ssl::Ca(_));
     let what = if config.entries.iter().any(runs) {
@@ -52,13 +52,13 @@ pub fn checked(text: &str) -> Result<(), String> {
 }
 
 /// What the first configuration means where it is layered with its surroundings. The error is a clause.
-pub fn first(text: &str, around: &Surroundings) -> Result<Config, String> {
+pub fn first(name: &str, text: &str, around: &Surroundings) -> Result<Config, String> {
     refuse_inherited(&read(text)?, &Raw::default(), &Outside::of(around))?;
-    valid(text, around)
+    valid(name, text, around)
 }
 
-fn valid(text: &str, around: &Surroundings) -> Result<Config, String> {
-    let (config, findings) = check("config.json", text, around);
+fn valid(name: &str, text: &str, around: &Surroundings) -> Result<Config, String> {
+    let (config, findings) = check(name, text, around);
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
     let why = |finding: &Finding| finding.message.clone();
     config.ok_or_else(|| errors.map(why).collect::<Vec<_>>().join("; "))
@@ -207,7 +207,7 @@ mod tests {
     }
 
     fn config_of(text: &str) -> Config {
-        valid(text, &Surroundings::default()).unwrap_or_else(|why| panic!("{why}\n{text}"))
+        valid("config.json", text, &Surroundings::default()).unwrap_or_else(|why| panic!("{why}\n{text}"))
     }
 
     #[test]
@@ -295,14 +295,14 @@ mod tests {
         let variable = Origin::Environment("DDNS_TOKEN_FILE".to_owned());
         let token = || set(Key::Token, r#"{"key": "s3cret"}"#, variable.clone());
         let around = Surroundings { environment: token(), ..Surroundings::default() };
-        for why in [appended(old, NEW, &Outside::of(&around)).map(drop), first(NEW, &around).map(drop)] {
+        for why in [appended(old, NEW, &Outside::of(&around)).map(drop), first("c", NEW, &around).map(drop)] {
             assert!(why.is_err_and(|why| why.contains("`token` comes from DDNS_TOKEN_FILE")));
         }
         let own = NEW.replace("\"headers\"", "\"token\": {\"ip\": \"__IP__\"}, \"headers\"");
-        assert!(appended(old, &own, &Outside::of(&around)).is_ok() && first(&own, &around).is_ok());
+        assert!(appended(old, &own, &Outside::of(&around)).is_ok() && first("c", &own, &around).is_ok());
         // An option counts whatever the entry says.
         let around = Surroundings { options: token(), ..Surroundings::default() };
-        assert!(appended(old, &own, &Outside::of(&around)).is_err() && first(&own, &around).is_err());
+        assert!(appended(old, &own, &Outside::of(&around)).is_err() && first("c", &own, &around).is_err());
         let ttl = set(Key::Ttl, "60", Origin::Option("--ttl".to_owned()));
         assert!(appended(old, NEW, &Outside::of(&Surroundings { options: ttl, ..Surroundings::default() })).is_ok());
     }

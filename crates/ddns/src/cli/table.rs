@@ -107,10 +107,10 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         which: Name::Init,
         name: "init",
         summary: "Write a configuration: asks a few questions",
-        about: "Asks for the endpoint, the domains and the source of the address, looks up the address, writes a \
-                commented file that only you can read, and shows what would be sent. It never overwrites a file and \
-                sends no update. A question that an option already answers is not asked. With --recipe it asks for what \
-                the service needs; the service itself is not asked.",
+        about: "Asks which service has your domain, and then only for what that service needs. Looks up your address, shows \
+                what would be sent, sends it once if you say so, and writes a commented file that only you can read. It never \
+                overwrites a file. A question that an option already answers is not asked; with --yes, or where nobody \
+                can answer, nothing is asked and nothing is sent.",
         configured: true,
         options: &[
             flag("yes", "Ask nothing: accept every suggestion"),
@@ -122,7 +122,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
                 "Also notify, by a recipe of the kind notification; its answers: --set notify.NAME=…",
             ),
             option("secrets", "FOLDER", "Put each secret of the recipe into a file of its own in FOLDER"),
-            flag("offline", "Has no effect any more: nothing is looked up at the service"),
+            flag("offline", "Ask the network nothing: look up no address, send nothing"),
         ],
         word: Some(word("FILE", "The file to write; config.json by default")),
         example: "ddns init",

@@ -1,45 +1,43 @@
-//! `ddns init`: from an empty folder to a configuration: asks what no option answers, tries the source of the address,
-//! writes a commented file and shows what would be sent. Sends no callback. What is asked and what an answer means is
-//! decided in the core.
+//! `ddns init`: from an empty folder to a configuration and its first accepted update: asks what no option answers, looks where
+//! addresses come from, shows what would be sent, sends it once where that is wanted, and writes a commented file. What is asked
+//! and what an answer means is decided in the core.
 
-mod recipe;
+mod dialog;
 
 use std::fs;
-use std::io::{self, BufRead as _, IsTerminal as _};
+use std::io::{self, IsTerminal as _};
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{PathBuf, absolute};
 
 use ddns_core::address::local::is_private;
 use ddns_core::address::observation::doubtful;
 use ddns_core::address::source::Source;
-use ddns_core::callback::Batch;
-use ddns_core::callback::USER_AGENT;
 use ddns_core::config::fields::Key;
-use ddns_core::config::interview::{Interview, QuestionSubject};
-use ddns_core::config::raw::{Origin, Raw};
+use ddns_core::config::raw::Raw;
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Config, Entry, starter};
 use ddns_core::net::family::Family;
+use ddns_core::recipe::{Filled, Recipe};
+use ddns_core::set_up::{SetUp, SetUpQuestion};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
-use ddns_core::text::json::{Node, Value};
 use ddns_core::text::shell;
-use ddns_core::update::Update;
 
 use crate::cli::Given;
 use crate::clock::unix_time;
+use crate::commands::recipes::load;
 use crate::environment::Environment;
-use crate::hidden_prompt;
 use crate::http::Client;
-use crate::lookup::{Query, look_up, own_address};
+use crate::load::{read_text, validate_new};
+use crate::lookup::{Query, look_up};
 use crate::open_file::create;
 use crate::output::layout::{broken, width_of};
 use crate::output::{Ended, complain, fail, print, put, say};
+use crate::set_up::{install_command, own_addresses, requests};
+use dialog::{Dialog, SendChoice};
 
-/// Shown where no address was found: addresses for documentation.
-const SPARE: [&str; 2] = ["203.0.113.7", "2001:db8::7"];
-
-const INTRO: &str = "A few questions. Enter accepts the suggestion in [brackets]. Nothing is sent, and nothing is written \
-                     before the end.";
+/// So many requests are shown.
+const MAX_REQUESTS: usize = 2;
 
 /// What was found out about a family: which sources were tried, and the address that they gave.
 #[derive(Default)]
@@ -48,16 +46,8 @@ struct Looked {
     ip: Option<IpAddr>,
 }
 
-impl Looked {
-    /// Whether sources were tried, and gave no address.
-    fn is_missing(&self) -> bool {
-        !self.sources.is_empty() && self.ip.is_none()
-    }
-
-    fn named(&self) -> String {
-        self.sources.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-    }
-}
+/// What the sources of both families gave, by [`Family::index`].
+type BothLooked = [Looked; 2];
 
 /// The file that is to be written.
 struct OutputFile {
@@ -66,42 +56,153 @@ struct OutputFile {
     path: PathBuf,
 }
 
-/// Asks, looks, writes and shows. 2 where an answer is missing or wrong or the file is there already; 1 where the
+/// Asks, looks, sends, writes and shows. 2 where an answer is missing or wrong or the file is there already; 1 where the
 /// conversation was broken off or the file cannot be written.
 pub(crate) async fn run(given: Given) -> Ended {
     let target = OutputFile::of(&given)?;
-    let may_ask = !given.has("yes") && io::stdin().is_terminal() && io::stdout().is_terminal();
-    if let Some(name) = given.value("recipe") {
-        return recipe::run(name, &given, &target, may_ask).await.map(|text| print(&text));
+    let (environment, client) = (Environment::read(), Client::default());
+    let (is_yes, is_offline) = (given.has("yes"), given.has("offline"));
+    let may_ask = !is_yes && is_somebody_there();
+    let mut set_up = begun(&given, may_ask)?;
+    let is_talk = may_ask && (set_up.needs_service() || !set_up.is_begun());
+    if !is_talk && !is_yes {
+        set_up.ask_little();
     }
-    let is_alone = |option: &&'static str| given.has(option) && (*option != "set" || !given.has("notify-recipe"));
-    if let Some(option) = ["set", "secrets", "offline"].into_iter().find(is_alone) {
-        let message = format!("--{option} belongs to a recipe");
-        return Err(wrong(&message, "add --recipe NAME; `ddns recipes` lists them"));
+    let mut dialog = Dialog::new(&client, is_offline);
+    if may_ask && (set_up.needs_service() || set_up.question().is_some()) {
+        dialog.begin();
+    } else if let Some(code) = unanswered(&mut set_up, &given, is_yes) {
+        return Err(code);
     }
-    let takes_suggestions = given.has("yes");
-    let notify = notify(&given, may_ask)?;
-    let mut settings = given.settings.options;
-    if let Some(value) = notify {
-        settings.set(Key::Notify, Node::synthetic(value), Origin::Option("--notify-recipe".to_owned()));
+    let folder = given.value("secrets").map(|folder| absolute(environment.path(folder)));
+    let folder =
+        folder.transpose().map_err(|error| fail(&format!("the folder for secrets is not possible ({error})")))?;
+    let folder = folder.as_ref().map(|folder| folder.to_string_lossy());
+    loop {
+        dialog.ask_all(&mut set_up).await?;
+        // What is checked and shown has its secrets inside: their files do not exist yet.
+        let whole = set_up.configuration(None).map_err(|why| vec![Diagnostic::error(Place::Nowhere, why)]);
+        let valid = match whole.and_then(|filled| validate_new(&target.name, &filled.text, &environment)) {
+            Ok(valid) => valid,
+            Err(wrong) if dialog.goes_back(&mut set_up, &wrong) => continue,
+            Err(wrong) => return Err(complain(&wrong)),
+        };
+        if !is_offline {
+            look_all(&valid, &mut dialog.looked, &client).await;
+        }
+        show(&shown(&valid.0, &dialog.looked, is_offline));
+        match dialog.send(valid.clone(), &environment).await {
+            SendChoice::GoBack => {
+                set_up.back();
+                continue;
+            }
+            SendChoice::Done => {}
+        }
+        let filled = set_up.configuration(folder.as_deref()).map_err(|why| fail(&why))?;
+        target.write_all(&filled)?;
+        return Ok(print(&ending(&target, &filled, &valid.0, &dialog.looked)));
     }
-    let missing = starter::missing(&settings);
-    checked(&settings)?;
-    if !missing.is_empty() && !may_ask {
-        return Err(unanswered(&missing, takes_suggestions));
+}
+
+/// Whether somebody can answer: at a terminal, or at the other end of a pipe (`ssh host ddns init`).
+fn is_somebody_there() -> bool {
+    let is_pipe = |kind: fs::FileType| kind.is_fifo() || kind.is_socket();
+    io::stdin().is_terminal() || fs::metadata("/dev/stdin").is_ok_and(|input| is_pipe(input.file_type()))
+}
+
+/// The questions, with what options answer. Fails, having printed why, with the exit status.
+fn begun(given: &Given, may_ask: bool) -> Result<SetUp, u8> {
+    let options = given.settings.options.clone();
+    let recipe = given.value("recipe").map(load).transpose().map_err(|wrong| complain(&wrong))?;
+    let is_alone = |option: &&'static str| match *option {
+        "set" => given.has("set") && recipe.is_none() && !given.has("notify-recipe"),
+        option => given.has(option) && recipe.is_none() && (!may_ask || !starter::lacks_address(&options)),
+    };
+    if let Some(option) = ["set", "secrets"].into_iter().find(is_alone) {
+        return Err(wrong(&format!("--{option} belongs to a recipe"), "add --recipe NAME; `ddns recipes` lists them"));
     }
-    let client = Client::default();
-    let mut interview = Interview::new(settings, Family::ALL.map(own_address));
-    let mut looked: [Looked; 2] = Default::default();
-    if !missing.is_empty() {
-        converse(&mut interview, &mut looked, &client, INTRO).await?;
-    } else if takes_suggestions {
-        interview.take_suggestions();
+    checked(&options)?;
+    let is_own = !starter::lacks_address(&options) || !may_ask;
+    let set_up = SetUp::new(options, own_addresses()).with_notify(notify_recipe(given)?);
+    let mut set_up = match recipe {
+        Some(recipe) => with_recipe(set_up, recipe, given)?,
+        None if is_own => set_up.with_own(),
+        None => set_up,
+    };
+    for assignment in given.values("set") {
+        let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
+        let name = name.trim();
+        let value = if set_up.is_file(name) { key_file(value) } else { Ok(value.to_owned()) };
+        let set = value.map_err(|why| (why, name.to_owned())).and_then(|value| set_up.set(name, &value));
+        set.map_err(|(why, meant)| wrong(&format!("--set: {why}"), &format!("e.g. --set {meant}=…")))?;
     }
-    let valid = checked(interview.settings())?;
-    look_all(&valid, &mut looked, &client).await;
-    target.write(&starter::text(interview.settings()))?;
-    Ok(print(&shown(&target, &valid.0, &looked)))
+    Ok(set_up)
+}
+
+fn with_recipe(set_up: SetUp, recipe: Recipe, given: &Given) -> Result<SetUp, u8> {
+    for key in [Key::Id, Key::Endpoint, Key::Token] {
+        if given.settings.options.get(key).is_some() {
+            return Err(wrong("--recipe already says what is sent", "leave out --id, --endpoint and --token"));
+        }
+    }
+    if !recipe.has_entry() {
+        let message = format!("{} receives notifications, no updates", recipe.title);
+        return Err(wrong(&message, "use --notify-recipe, with the --recipe of your service or with --id"));
+    }
+    let hint = format!("`ddns recipes show {}` has what it takes", recipe.name);
+    set_up.with_recipe(recipe).map_err(|why| wrong(&why, &hint))
+}
+
+/// The recipe of --notify-recipe.
+fn notify_recipe(given: &Given) -> Result<Option<Recipe>, u8> {
+    let Some(name) = given.value("notify-recipe") else { return Ok(None) };
+    let recipe = load(name).map_err(|wrong| complain(&wrong))?;
+    if recipe.has_notification() {
+        return Ok(Some(recipe));
+    }
+    Err(wrong(
+        &format!("the recipe `{name}` makes no notifications"),
+        "`ddns recipes notification` lists those that do",
+    ))
+}
+
+/// Takes what is suggested where nobody answers; the exit status where something is missing then.
+fn unanswered(set_up: &mut SetUp, given: &Given, is_yes: bool) -> Option<u8> {
+    let mut missing = Vec::new();
+    let left = set_up.take_suggestions(is_yes);
+    let is_left = |name: &str| left.iter().any(|question| question.name == name);
+    missing.extend(is_left("id").then_some("--id".to_owned()));
+    missing.extend(is_left("domains").then_some("--ipv4 or --ipv6".to_owned()));
+    let is_basic = !missing.is_empty();
+    let why = if is_yes && is_basic { "there is no suggestion for it" } else { "there is no terminal to ask on" };
+    let option = |question: &SetUpQuestion| {
+        let name = question
+            .name
+            .strip_prefix("answer.")
+            .or(question.name.strip_prefix("notify.").map(|_| question.name.as_str()))?;
+        Some(format!("--set {name}=… ({})", question.label))
+    };
+    if !is_basic {
+        missing.extend(left.iter().filter_map(option));
+    }
+    let hint = match given.value("recipe") {
+        _ if missing.is_empty() => return None,
+        Some(_) if is_basic => "e.g. --ipv4 home.example.com".to_owned(),
+        Some(name) => format!("`ddns recipes show {name}` explains it"),
+        None if is_basic => "e.g. ddns init --id 'https://example.com/update?name=__DOMAIN__&ip=__IP__' \
+                             --ipv4 home.example.com"
+            .to_owned(),
+        None => "`ddns recipes` lists what each of them asks for".to_owned(),
+    };
+    let message = format!("`ddns init` needs {}: {why}", missing.join(if is_basic { " and " } else { ", " }));
+    Some(wrong(&message, &hint))
+}
+
+/// The whole path of a file that can be read; why it cannot be otherwise.
+fn key_file(path: &str) -> Result<String, String> {
+    let path = absolute(Environment::read().path(path.trim()));
+    let path = path.map_err(|error| format!("the path is not possible ({error})"))?.to_string_lossy().into_owned();
+    read_text(&path).map(|_| path.clone()).map_err(|why| format!("the file {path} {why}"))
 }
 
 /// What the settings mean. Fails, having printed why, with the exit status.
@@ -113,8 +214,17 @@ fn wrong(message: &str, hint: &str) -> u8 {
     complain(&[Diagnostic::error(Place::Nowhere, message).hint(hint)])
 }
 
+fn show(text: &str) {
+    let _ = put(text);
+}
+
+/// Shows a text in lines that fit.
+fn show_broken(text: &str, indent: usize) {
+    show(&broken(text, indent, width_of(io::stdout())));
+}
+
 /// Shows the warnings about a configuration, and looks up what it needs.
-async fn look_all((config, warnings): &Valid, looked: &mut [Looked; 2], client: &Client) {
+async fn look_all((config, warnings): &Valid, looked: &mut BothLooked, client: &Client) {
     for warning in warnings {
         say(&(warning.shown() + "\n"));
     }
@@ -123,13 +233,6 @@ async fn look_all((config, warnings): &Valid, looked: &mut [Looked; 2], client: 
             look(entry, family, &mut looked[family.index()], client).await;
         }
     }
-}
-
-/// The value of `notify` that --notify-recipe makes. Fails, having printed why, with the exit status.
-fn notify(given: &Given, may_ask: bool) -> Result<Option<Value>, u8> {
-    let Some(recipe) = recipe::notify_recipe(given)? else { return Ok(None) };
-    let form = recipe::notify_form(&recipe, given, recipe::Manner::of(given, may_ask))?;
-    Ok(Some(form.notification(None).0))
 }
 
 /// `--new-config`: a commented template, with the values of the options in it.
@@ -141,69 +244,6 @@ pub(crate) fn template(given: &Given) -> Ended {
     let is_whole = starter::missing(settings).is_empty();
     let next = if is_whole { "" } else { " Put your own address and domains into it." };
     Ok(print(&format!("Wrote {}: only you can read it.{next}\n", target.name)))
-}
-
-/// The error where an option is missing and questions cannot be asked.
-fn unanswered(missing: &[&str], takes_suggestions: bool) -> u8 {
-    let why = if takes_suggestions { "there is no suggestion for it" } else { "there is no terminal to ask on" };
-    let message = format!("`ddns init` needs {}: {why}", missing.join(" and "));
-    let example = "ddns init --id 'https://example.com/update?name=__DOMAIN__&ip=__IP__' --ipv4 home.example.com";
-    wrong(&message, &format!("e.g. {example}"))
-}
-
-/// Asks what is left to ask. Fails where the answers end.
-async fn converse(interview: &mut Interview, looked: &mut [Looked; 2], client: &Client, intro: &str) -> Result<(), u8> {
-    let width = width_of(io::stdout());
-    show(&broken(intro, 0, width));
-    while let Some(question) = interview.question() {
-        let suggested = question.suggested.map(|text| format!(" [{text}]")).unwrap_or_default();
-        show(&format!("\n{}{}{suggested}: ", broken(&question.why, 0, width), question.asks));
-        match interview.answer(&line()?) {
-            Ok(warnings) => warnings.iter().for_each(|warning| show(&broken(&format!("Note: {warning}"), 2, width))),
-            Err(why) => {
-                why.lines().for_each(|line| show(&broken(&format!("Not possible: {line}"), 2, width)));
-                continue;
-            }
-        }
-        let QuestionSubject::Source(family) = question.subject else { continue };
-        let Ok((config, _)) = starter::checked(interview.settings()) else { continue };
-        let Some(entry) = config.entries.first() else { continue };
-        let is_new = looked[family.index()].sources != entry.sources_of(family);
-        look(entry, family, &mut looked[family.index()], client).await;
-        if is_new && looked[family.index()].ip.is_none() && !entry.sources_of(family).is_empty() {
-            interview.reconsider(family);
-        }
-    }
-    Ok(())
-}
-
-fn show(text: &str) {
-    let _ = put(text);
-}
-
-/// Reads an answer; fails at the end of the input.
-fn line() -> Result<String, u8> {
-    let mut bytes = Vec::new();
-    let read = io::stdin().lock().read_until(b'\n', &mut bytes);
-    // What is not text is refused: the control character makes it a wrong answer.
-    let text = String::from_utf8(bytes).unwrap_or_else(|_| "\0".to_owned());
-    answered(read.map(|length| (length > 0).then_some(text)))
-}
-
-/// Asks for an answer that must not be seen.
-fn secret_line(question: &str) -> Result<String, u8> {
-    answered(hidden_prompt::line(|| show(question)))
-}
-
-/// An answer that was read. The end of the input ends the conversation.
-fn answered(read: io::Result<Option<String>>) -> Result<String, u8> {
-    let why = match read {
-        Ok(Some(line)) => return Ok(line),
-        Ok(None) => "the input ended before the last question".to_owned(),
-        Err(error) => format!("the answer cannot be read ({error})"),
-    };
-    say("\n");
-    Err(fail(&format!("{why}: nothing was written")))
 }
 
 /// Looks up the address of a family and shows the result; not again for sources that were tried before.
@@ -261,50 +301,68 @@ impl OutputFile {
             _ => fail(&format!("{} cannot be written ({error}): there is no new file", self.name)),
         })
     }
+
+    /// Writes the files of secrets and then the configuration; none of them where one cannot be written.
+    fn write_all(&self, filled: &Filled) -> Result<(), u8> {
+        let mut written: Vec<Self> = Vec::new();
+        let undo = |written: &[Self]| written.iter().for_each(|file| drop(fs::remove_file(&file.path)));
+        for (path, secret) in &filled.secrets {
+            let file = Self { name: path.clone(), path: path.into() };
+            file.write(&format!("{secret}\n")).inspect_err(|_| undo(&written))?;
+            written.push(file);
+        }
+        self.write(&filled.text).inspect_err(|_| undo(&written))
+    }
 }
 
 fn taken(name: &str) -> u8 {
     wrong(&format!("{name} already exists and is not overwritten"), "name another file, or move this one away")
 }
 
-/// What was written, what it sends, and how to go on.
-fn shown(target: &OutputFile, config: &Config, looked: &[Looked; 2]) -> String {
+/// What would be sent.
+fn shown(config: &Config, looked: &BothLooked, is_offline: bool) -> String {
     let width = width_of(io::stdout());
-    let mut text = format!("\nWrote {}: only you can read it.\n", target.name);
-    for entry in &config.entries {
-        let families = |request: &[(Family, usize)]| Family::ALL.map(|own| request.iter().any(|(of, _)| *of == own));
-        let mut requests = entry.requests();
-        while let Some(first) = requests.first().cloned() {
-            let before = requests.len();
-            requests.retain(|request| families(request) != families(&first));
-            let alike = before - requests.len() - 1;
-            let update = |(family, place): &(Family, usize)| {
-                let ip = looked[family.index()].ip.or_else(|| SPARE[family.index()].parse().ok())?;
-                Some(entry.update(&entry.domains_of(*family)[*place], *family, ip))
-            };
-            let updates: Vec<Update<'_>> = first.iter().filter_map(update).collect();
-            let is_found = first.iter().all(|(family, _)| looked[family.index()].ip.is_some());
-            let note = if is_found { "" } else { " (an example: no address was found)" };
-            let about = updates.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            text += "\n";
-            text += &broken(&format!("What is sent for {about}{note}; what you typed shows as ***:"), 0, width);
-            text += "\n";
-            text += &sent(entry, &updates);
-            if alike > 0 {
-                text += &format!("\nAnd the same for {alike} more.\n");
-            }
+    let addresses = [looked[0].ip, looked[1].ip];
+    let (requests, total) = requests(MAX_REQUESTS, config, addresses, unix_time());
+    let mut text = String::new();
+    for request in &requests {
+        let why = if is_offline { "nothing was looked up" } else { "no address was found" };
+        let note = if request.missing.is_empty() { String::new() } else { format!(" (an example: {why})") };
+        let heading = format!("What is sent for {}{note}; what you typed shows as ***:", request.about);
+        text += &format!("\n{}\n", broken(&heading, 0, width));
+        text.extend(request.shown.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n"));
+        let entry = &config.entries[request.entry];
+        let ip = |family: Family| addresses[family.index()].unwrap_or_else(|| family.documentation()).to_string();
+        let has_ip = request.members.iter().any(|(family, _)| request.shown.contains(&ip(*family)));
+        if !has_ip && entry.callback.steps().is_empty() {
+            text += "\nThe address is not part of it: neither the URL nor the body contains __IP__.\n";
         }
     }
+    if total > requests.len() {
+        text += &format!("\nAnd {} more.\n", total - requests.len());
+    }
+    text
+}
+
+/// What was written, and how to go on.
+fn ending(target: &OutputFile, filled: &Filled, config: &Config, looked: &BothLooked) -> String {
+    let width = width_of(io::stdout());
+    let secrets = filled.secrets.iter().map(|(path, _)| format!("Wrote {path}: a secret; only you can read it.\n"));
+    let mut text = format!("\nWrote {}: only you can read it.\n", target.name) + &secrets.collect::<String>();
     let file = if target.name == "config.json" { String::new() } else { format!(" -c {}", shell::quote(&target.name)) };
-    for family in Family::ALL.into_iter().filter(|family| looked[family.index()].is_missing()) {
-        let (index, sources) = (["index4", "index6"][family.index()], looked[family.index()].named());
-        let note = format!("No {family} address was found. The file still says {sources} (`{index}`): try it with");
-        let again = format!("`ddns addresses{file}`, or change it there. Until it gives an address, nothing is sent.");
-        text += "\n";
-        text += &broken(&format!("{note} {again}"), 0, width);
+    for family in Family::ALL {
+        let Looked { sources, ip } = &looked[family.index()];
+        if !sources.is_empty() && ip.is_none() {
+            let named = sources.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let index = ["index4", "index6"][family.index()];
+            let note = format!("No {family} address was found. The file still says {named} (`{index}`): try it with");
+            let again =
+                format!("`ddns addresses{file}`, or change it there. No {family} update is sent until it works.");
+            text += &format!("\n{}", broken(&format!("{note} {again}"), 0, width));
+        }
     }
     let mut next = vec![(format!("ddns preview{file}"), "show every request, send none")];
-    if io::stdout().is_terminal() && config.entries.iter().any(|entry| !entry.callback.steps().is_empty()) {
+    if config.entries.iter().any(|entry| !entry.callback.steps().is_empty()) && io::stdout().is_terminal() {
         next.push((format!("ddns preview --lookup{file}"), "ask the service which record would be changed"));
     }
     next.push((format!("ddns{file}"), "look up the address, send what changed"));
@@ -314,19 +372,5 @@ fn shown(target: &OutputFile, config: &Config, looked: &[Looked; 2]) -> String {
     let column = next.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
     text += "\nNext:\n";
     text.extend(next.iter().map(|(command, what)| format!("  {command:<column$}   {what}\n")));
-    text
-}
-
-/// The request of updates as it may be shown.
-fn sent(entry: &Entry, updates: &[Update<'_>]) -> String {
-    let Some(request) = Batch::of(updates) else { return String::new() };
-    let lines = match entry.callback.redacted(request, unix_time(), USER_AGENT, false) {
-        Ok(request) => request.lines(),
-        Err(why) => return format!("    nothing: {why}\n"),
-    };
-    let mut text: String = lines.iter().flat_map(|line| ["    ", line, "\n"]).collect();
-    if !updates.iter().any(|update| text.contains(&update.ip.to_string())) {
-        text += "\nThe address is not part of it: neither `id` nor `token` contains __IP__.\n";
-    }
-    text.replace("    \n", "\n")
+    text + &format!("\nTo keep it running, also after a reboot:\n  {}\n", install_command(&target.name))
 }

@@ -5,7 +5,7 @@ use std::io;
 use ddns_core::net::family::Family;
 use ddns_core::object;
 use ddns_core::recipe::{self, CERTAINTIES, KINDS, Question, Recipe};
-use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
+use ddns_core::text::diagnostic::{Diagnostic, Place};
 use serde::Serialize;
 
 use crate::cli::Given;
@@ -67,14 +67,12 @@ fn check(file: &str) -> u8 {
 }
 
 fn list(word: Option<&str>, is_json: bool) -> u8 {
-    let recipes: Vec<Recipe> = recipe::built_in().filter(|it| word.is_none_or(|word| it.matches(word))).collect();
+    let recipes = recipe::search(word.unwrap_or_default());
     if is_json {
         return print(&json(&recipes.iter().map(|recipe| programmatic(recipe, false)).collect::<Vec<_>>()));
     }
     if recipes.is_empty() {
-        let near = word.and_then(|word| nearest(word, recipe::names()));
-        let near = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
-        return fail(&format!("no recipe contains this word{near}"));
+        return fail("no recipe matches this word");
     }
     let width = width_of(io::stdout());
     let mut text = String::new();

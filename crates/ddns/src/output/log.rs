@@ -133,14 +133,14 @@ impl<'a> Log<'a> {
         Self::with(valid, format, environment, Some(Rc::clone(recent)))
     }
 
-    fn with(
-        (config, warnings): &'a Valid,
-        format: LogFormat,
-        environment: &Environment,
-        recent: Option<Rc<RecentLines>>,
-    ) -> Self {
+    /// A log that says nothing: whoever sends tells it in another way.
+    pub(crate) fn silent(config: &'a Config, environment: &Environment) -> Self {
+        Self { level: Level::Critical, path: None, ..Self::new(config, LogFormat::Short, environment, None) }
+    }
+
+    fn new(config: &'a Config, format: LogFormat, environment: &Environment, recent: Option<Rc<RecentLines>>) -> Self {
         let settings = &config.log;
-        let log = Self {
+        Self {
             level: settings.level,
             format,
             datefmt: settings.datefmt.clone(),
@@ -152,7 +152,16 @@ impl<'a> Log<'a> {
             path: settings.file.as_deref().map(|file| environment.path(file)),
             progress: Rc::default(),
             recent,
-        };
+        }
+    }
+
+    fn with(
+        (config, warnings): &'a Valid,
+        format: LogFormat,
+        environment: &Environment,
+        recent: Option<Rc<RecentLines>>,
+    ) -> Self {
+        let log = Self::new(config, format, environment, recent);
         log.open_file();
         for warning in warnings {
             log.warning(warning.one_line());
@@ -222,7 +231,10 @@ impl<'a> Log<'a> {
 
     /// A text from elsewhere (a response, an error of a library) without any secret.
     pub(crate) fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.secrets.all().mask(text)
+        match self.secrets.all().mask(text) {
+            masked if self.secrets.found.borrow().is_empty() => masked,
+            masked => self.secrets.without_found(&masked).into_owned().into(),
+        }
     }
 
     fn write(&self, level: Level, message: &str) {

@@ -20,7 +20,7 @@ use hyper::header::{HeaderValue, LOCATION};
 use super::pages::{GONE, frame, missing};
 use super::reply::{PageRequest, Reply};
 use super::save::{self, Refused};
-use super::sent::{self, RedactedRequest};
+
 use super::site::{Ask, Configured, Site};
 use super::views::configuration::{self as view, Change, ConfirmPage, FilePage, FormPage, Looked, SET};
 use super::views::layout::Tab;
@@ -28,6 +28,7 @@ use super::views::parts::Tone;
 use crate::clock::unix_time;
 use crate::http::Client;
 use crate::notify;
+use crate::set_up::{self, RedactedRequest};
 
 /// So many requests are compared.
 const MAX_COMPARED: usize = 2_000;
@@ -93,7 +94,7 @@ fn done(name: &str, around: Parcelled, edit: Edit) -> Edited {
         };
     }
     let now = unix_time();
-    let requests = |config: &Config| sent::first(MAX_COMPARED, config, edit.addresses, now).0;
+    let requests = |config: &Config| set_up::requests(MAX_COMPARED, config, edit.addresses, now).0;
     let before = check(name, &opened.text, &around).0.map(|config| requests(&config)).unwrap_or_default();
     Edited::Possible(changes(before, requests(&after)))
 }

@@ -1,44 +1,72 @@
-//! From a service to its configuration, step by step (H12): *Recipes* shows the text of it, set-up sends it once, saves it and
-//! runs it. Every step is a form; what was typed goes from one to the next inside of it, never in an address.
+//! From a service to its configuration (H12): *Recipes* adds it to the file, set-up makes the first file of it. The questions are
+//! those of the core; every step is a form, and what was typed goes from one to the next inside of it, never in an address.
 
+use std::net::IpAddr;
 use std::path::Path;
 
-use ddns_core::address::local::is_private;
-use ddns_core::address::observation::Observed;
-use ddns_core::callback::Parcel;
+use ddns_core::config::Config;
 use ddns_core::config::fields::Key;
-use ddns_core::config::raw::{Origin, Raw};
-use ddns_core::config::{Config, starter, value};
+use ddns_core::config::raw::Raw;
 use ddns_core::net::family::Family;
-use ddns_core::recipe::{self, Form, Recipe};
+use ddns_core::recipe::{self, Recipe, search};
+use ddns_core::set_up::{NONE, OWN, SetUp};
 use ddns_core::text::diagnostic::Diagnostic;
-use ddns_core::text::json::{Node, Value};
-use ddns_core::update::Sendable;
-use ddns_core::update::domain::Domain;
 use ddns_core::web::addition::{self, Outside};
 
 use super::pages::{GONE, frame};
 use super::reply::{PageRequest, Reply};
 use super::save;
-use super::sent::{self, RedactedRequest};
 use super::site::{Ask, Configured, Site};
 use super::views::layout::Tab;
 use super::views::parts::Tone;
-use super::views::wizard::{self as view, FoundAddress, QuestionView, Responded, Typed, WizardForm, WizardMode};
+use super::views::wizard::{self as view, FoundAddress, Review, WizardForm, WizardMode};
 use crate::clock::unix_time;
+use crate::environment::Environment;
 use crate::http::Client;
-use crate::lookup::{look_up_entries, own_address};
-use crate::steps;
-use ddns_core::net::status::with_reason;
+use crate::lookup::look_up_entries;
+use crate::set_up::{SentOnce, install_command, own_addresses, requests, send_once};
 
-/// How many requests are sent at once to test whether the service accepts them.
-const MAX_TEST_REQUESTS: usize = 2;
+/// What a form carries besides answers.
+const NOT_TYPED: [&str; 4] = ["token", "step", "find", "web"];
 
-/// How many domains of one family a form names.
-const MAX_DOMAINS: usize = 100;
+/// The most fields that a form of ours has: a hundred domains with two records each, and some.
+const MAX_FIELDS: usize = 500;
 
-/// The name that stands for no recipe.
-const OWN: &str = "own";
+/// What was typed so far: the fields of the form.
+pub(super) struct Typed(Vec<(String, String)>);
+
+impl Typed {
+    fn of(request: &PageRequest) -> Self {
+        let is_typed = |name: &str| !NOT_TYPED.contains(&name);
+        Self(request.fields().into_iter().filter(|(name, _)| is_typed(name)).take(MAX_FIELDS).collect())
+    }
+
+    fn field(&self, name: &str) -> Option<&str> {
+        self.0.iter().rfind(|(known, _)| known == name).map(|(_, text)| text.trim())
+    }
+
+    /// An answer; a secret that was left empty is the one that was typed before.
+    fn answer(&self, name: &str) -> Option<String> {
+        let kept = || self.field(&format!("kept.{name}"));
+        match self.field(name) {
+            Some("") if name == "body" => Some(NONE.to_owned()),
+            None | Some("") => kept().or(self.field(name)).map(str::to_owned),
+            Some(text) => Some(text.to_owned()),
+        }
+    }
+
+    /// For the next form: each answer once, and no step.
+    fn carried(&self) -> Vec<(String, String)> {
+        let names = self.0.iter().map(|(name, _)| name.strip_prefix("kept.").unwrap_or(name));
+        let mut all: Vec<(String, String)> = Vec::new();
+        for name in names {
+            if !all.iter().any(|(known, _)| known == name) {
+                all.extend(self.answer(name).map(|text| (name.to_owned(), text)));
+            }
+        }
+        all
+    }
+}
 
 fn mode(request: &PageRequest) -> WizardMode {
     if request.path == "/setup" { WizardMode::SetUp } else { WizardMode::Recipes }
@@ -54,242 +82,177 @@ fn page(request: &PageRequest, status: u16, content: &maud::Markup) -> Reply {
     Reply::page(status, frame.around(content))
 }
 
-/// The list of services, or the questions of one.
-pub(super) async fn begin(site: &Site, request: &PageRequest) -> Reply {
-    let Some(configured) = site.ask(Ask::Configured).await else { return Reply::text(503, GONE) };
-    if mode(request) == WizardMode::SetUp && configured.set_up.is_none() {
-        return Reply::see("/");
+/// What the service runs on; where to go instead, if set-up is over.
+async fn configured(site: &Site, request: &PageRequest) -> Result<Configured, Reply> {
+    match site.ask(Ask::Configured).await {
+        None => Err(Reply::text(503, GONE)),
+        Some(configured) if mode(request) == WizardMode::SetUp && configured.set_up.is_none() => Err(Reply::see("/")),
+        Some(configured) => Ok(configured),
     }
-    let Some(name) = request.queried("name") else {
-        let word = request.queried("find").unwrap_or_default();
-        let recipes: Vec<Recipe> = services().filter(|recipe| recipe.matches(word.trim())).collect();
-        let target = configured.set_up.as_deref();
-        return page(request, 200, &view::list(mode(request), word.trim(), &recipes, target));
-    };
-    let mut typed = Typed { name, ..Typed::default() };
-    typed.sources = Family::ALL.map(suggested_source);
-    ask(request, &typed, &[], None)
 }
 
-/// Takes answers, and goes on to what is left.
-pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Reply {
-    let Some(configured) = site.ask(Ask::Configured).await else { return Reply::text(503, GONE) };
-    if mode(request) == WizardMode::SetUp && configured.set_up.is_none() {
-        return Reply::see("/");
-    }
-    let typed = typed(request);
-    let text = match filled(request, &typed) {
-        Ok(text) => text,
+/// The list of services, or the questions of one.
+pub(super) async fn begin(site: &Site, request: &PageRequest) -> Reply {
+    let configured = match configured(site, request).await {
+        Ok(configured) => configured,
         Err(reply) => return reply,
     };
-    if let Err(why) = addition::checked(&text) {
-        return ask(request, &typed, &[], Some(&why));
-    }
-    match mode(request) {
-        WizardMode::Recipes => recipe_done(site, request, &configured, &typed, &text).await,
-        WizardMode::SetUp => match addition::first(&text, &configured.around) {
-            Ok(config) => set_up(site, request, &configured, &typed, &text, &config).await,
-            Err(why) => ask(request, &typed, &[], Some(&why)),
+    match request.queried("name") {
+        None => list(request, &configured, &request.queried("find").unwrap_or_default(), &Typed(Vec::new())),
+        Some(name) => match questions(&name, Raw::default()) {
+            Ok(set_up) => ask(request, &set_up, &Typed(vec![("name".to_owned(), name)]), &[], None),
+            Err(why) => page(request, 404, &view::unknown(mode(request), &why)),
         },
     }
 }
 
-/// What a family's address comes from, most likely.
-fn suggested_source(family: Family) -> String {
-    let is_public = own_address(family).is_some_and(|ip| !is_private(ip));
-    if is_public { "default" } else { "public" }.to_owned()
+fn list(request: &PageRequest, configured: &Configured, word: &str, typed: &Typed) -> Reply {
+    let recipes: Vec<Recipe> = search(word.trim()).into_iter().filter(Recipe::has_entry).collect();
+    let target = configured.set_up.as_deref();
+    let carried = (typed.carried(), request.token.as_str());
+    page(request, 200, &view::list(mode(request), word.trim(), &recipes, target, &carried))
 }
 
-fn typed(request: &PageRequest) -> Typed {
-    let field = |name: &str| request.field(name).unwrap_or_default();
-    let answers = request.fields().into_iter();
-    Typed {
-        name: field("name"),
-        domains: [field("ipv4"), field("ipv6")],
-        sources: [field("index4"), field("index6")],
-        address: field("id"),
-        body: field("body"),
-        answers: answers.filter_map(|(name, text)| Some((name.strip_prefix("answer.")?.to_owned(), text))).collect(),
+/// Takes answers, and goes on to what is left.
+pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Reply {
+    let configured = match configured(site, request).await {
+        Ok(configured) => configured,
+        Err(reply) => return reply,
+    };
+    let (mut typed, step) = (Typed::of(request), request.field("step").unwrap_or_default());
+    if let Some(family) = Family::ALL.into_iter().find(|family| step == format!("without {family}")) {
+        typed.0.push((["index4", "index6"][family.index()].to_owned(), NONE.to_owned()));
+    }
+    let name = typed.field("name").unwrap_or_default().to_owned();
+    if step == "list" || name.is_empty() {
+        return list(request, &configured, &request.field("find").unwrap_or_default(), &typed);
+    }
+    let mut set_up = match questions(&name, Raw::default()) {
+        Ok(set_up) => set_up,
+        Err(why) => return page(request, 404, &view::unknown(mode(request), &why)),
+    };
+    let wrong = set_up.fill(|name| typed.answer(name));
+    if !wrong.is_empty() || step == "back" {
+        return ask(request, &set_up, &typed, &wrong, None);
+    }
+    let checked = set_up.configuration(None).and_then(|filled| addition::checked(&filled.text).map(|()| filled.text));
+    let file = configured.set_up.clone().or_else(|| configured.local_file(0).cloned());
+    let name = file.as_deref().unwrap_or("config.json");
+    let checked = checked.and_then(|text| Ok((addition::first(name, &text, &configured.around)?, text)));
+    match checked {
+        Ok((config, text)) => review(site, request, &configured, &typed, &text, config, &step).await,
+        Err(why) => ask(request, &set_up, &typed, &[], Some(&view::sentence(&why))),
     }
 }
 
-/// The recipes of services that receive updates.
-fn services() -> impl Iterator<Item = Recipe> {
-    recipe::built_in().filter(Recipe::has_entry)
-}
-
-/// One of them; the page that says why there is none otherwise.
-fn service(request: &PageRequest, name: &str) -> Result<Recipe, Reply> {
-    let why = match recipe::named(name) {
-        Ok(recipe) if recipe.has_entry() && recipe.needs_file() => format!(
-            "{} needs the file of a key, and the page names no files: run `ddns init --recipe {name}` on the host.",
+/// The questions of a service, or of a URL of one's own; a sentence where there are none.
+fn questions(name: &str, given: Raw) -> Result<SetUp, String> {
+    let set_up = SetUp::new(given, own_addresses());
+    if name == OWN {
+        return Ok(set_up.with_own());
+    }
+    match recipe::named(name) {
+        Ok(recipe) if recipe.has_entry() && recipe.needs_file() => Err(format!(
+            "{} needs the file of a key, and the page names no files: run ddns init --recipe {name} on the host.",
             recipe.title
-        ),
-        Ok(recipe) if recipe.has_entry() => return Ok(recipe),
-        Ok(recipe) => format!("{} receives notifications, no updates.", recipe.title),
+        )),
+        Ok(recipe) if recipe.has_entry() => set_up.with_recipe(recipe),
+        Ok(recipe) => Err(format!("{} receives notifications, no updates.", recipe.title)),
         Err(wrong) => {
             // What a command would do is no help here.
             let hint =
                 |hint: Option<&String>| hint.and_then(|hint| hint.split("`ddns recipes`").next()).map(str::to_owned);
             let why =
                 |wrong: &Diagnostic| format!("{}. {}", wrong.message, hint(wrong.hint.as_ref()).unwrap_or_default());
-            wrong.iter().map(why).collect()
+            Err(wrong.iter().map(why).collect::<String>().replace('`', ""))
         }
+    }
+}
+
+/// The page with the questions; `wrong` are names of questions and what is wrong with each.
+fn ask(
+    request: &PageRequest,
+    set_up: &SetUp,
+    typed: &Typed,
+    wrong: &[(String, Option<String>)],
+    problem: Option<&str>,
+) -> Reply {
+    let is_wrong = problem.is_some() || wrong.iter().any(|(_, why)| why.is_some());
+    let questions = set_up.questions();
+    let value = |name: &str| typed.answer(name).filter(|text| !text.is_empty());
+    let form = WizardForm {
+        mode: mode(request),
+        name: typed.field("name").unwrap_or_default(),
+        recipe: set_up.recipe(),
+        questions: questions.iter().map(|question| (question, value(&question.name))).collect(),
+        wrong,
+        problem,
+        token: &request.token,
     };
-    Err(page(request, 404, &view::unknown(mode(request), &why)))
+    page(request, if is_wrong { 422 } else { 200 }, &view::questions(&form))
 }
 
-/// The page with the questions; `wrong` are names of fields and what is wrong with each.
-fn ask(request: &PageRequest, typed: &Typed, wrong: &[(String, String)], notice: Option<&str>) -> Reply {
-    let status = if wrong.is_empty() && notice.is_none() { 200 } else { 422 };
-    let (mode, token, own) = (mode(request), &request.token, Family::ALL.map(own_address));
-    let filled = WizardForm { mode, typed, wrong, problem: notice, token, own };
-    if typed.name == OWN {
-        return page(request, status, &view::own(&filled));
-    }
-    let recipe = match service(request, &typed.name) {
-        Ok(recipe) => recipe,
-        Err(reply) => return reply,
-    };
-    // Without domains a form knows only what is asked once.
-    let domains = parsed_domains(&recipe, typed).unwrap_or_default();
-    let form = match Form::new(&recipe, domains) {
-        Ok(form) => form,
-        Err(why) => return page(request, 404, &view::unknown(mode, &why)),
-    };
-    let slots = form.unanswered();
-    let asked = slots.iter().filter_map(|slot| {
-        let question = form.question(slot)?;
-        let name = slot.to_string();
-        let known = typed.answers.iter().find(|(known, _)| *known == name).map(|(_, text)| text.clone());
-        let why = wrong.iter().find(|(known, _)| *known == format!("answer.{name}")).map(|(_, why)| why.clone());
-        Some(QuestionView {
-            label: form.label(slot),
-            help: question.help.clone(),
-            is_secret: question.secret,
-            value: known.or_else(|| form.suggested(slot)).unwrap_or_default(),
-            wrong: why,
-            name,
-        })
-    });
-    let asked: Vec<QuestionView> = asked.collect();
-    page(request, status, &view::questions(&filled, &recipe, &asked))
-}
-
-/// The items in the list of a family; what is wrong otherwise: the field and why.
-fn listed(typed: &Typed, family: Family) -> Result<Vec<Node>, (String, String)> {
-    let items = value::list(&typed.domains[family.index()]).unwrap_or_default();
-    if items.len() <= MAX_DOMAINS {
-        return Ok(items);
-    }
-    let why = format!("Name {MAX_DOMAINS} domains at most, and add the others to the file.");
-    Err((["ipv4", "ipv6"][family.index()].to_owned(), why))
-}
-
-/// The domains of the families that a service takes; what is wrong otherwise: the field and why.
-fn parsed_domains(recipe: &Recipe, typed: &Typed) -> Result<[Vec<Domain>; 2], (String, String)> {
-    let mut domains: [Vec<Domain>; 2] = Default::default();
-    for family in Family::ALL.into_iter().filter(|family| recipe.takes(*family)) {
-        let field = ["ipv4", "ipv6"][family.index()];
-        for item in listed(typed, family)? {
-            let text = item.value.text().unwrap_or_default();
-            let wrong = |why| (field.to_owned(), format!("{text} is not a domain name: {why}"));
-            domains[family.index()].push(Domain::parse(text).map_err(|why| wrong(why.to_string()))?);
-        }
-    }
-    Ok(domains)
-}
-
-/// The text that the answers make; the page that asks for what is missing otherwise.
-fn filled(request: &PageRequest, typed: &Typed) -> Result<String, Reply> {
-    if typed.name == OWN {
-        return own_text(request, typed);
-    }
-    let recipe = service(request, &typed.name)?;
-    let domains = parsed_domains(&recipe, typed).map_err(|wrong| ask(request, typed, &[wrong], None))?;
-    if domains.iter().all(Vec::is_empty) {
-        let first = Family::ALL.into_iter().find(|family| recipe.takes(*family)).map_or(0, Family::index);
-        let wrong = (["ipv4", "ipv6"][first].to_owned(), "Name at least one domain.".to_owned());
-        return Err(ask(request, typed, &[wrong], None));
-    }
-    let mut form = Form::new(&recipe, domains).map_err(|why| ask(request, typed, &[], Some(&why)))?;
-    form.check_domains().map_err(|why| ask(request, typed, &[], Some(&why)))?;
-    answer(&mut form, typed).map_err(|wrong| ask(request, typed, &wrong, None))?;
-    let mut settings = Vec::new();
-    for (family, name) in Family::ALL.into_iter().zip(["index4", "index6"]) {
-        let source = typed.sources[family.index()].trim();
-        let is_needed = recipe.takes(family) && !typed.domains[family.index()].trim().is_empty();
-        let source = if source.is_empty() { "default" } else { source };
-        // Where it is added to a file, it would inherit another one.
-        if is_needed && (source != "default" || mode(request) == WizardMode::Recipes) {
-            settings.push((name.to_owned(), Value::string(source)));
-        }
-    }
-    Ok(form.configuration(&settings, None).text)
-}
-
-/// Takes the answers that are there; fails with what is missing or wrong.
-fn answer(form: &mut Form<'_>, typed: &Typed) -> Result<(), Vec<(String, String)>> {
-    let mut wrong = Vec::new();
-    for slot in form.unanswered() {
-        let name = slot.to_string();
-        let given = typed.answers.iter().find(|(known, _)| *known == name).map(|(_, text)| text.trim());
-        let default = form.question(&slot).and_then(|question| question.default.clone());
-        let text = given.filter(|text| !text.is_empty()).map(str::to_owned).or(default);
-        let taken = match (text, given) {
-            (Some(text), _) => form.answer(&slot, &text),
-            (None, Some(_)) => Err("This is needed.".to_owned()),
-            // It was not asked yet.
-            (None, None) => Err(String::new()),
-        };
-        if let Err(why) = taken {
-            wrong.push((format!("answer.{name}"), why));
-        }
-    }
-    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
-}
-
-/// The text for an address of the user's own, without a recipe.
-fn own_text<'a>(request: &PageRequest, typed: &'a Typed) -> Result<String, Reply> {
-    let mut settings = Raw::default();
-    let usual = if mode(request) == WizardMode::Recipes { "default" } else { "" };
-    let source = |typed: &'a String| if typed.trim().is_empty() { usual } else { typed.as_str() };
-    let texts = [
-        (Key::Id, typed.address.as_str()),
-        (Key::Token, &typed.body),
-        (Key::Ipv4, &typed.domains[0]),
-        (Key::Ipv6, &typed.domains[1]),
-        (Key::Index4, source(&typed.sources[0])),
-        (Key::Index6, source(&typed.sources[1])),
-    ];
-    for (key, text) in texts.into_iter().filter(|(_, text)| !text.trim().is_empty()) {
-        settings.set(key, Node::synthetic(Value::string(text.trim())), Origin::Option(String::new()));
-    }
-    let mut wrong = Vec::new();
-    if typed.address.trim().is_empty() {
-        wrong.push(("id".to_owned(), "This is needed.".to_owned()));
-    }
-    if starter::lacks_domains(&settings) {
-        wrong.push(("ipv4".to_owned(), "Name at least one domain.".to_owned()));
-    }
-    wrong.extend(Family::ALL.into_iter().filter_map(|family| listed(typed, family).err()));
-    if let (true, Err(all)) = (wrong.is_empty(), starter::checked(&settings)) {
-        let why: Vec<String> = all.into_iter().map(|diagnostic| diagnostic.message).collect();
-        return Err(ask(request, typed, &[], Some(&why.join("; "))));
-    }
-    if wrong.is_empty() { Ok(starter::text(&settings)) } else { Err(ask(request, typed, &wrong, None)) }
-}
-
-/// Shows the text, and adds it to a file where that is wanted.
-async fn recipe_done(site: &Site, request: &PageRequest, configured: &Configured, typed: &Typed, text: &str) -> Reply {
+/// The last step: what was found, what would be sent, what came back, and keeping it.
+async fn review(
+    site: &Site,
+    request: &PageRequest,
+    configured: &Configured,
+    typed: &Typed,
+    text: &str,
+    config: Config,
+    step: &str,
+) -> Reply {
+    let mode = mode(request);
+    let keeps_page = step.is_empty() || request.field("web").is_some();
     let file = configured.local_file(0).filter(|_| site.web.borrow().allow_edit);
-    let shown = |status, notice| {
-        let content = view::recipe_done(typed, text, file.map(String::as_str), notice, &request.token);
-        page(request, status, &content)
+    let done = match (step, mode, file) {
+        ("save", WizardMode::SetUp, _) => Some(save_first(site, configured, typed, keeps_page).await),
+        ("add", WizardMode::Recipes, Some(file)) => Some(add(site, configured, file.clone(), text).await),
+        _ => None,
     };
-    let Some(name) = file.cloned().filter(|_| request.field("step").as_deref() == Some("add")) else {
-        return shown(200, None);
+    let problem = match done {
+        Some(Ok(())) => return Reply::see(if mode == WizardMode::SetUp { "/" } else { "/configuration" }),
+        Some(Err(why)) => Some((Tone::Bad, why)),
+        None => None,
     };
+    let client = Client::default();
+    let lookups = look_up_entries(&[&config], [None; 2], &client).await;
+    let of = |family: Family| lookups.iter().find_map(|pair| pair[family.index()].as_ref());
+    let found = Family::ALL.into_iter().filter_map(|family| {
+        let lookup = of(family)?;
+        let result = match lookup.found() {
+            Some((source, choice)) => Ok((choice.ip.to_string(), source.to_owned(), choice.why.clone())),
+            None => Err(lookup.failed().map(|(source, why)| format!("{source}: {why}")).collect()),
+        };
+        Some(FoundAddress { family, result })
+    });
+    let addresses: [Option<IpAddr>; 2] = Family::ALL.map(|family| of(family).and_then(|lookup| lookup.address()));
+    let (requests, total) = requests(view::MAX_REQUESTS, &config, addresses, unix_time());
+    let found: Vec<FoundAddress> = found.collect();
+    let sent: Option<Vec<SentOnce>> = match step {
+        "send" => Some(send_once((config, Vec::new()), &client, &Environment::read()).await),
+        _ => None,
+    };
+    let status = if problem.is_some() { 422 } else { 200 };
+    let content = view::review(&Review {
+        mode,
+        carried: &typed.carried(),
+        token: &request.token,
+        problem,
+        found: &found,
+        requests: &requests,
+        total,
+        sent: sent.as_deref(),
+        text: (mode == WizardMode::Recipes).then_some(text),
+        file: configured.set_up.as_deref().or(file.map(String::as_str)),
+        keeps_page,
+        install: configured.set_up.as_deref().map(install_command),
+    });
+    page(request, status, &content)
+}
+
+/// Adds entries to a file and runs it; fails with a sentence.
+async fn add(site: &Site, configured: &Configured, name: String, text: &str) -> Result<(), String> {
     let (addition, outside) = (text.to_owned(), Outside::of(&configured.around));
     let added = site.aside(move || {
         let of_file = |why: String| format!("{name} {why}");
@@ -300,105 +263,30 @@ async fn recipe_done(site: &Site, request: &PageRequest, configured: &Configured
             save::Refused::Failed(why) => of_file(why),
         })
     });
-    if let Err(why) = added.await.unwrap_or_else(|| Err(GONE.to_owned())) {
-        return shown(422, Some((Tone::Bad, format!("Nothing was added: {why}."))));
-    }
+    added.await.unwrap_or_else(|| Err(GONE.to_owned())).map_err(|why| format!("Nothing was added: {why}."))?;
     match site.ask(Ask::Reload).await {
-        None => Reply::text(503, GONE),
-        Some(errors) if errors.is_empty() => Reply::see("/configuration"),
-        Some(errors) => shown(
-            500,
-            Some((
-                Tone::Bad,
-                format!("It was added, but the service keeps the previous configuration: {}", errors.join("; ")),
-            )),
-        ),
+        None => Err(GONE.to_owned()),
+        Some(errors) if errors.is_empty() => Ok(()),
+        Some(errors) => {
+            Err(format!("It was added, but the service keeps the previous configuration: {}", errors.join("; ")))
+        }
     }
 }
 
-/// The last step of set-up: what was found, what would be sent, what came back, and saving it.
-async fn set_up(
-    site: &Site,
-    request: &PageRequest,
-    configured: &Configured,
-    typed: &Typed,
-    text: &str,
-    config: &Config,
-) -> Reply {
-    let step = request.field("step");
+/// Writes the first configuration and runs it; fails with a sentence, and leaves no file then. The page stays part of it where
+/// that is wanted: as this service was told on the host, nothing of it comes from the browser.
+async fn save_first(site: &Site, configured: &Configured, typed: &Typed, keeps_page: bool) -> Result<(), String> {
+    let mut given = Raw::default();
+    let around = [&configured.around.options, &configured.around.environment];
+    if let Some(web) = around.into_iter().find_map(|layer| layer.get(Key::Web)).filter(|_| keeps_page) {
+        given.set(Key::Web, web.node.clone(), web.origin.clone());
+    }
+    let mut set_up = questions(typed.field("name").unwrap_or_default(), given)?;
+    set_up.fill(|name| typed.answer(name));
+    let text = set_up.configuration(None)?.text;
     let target = configured.set_up.as_deref().unwrap_or_default();
-    let mut notice = None;
-    if step.as_deref() == Some("save") {
-        match save_first(site, target, text).await {
-            Ok(()) => return Reply::see("/"),
-            Err(why) => notice = Some((Tone::Bad, why)),
-        }
-    }
-    let client = Client::default();
-    let lookups = look_up_entries(&[config], [None; 2], &client).await;
-    let mut found: Vec<FoundAddress> = Vec::new();
-    let mut observed = [None; 2];
-    for family in Family::ALL {
-        let Some(lookup) = lookups.iter().find_map(|pair| pair[family.index()].as_ref()) else { continue };
-        observed[family.index()] = lookup.observed();
-        let result = match lookup.found() {
-            Some((source, choice)) => Ok((choice.ip.to_string(), source.to_owned(), choice.why.clone())),
-            None => Err(lookup.failed().map(|(source, why)| format!("{source}: {why}")).collect()),
-        };
-        found.push(FoundAddress { family, result });
-    }
-    let addresses = observed.map(|found| found.map(Observed::ip));
-    let (requests, total) = sent::first(view::MAX_REQUESTS, config, addresses, unix_time());
-    let mut responses = Vec::new();
-    if step.as_deref() == Some("send") {
-        let mut left = MAX_TEST_REQUESTS;
-        for sent in &requests {
-            let is_tried = sent.missing.is_empty() && left > 0;
-            left -= usize::from(is_tried);
-            responses.push(match &sent.missing[..] {
-                [] if is_tried => Some(send_once(config, sent, observed, &client).await),
-                [] => None,
-                missing => Some(Responded::Unsent(without(missing))),
-            });
-        }
-    }
-    let content = view::set_up(typed, target, &found, (&requests, total), &responses, notice, &request.token);
-    page(request, 200, &content)
-}
-
-/// Why a request is not sent.
-fn without(missing: &[Family]) -> String {
-    let families: Vec<String> = missing.iter().map(Family::to_string).collect();
-    format!("there is no {} address here", families.join(" and no "))
-}
-
-/// Sends a request, and says what came back.
-async fn send_once(
-    config: &Config,
-    sent: &RedactedRequest,
-    observed: [Option<Observed>; 2],
-    client: &Client,
-) -> Responded {
-    let secrets = config.secrets();
-    let entry = &config.entries[sent.entry];
-    let updates = sent.members.iter().filter_map(|(family, place)| {
-        Some(entry.sendable(&entry.domains_of(*family)[*place], *family, observed[family.index()]?))
-    });
-    let updates: Vec<Sendable<'_>> = updates.collect();
-    let Some(parcel) = Parcel::of(updates.iter().copied()) else { return Responded::Unsent(without(&Family::ALL)) };
-    match steps::send_once((entry, &secrets), &parcel, unix_time().into(), client).await {
-        Err(why) => Responded::Unanswered(why),
-        Ok((is_accepted, status, texts)) => {
-            let body = secrets.mask(&texts.join("\n")).into_owned();
-            Responded::Response { is_accepted, status: with_reason(status), body }
-        }
-    }
-}
-
-/// Writes the first configuration and runs it; fails with a sentence, and leaves no file then.
-async fn save_first(site: &Site, target: &str, text: &str) -> Result<(), String> {
     let path = Path::new(target);
-    save::create(path, text).map_err(|why| format!("Nothing was saved: {target} {why}."))?;
+    save::create(path, &text).map_err(|why| format!("Nothing was saved: {target} {why}."))?;
     let Some(errors) = site.ask(Ask::Reload).await else { return Err(GONE.to_owned()) };
     if errors.is_empty() {
         return Ok(());

@@ -142,7 +142,7 @@ fn init_a_source_that_gives_nothing_is_reported_and_the_file_is_written() {
     let sandbox = Sandbox::new();
     let run = sandbox.run(&options("https://example.com/update", "shell:exit 1")).expect(0);
     let kept = "No IPv4 address was found. The file still says shell:… (`index4`)";
-    for part in ["no address from shell", "an example", "The address is not part of it", kept] {
+    for part in ["no address from shell", "an example", "The address is not part of it", kept, "ddns service install"] {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
     }
     assert!(sandbox.path("config.json").exists());
@@ -153,25 +153,30 @@ fn init_at_a_terminal_asks_and_asks_again() {
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
     let (id, index4) = (receiver.url("/update?key=S3cret"), receiver.index4());
     let answers = [
+        "0",
         "example.com", // not a complete address
         &id,
-        "PUT", // neither
-        "GET",
+        "{",
+        "none",
         "", // the parameters as suggested
         "a..b",
         "Home.example.com",
-        "none",
         "interface:nothing0", // gives no address, and is asked for again
         &index4,
+        "no",
     ];
-    let Some(run) = typed(&sandbox, &["my.json"], &answers) else { return };
+    let Some(run) = typed(&sandbox, &["my.json", "--index6", "none"], &answers) else { return };
     let run = run.expect(0);
-    let parts =
-        ["did you mean https://example.com", "Please answer GET or POST.", "is not a domain name", "no address from"];
+    let parts = [
+        "The URL must start with http:// or https://: did you mean",
+        "The body is not JSON",
+        "is not a domain name",
+        "no address from",
+    ];
     for part in parts.into_iter().chain(["203.0.113.7 from url:", "key=***&name=home.example.com", "ddns -c my.json"]) {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
     }
-    let shown = run.stdout.split("Wrote my.json").nth(1).expect("the end");
+    let shown = run.stdout.split("What is sent").nth(1).expect("the end");
     assert!(!shown.contains("S3cret"), "{shown}");
     assert_eq!(mode(&sandbox.path("my.json")), 0o600);
     sandbox.run(&["-c", "my.json"]).expect(0).never_prints("warning");
@@ -181,11 +186,11 @@ fn init_at_a_terminal_asks_and_asks_again() {
 #[test]
 fn init_at_a_terminal_a_source_that_failed_is_not_kept_without_a_word() {
     let sandbox = Sandbox::new();
-    let args = ["--id", "https://example.com/?ip=__IP__", "--token", ""];
-    let answers = ["home.example.com", "none", "interface:nothing0", ""];
+    let args = ["--id", "https://example.com/?ip=__IP__", "--token", "", "--index6", "none"];
+    let answers = ["home.example.com", "interface:nothing0", ""];
     let Some(run) = typed(&sandbox, &args, &answers) else { return };
     let text = run.expect(0).stdout;
-    let parts = ["It gave no address. Enter keeps it", "Note: It is kept, although it gave no address."];
+    let parts = ["It gave no address. Enter keeps it", "It is kept, although it gave no address."];
     for part in parts.into_iter().chain(["No IPv4 address was found. The file still says interface:nothing0"]) {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -195,14 +200,14 @@ fn init_at_a_terminal_a_source_that_failed_is_not_kept_without_a_word() {
 fn init_at_a_terminal_a_post_has_the_body_that_was_typed() {
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
     let id = receiver.url("/hook");
-    let answers = ["", r#"{"at": "__IP__", "key": "K-1"}"#];
+    let answers = [r#"{"at": "__IP__", "key": "K-1"}"#, "no"];
     let args = ["--id", &id, "--ipv6", "a.example", "--index6", &receiver.index6(), "--yes"];
     let Some(run) = typed(&sandbox, &args, &[]) else { return };
-    assert!(!run.expect(0).stdout.contains("GET or POST"), "with --yes nothing is asked");
+    assert!(!run.expect(0).stdout.contains("JSON body"), "with --yes nothing is asked");
     fs::remove_file(sandbox.path("config.json")).expect("it was written");
     let args = ["--ipv6", "a.example", "--index6", &receiver.index6()];
-    let run = typed(&sandbox, &args, &[&[id.as_str()], &answers[..]].concat()).expect("a terminal").expect(0);
-    assert!(run.stdout.contains("JSON body") && !run.stdout.contains("Domains for"), "{}", run.stdout);
+    let run = typed(&sandbox, &args, &[&["own", id.as_str()], &answers[..]].concat()).expect("a terminal").expect(0);
+    assert!(run.stdout.contains("JSON body") && !run.stdout.contains("Domains:"), "{}", run.stdout);
     sandbox.run(&[]).expect(0).never_prints("warning");
     assert_eq!(receiver.only().text(), r#"{"at":"2001:db8::7","key":"K-1"}"#);
 }
@@ -210,7 +215,7 @@ fn init_at_a_terminal_a_post_has_the_body_that_was_typed() {
 #[test]
 fn init_the_end_of_the_answers_writes_nothing() {
     let sandbox = Sandbox::new();
-    let Some(run) = typed(&sandbox, &[], &["https://example.com/?ip=__IP__", "EOF"]) else { return };
+    let Some(run) = typed(&sandbox, &[], &["https://example.com/?ip=__IP__", "", "EOF"]) else { return };
     let run = run.expect(1);
     assert!(
         run.stdout.contains("error: the input ended before the last question: nothing was written"),

@@ -46,6 +46,9 @@ fn h12_recipes_are_listed_found_by_a_word_and_shown() {
         assert!(all.contains(name), "{name}: {all}");
     }
     assert!(all.lines().all(|line| line.chars().count() <= 80), "{all}");
+    for word in ["duckdsn", "Duck DNS", "duck.dns"] {
+        assert!(sandbox.run(&["recipes", word]).expect(0).stdout.contains("  duckdns "), "{word}");
+    }
     let found = sandbox.run(&["recipes", "HETZNER"]).expect(0).stdout;
     assert!(found.contains("hetzner-cloud") && !found.contains("duckdns"), "{found}");
     let json = sandbox.run(&["recipes", "--json", "duck"]).expect(0).stdout;
@@ -70,7 +73,7 @@ fn h12_e7_a_recipe_that_does_not_exist_is_an_error() {
         .expect(2)
         .prints("did you mean `cloudflare`?");
     sandbox.run(&["recipes", "show"]).expect(2).prints("needs the name of a recipe");
-    sandbox.run(&["recipes", "duckdsn"]).expect(1).prints("did you mean `duckdns`?");
+    sandbox.run(&["recipes", "xyzzyxyzzy"]).expect(1).prints("no recipe matches this word");
     sandbox
         .run(&["init", "--recipe", "./no.json", "--ipv4", "a.example"])
         .expect(2)
@@ -139,7 +142,7 @@ fn h12_what_is_missing_or_wrong_is_named() {
         .never_prints("S3cret");
     init(&["--ipv4", "a.example", "--id", "https://example.com/"]).expect(2).prints("leave out --id");
     let run = init(&["--ipv4", "a.example", "--set", "token=S3cret!"]).expect(2);
-    run.prints("does not look like an answer to `Token`").never_prints("S3cret");
+    run.prints("`token`: this does not look like the token").never_prints("S3cret");
     assert_eq!(written(&sandbox), 1);
 }
 
@@ -148,13 +151,14 @@ fn h12_a_recipe_asks_at_a_terminal_and_says_how_to_go_on() {
     let (sandbox, service) = (Sandbox::new(), service());
     sandbox.write("my.json", OWN);
     let (base, index4) = (service.url("/"), service.index4());
-    let program = [env!("CARGO_BIN_EXE_ddns"), "init", "--recipe", "./my.json", "--index4", &index4];
-    // Domains of both families, then the recipe's questions: one answer is wrong, one is the suggestion.
-    let answers = ["home.example.com", "none", &base, "S3cret!", "s3cret", ""];
+    let program =
+        [env!("CARGO_BIN_EXE_ddns"), "init", "--recipe", "./my.json", "--index4", &index4, "--index6", "none"];
+    // The domain, then the recipe's questions: one answer is wrong, one is the suggestion.
+    let answers = ["home.example.com", &base, "S3cret!", "s3cret", "", "no"];
     let Some(run) = at_terminal(&sandbox, 80, &program, &answers) else { return };
     let run = run.expect(0).never_prints("s3cret").never_prints("S3cret");
     let next = "ddns preview --lookup   ask the service which record would be changed";
-    for part in ["Token (not shown): \n", "Not possible: `token`", "Zone [example.com]: ", next] {
+    for part in ["Token (not shown): \n", "This does not look like the token.", "Zone [example.com]: ", next] {
         assert!(run.stdout.replace("\n  ", " ").contains(part), "{part}: {}", run.stdout);
     }
     assert!(service.callbacks().is_empty());
@@ -172,7 +176,7 @@ fn h12_a_secret_is_typed_unseen_and_the_terminal_is_as_it_was() {
         service.index4(),
         service.url("/")
     );
-    for (answers, code) in [(vec!["s3crex\x7ft", ""], 0), (vec!["s3cr\x03"], 1), (vec!["EOF"], 1)] {
+    for (answers, code) in [(vec!["s3crex\x7ft", "", "no"], 0), (vec!["s3cr\x03"], 1), (vec!["EOF"], 1)] {
         let Some(run) = at_terminal(&sandbox, 80, &["sh", "-c", &line], &answers) else { return };
         let run = run.expect(code).never_prints("s3cre");
         assert!(run.stdout.contains("Token (not shown): "), "{}", run.stdout);

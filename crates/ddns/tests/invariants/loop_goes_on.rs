@@ -124,19 +124,23 @@ fn form(random: &mut Random, most: usize) -> String {
         let first = 1 + random.below(most);
         let names: Vec<String> = (0..(most - first) / 8).map(|at| format!("{at:x}.b")).collect();
         let id = format!("http://127.0.0.1:1/{}", "__IP__".repeat(first / 6));
-        return format!("name=own&index4=default&index6=false&id={id}&ipv4={}", names.join(","));
+        return format!("name=own&index4=default&index6=false&body=&id={id}&domains={}", names.join(","));
     }
     let recipe = ["own", "cloudflare", "duckdns", "dynu", "godaddy", "nonsense"][random.below(6)];
-    let names = ["ipv4", "ipv6", "id", "body", "answer.token", "answer.zone", "password", "find", "look", "x"];
+    let names = ["domains", "index4", "id", "body", "answer.token", "answer.zone", "password", "find", "look", "x"];
     let name = names[random.below(names.len())];
     let value = match large(random, most) {
         Value::String(text) => text,
         other => other.to_string(),
     };
     // Nothing is asked on the internet.
-    let mut text = format!("name={recipe}&index4=default&index6=false");
-    for (other, usual) in [("ipv4", "home.example.com"), ("id", "http://127.0.0.1:1/__IP__"), ("answer.token", "t0ken")]
-    {
+    let mut text = format!("name={recipe}&index6=false");
+    for (other, usual) in [
+        ("domains", "home.example.com"),
+        ("id", "http://127.0.0.1:1/__IP__"),
+        ("answer.token", "t0ken"),
+        ("index4", "default"),
+    ] {
         if other != name {
             text += &format!("&{other}={}", encoded(usual));
         }

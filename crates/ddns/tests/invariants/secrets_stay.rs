@@ -188,12 +188,9 @@ fn typed(random: &mut Random, world: &World) -> String {
             ),
         ),
         ("body", one_of(random, &[String::new(), r#"{"k": "__K__ __F__", "ip": "__IP__"}"#.to_owned()])),
-        (
-            "ipv4",
-            one_of(random, &["nas.example.com", r#"[{"name": "nas.example.com", "extra": {"__X__": "1"}}]"#])
-                .to_owned(),
-        ),
+        ("domains", one_of(random, &["nas.example.com", "nas.example.com, other.example.com"]).to_owned()),
         ("index4", format!("url:{}", somebody.url("/where"))),
+        ("index6", "none".to_owned()),
     ];
     fields.map(|(name, value)| format!("{name}={}", encoded(&value))).join("&")
 }

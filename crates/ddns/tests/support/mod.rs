@@ -11,6 +11,7 @@ pub mod given;
 pub mod inbox;
 pub mod large;
 pub mod lookup;
+pub mod loopback;
 pub mod members;
 pub mod network;
 pub mod odd_server;

@@ -2,9 +2,11 @@
 
 use serde_json::json;
 
-use crate::support::browser::Browser;
+use crate::support::browser::{Browser, ENTER};
+use crate::support::loopback::{Internet, SERVICES};
 use crate::support::page::{Page, address};
 use crate::support::watching::{SOON, Watch, host};
+use crate::support::{Receiver, Sandbox};
 
 const SECRET: &str = "s3cret-key-of-mine";
 
@@ -41,25 +43,41 @@ fn i2_configuration_and_recipes_are_shown_in_a_browser() {
     }
 }
 
+/// A service without a configuration, and the address of its page.
+fn set_up(sandbox: &Sandbox) -> (Watch, String) {
+    let watch = Watch::run(sandbox.command(&["watch", "--web", "127.0.0.1:0"]));
+    let url = format!("http://{}", address(&watch));
+    (watch, url)
+}
+
+fn fill(browser: &Browser, selector: &str, text: &str) {
+    browser.run(&format!("document.querySelector('{selector}').value = ''"));
+    browser.type_into(selector, text);
+}
+
 #[test]
 fn i1_set_up_is_done_in_a_browser() {
     let Some(browser) = Browser::start() else { return };
-    browser.width(360);
+    browser.width(390);
     let (endpoint, sandbox) = (crate::support::watching::Endpoint::new(), host());
-    let watch = Watch::run(sandbox.command(&["watch", "--web", "127.0.0.1:0"]));
-    let url = format!("http://{}", address(&watch));
+    let (watch, url) = set_up(&sandbox);
     browser.open(&url);
     browser.says("Where is your domain?");
     is_fine(&browser, "the list");
     browser.open(&format!("{url}/setup?name=own"));
-    browser.type_into("#id", &endpoint.id());
-    browser.type_into("#ipv4", "home.example.com");
-    browser.run("document.querySelector('#index4').value = ''");
-    browser.type_into("#index4", &endpoint.receiver.index4());
-    is_fine(&browser, "the questions");
+    fill(&browser, "#id", "example.com/hook");
+    fill(&browser, "#domains", "home.example.com");
+    fill(&browser, "#index4", &endpoint.receiver.index4());
+    fill(&browser, "#index6", "none");
+    browser.click("button.main");
+    browser.says("The URL must start with http:// or https://");
+    is_fine(&browser, "an error at its field");
+    fill(&browser, "#id", &endpoint.id());
+    fill(&browser, "#body", "none");
     browser.click("button.main");
     browser.says("Does this look right?");
     browser.says("203.0.113.7");
+    browser.says("service install");
     is_fine(&browser, "the last step");
     browser.click("button[value=send]");
     browser.says("accepted");
@@ -67,5 +85,57 @@ fn i1_set_up_is_done_in_a_browser() {
     is_fine(&browser, "after sending");
     browser.click("button[value=save]");
     browser.says("home.example.com");
-    assert_eq!(endpoint.wait(2, SOON).name(), "home.example.com");
+    watch.prints("there is a configuration now");
+    browser.says("up to date");
+    assert_eq!(endpoint.count(), 1, "it was sent again");
+}
+
+/// From an empty folder to an accepted update, each service under its real name, wide and on a phone; without a script on the phone.
+#[test]
+fn i1_five_services_are_set_up_in_a_browser() {
+    let Some(browser) = Browser::start() else { return };
+    for (service, width) in SERVICES.iter().zip([1280, 390, 1280, 390, 1280]) {
+        browser.width(width);
+        browser.chromium("Emulation.setScriptExecutionDisabled", &json!({"value": false}));
+        let internet = Internet::new(host());
+        let source = Receiver::new().index4();
+        let (watch, url) = set_up(&internet.sandbox);
+        browser.open(&url);
+        browser.type_into("#find", service.typed);
+        browser.press(ENTER);
+        browser.until(&format!("document.querySelector('a[href=\"/setup?name={}\"]')", service.name));
+        is_fine(&browser, &format!("{}: what was found", service.name));
+        browser.click(&format!("a[href=\"/setup?name={}\"]", service.name));
+        browser.until("document.querySelector('#domains')");
+        fill(&browser, "#domains", service.domain.0);
+        fill(&browser, "#index4", &source);
+        fill(&browser, "#index6", "none");
+        let (place, wrong) = service.wrong;
+        for (at, (name, answer)) in service.answers.iter().enumerate() {
+            let id = format!("#answer-{}", name.replace('_', "-"));
+            fill(&browser, &id, if at == place { wrong } else { answer });
+        }
+        is_fine(&browser, &format!("{}: its questions", service.name));
+        browser.click("button.main");
+        browser.says("Does this look right?");
+        browser.says(service.domain.1);
+        browser.click("button[value=send]");
+        browser.says("not accepted");
+        is_fine(&browser, &format!("{}: refused", service.name));
+        // Back, and only the wrong answer is typed again.
+        browser.click("button[value=back]");
+        browser.until("document.querySelector('#domains')");
+        browser.type_into(&format!("#answer-{}", service.answers[place].0), service.answers[place].1);
+        browser.click("button.main");
+        browser.says("Does this look right?");
+        browser.click("button[value=send]");
+        browser.says("accepted: ");
+        let count = internet.fake(service.name).callbacks().len();
+        browser.click("button[value=save]");
+        browser.says(service.domain.1);
+        watch.prints("there is a configuration now");
+        browser.says("up to date");
+        assert_eq!(internet.fake(service.name).callbacks().len(), count, "{} was sent again", service.name);
+        watch.stop();
+    }
 }

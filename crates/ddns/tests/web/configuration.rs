@@ -43,7 +43,11 @@ const ENTRIES: &str = r#"{
 /// Adds an entry that calls this address for `nas.example.com`.
 fn add(page: &Page, id: &str, source: &str) -> Answer {
     let visitor = page.visitor("/recipes?name=own");
-    let fields = format!("name=own&ipv4=nas.example.com&id={}&index4={}&step=add", encoded(id), encoded(source));
+    let fields = format!(
+        "name=own&domains=nas.example.com&body=&index6=none&id={}&index4={}&step=add",
+        encoded(id),
+        encoded(source)
+    );
     page.post("/recipes", &visitor, &fields)
 }
 
@@ -161,6 +165,6 @@ fn i2_a_file_that_cannot_be_written_stays_as_it_is() {
 fn i2_nothing_is_added_where_that_is_not_allowed() {
     let page = page_of("config.json", &FLAT.replace(", \"allow_edit\": true", ""));
     let before = page.sandbox.read("config.json");
-    assert!(add_own(&page).expect(200).body.contains("Copy it into a file"));
+    assert!(add_own(&page).expect(200).body.contains("Copy the configuration below into a file"));
     assert_eq!(page.sandbox.read("config.json"), before);
 }

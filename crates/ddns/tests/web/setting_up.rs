@@ -43,16 +43,29 @@ fn i1_set_up_leads_from_an_empty_folder_to_the_first_update() {
     assert_eq!(page.get("/").expect(303).header("location"), Some("/setup"));
     let list = page.get("/setup?find=duck").expect(200);
     assert!(list.body.contains("Where is your domain?") && list.body.contains("?name=duckdns"), "{}", list.body);
-    assert!(!list.body.contains("?name=cloudflare"));
+    assert!(!list.body.contains("?name=cloudflare") && list.body.find("?name=own") < list.body.find("?name=duckdns"));
     let visitor = visitor(&page.get("/setup?name=own").expect(200));
     let id = format!("{}&key={SECRET}", page.endpoint.id());
     let source = page.endpoint.receiver.index4();
-    let fields = [("name", "own"), ("id", &id), ("ipv4", "home.example.com"), ("index4", &source)];
+    let fields = [
+        ("name", "own"),
+        ("id", &id),
+        ("body", ""),
+        ("domains", "home.example.com"),
+        ("index6", "none"),
+        ("index4", &source),
+    ];
 
-    let missing = page.post("/setup", &visitor, &form(&[("name", "own"), ("id", ""), ("ipv4", "")])).expect(422);
-    assert!(missing.body.contains("This is needed.") && missing.body.contains("Name at least one domain."));
+    let missing = page.post("/setup", &visitor, &form(&[("name", "own"), ("id", "h.example/x"), ("domains", "")]));
+    let missing = decoded(&missing.expect(422).body);
+    for part in
+        ["The URL must start with http:// or https://: did you mean https://h.example/x ?", "Please enter a value."]
+    {
+        assert!(missing.contains(part), "{part}: {missing}");
+    }
+    assert!(!missing.contains("`id`") && !missing.contains("endpoint"), "{missing}");
     let program =
-        page.post("/setup", &visitor, &form(&[&fields[..3], &[("index4", "cmd:touch made")]].concat())).expect(422);
+        page.post("/setup", &visitor, &form(&[&fields[..5], &[("index4", "cmd:touch made")]].concat())).expect(422);
     assert!(decoded(&program.body).contains("cannot be added in a browser"), "{}", program.body);
 
     let shown = page.post("/setup", &visitor, &form(&fields)).expect(200);
@@ -67,13 +80,16 @@ fn i1_set_up_leads_from_an_empty_folder_to_the_first_update() {
     assert!(page.endpoint.wait(1, SOON).target.contains(SECRET));
     assert!(!page.sandbox.path("config.json").exists());
 
-    let saved = page.post("/setup", &visitor, &form(&[&fields[..], &[("step", "save")]].concat())).expect(303);
+    let saved =
+        page.post("/setup", &visitor, &form(&[&fields[..], &[("web", "keep"), ("step", "save")]].concat())).expect(303);
     assert_eq!(saved.header("location"), Some("/"));
     let text = page.sandbox.read("config.json");
     assert!(text.contains(SECRET) && mode(&page.sandbox.path("config.json")) == 0o600, "{text}");
-    // The same service runs on, with the same page.
-    assert_eq!(page.endpoint.wait(2, SOON).name(), "home.example.com");
+    assert!(text.contains("\"web\": \"127.0.0.1:0\""), "the page is kept: {text}");
+    // The same service runs on, with the same page. What was accepted is not sent again.
+    page.watch.prints("there is a configuration now");
     let overview = page.get("/").expect(200);
+    assert_eq!(page.endpoint.count(), 1, "it was sent again");
     assert!(overview.body.contains("home.example.com"), "{}", overview.body);
     assert_eq!(page.get("/setup").expect(303).header("location"), Some("/"));
     page.watch.stop();
@@ -88,8 +104,8 @@ fn a8_set_up_sends_no_address_that_no_source_gave() {
     let fields = [
         ("name", "own"),
         ("id", &id),
-        ("ipv4", "home.example.com"),
-        ("ipv6", "home.example.com"),
+        ("body", ""),
+        ("domains", "home.example.com"),
         ("index4", &source),
         ("index6", "url:http://127.0.0.1:9/"),
     ];
@@ -99,6 +115,10 @@ fn a8_set_up_sends_no_address_that_no_source_gave() {
     assert!(sent.body.contains("accepted: 204 No Content"), "{}", sent.body);
     assert!(sent.body.contains("not sent: there is no IPv6 address here<"), "{}", sent.body);
     assert!(page.endpoint.wait(1, SOON).target.contains("203.0.113.7"));
+    // It can be left out, by a button.
+    assert!(sent.body.contains("value=\"without IPv6\""), "{}", sent.body);
+    let left = page.post("/setup", &visitor, &form(&[&fields[..], &[("step", "without IPv6")]].concat())).expect(200);
+    assert!(!left.body.contains("2001:db8::1") && left.body.contains("203.0.113.7"), "{}", left.body);
     // None at all: nothing is sent, and nothing pretends to be.
     let none = [&fields[..4], &[("index4", "url:http://127.0.0.1:9/"), fields[5], ("step", "send")]].concat();
     let none = page.post("/setup", &visitor, &form(&none)).expect(200);
@@ -111,7 +131,7 @@ fn i2_set_up_takes_so_many_domains_and_no_more() {
     let page = empty(&["--web", "127.0.0.1:0"]);
     let visitor = visitor(&page.get("/setup?name=own").expect(200));
     let many = (0..101).map(|at| format!("d{at}.example")).collect::<Vec<_>>().join(",");
-    let fields = form(&[("name", "own"), ("id", &page.endpoint.id()), ("ipv6", &many)]);
+    let fields = form(&[("name", "own"), ("id", &page.endpoint.id()), ("domains", &many)]);
     assert!(page.post("/setup", &visitor, &fields).expect(422).body.contains("Name 100 domains at most"));
 }
 
@@ -133,20 +153,66 @@ fn i1_a_recipe_asks_its_questions_and_shows_what_it_would_send() {
         questions.body
     );
     let visitor = visitor(&questions);
-    let fields =
-        [("name", "cloudflare"), ("ipv4", "home.example.com"), ("index4", "default"), ("answer.zone", "example.com")];
+    let fields = [
+        ("name", "cloudflare"),
+        ("domains", "home.example.com"),
+        ("index4", "default"),
+        ("index6", "none"),
+        ("answer.zone", "example.com"),
+    ];
     let again = page.post("/setup", &visitor, &form(&[&fields[..], &[("answer.token", "")]].concat())).expect(422);
-    assert!(again.body.contains("This is needed."), "{}", again.body);
+    assert!(again.body.contains("Please enter a value."), "{}", again.body);
     let done = page.post("/setup", &visitor, &form(&[&fields[..], &[("answer.token", SECRET)]].concat())).expect(200);
     let shown = decoded(&done.body);
     assert!(shown.contains("Send it once") && shown.contains("PATCH /client/v4/zones/"), "{shown}");
     // What was typed goes on inside of the form, and nowhere else.
     assert_eq!(shown.matches(SECRET).count(), 1, "{shown}");
     assert!(!done.head.contains(SECRET) && !page.watch.log().contains(SECRET));
-    assert!(page.post("/setup", &visitor, "name=nonsense").expect(404).body.contains("there is no recipe `nonsense`."));
-    assert!(page.get("/setup?name=hetzner").expect(404).body.contains("use `hetzner-cloud`"));
+    assert!(page.post("/setup", &visitor, "name=nonsense").expect(404).body.contains("there is no recipe nonsense."));
+    assert!(page.get("/setup?name=hetzner").expect(404).body.contains("use hetzner-cloud"));
     let with_file = page.get("/setup?name=transip").expect(404);
-    assert!(with_file.body.contains("run `ddns init --recipe transip` on the host"), "{}", with_file.body);
+    assert!(with_file.body.contains("run ddns init --recipe transip on the host"), "{}", with_file.body);
+}
+
+/// Back leads to the questions and to the list, and what was typed goes along: the secret is kept, and never shown.
+#[test]
+fn i1_back_loses_nothing_that_was_typed() {
+    let page = empty(&["--web", "127.0.0.1:0"]);
+    let visitor = visitor(&page.get("/setup?name=desec").expect(200));
+    let fields = [
+        ("name", "desec"),
+        ("domains", "myhome"),
+        ("index4", "default"),
+        ("index6", "none"),
+        ("answer.token", SECRET),
+        ("answer.zone", "myhome.dedyn.io"),
+    ];
+    let post = |more: &[(&str, &str)]| page.post("/setup", &visitor, &form(&[&fields[..], more].concat()));
+    let review = post(&[]).expect(200);
+    assert!(review.body.contains("Does this look right?") && review.body.contains("value=\"back\""), "{}", review.body);
+    let back = decoded(&post(&[("step", "back")]).expect(200).body);
+    for part in [
+        "value=\"myhome\"",
+        "value=\"myhome.dedyn.io\"",
+        "It is set. Leave this empty to keep it.",
+        "name=\"kept.answer.token\"",
+    ] {
+        assert!(back.contains(part), "{part}: {back}");
+    }
+    // The field of the secret is empty, and what was kept counts.
+    let kept = [&fields[..4], &[("answer.token", ""), ("kept.answer.token", SECRET), fields[5]]].concat();
+    assert!(page.post("/setup", &visitor, &form(&kept)).expect(200).body.contains("Does this look right?"));
+    // To the list, and to another service with the same domain.
+    let list = post(&[("step", "list"), ("find", "no ip")]).expect(200);
+    assert!(
+        list.body.contains("value=\"no-ip\"") && list.body.contains("name=\"domains\" value=\"myhome\""),
+        "{}",
+        list.body
+    );
+    let other = page.post("/setup", &visitor, &form(&[("domains", "myhome.ddns.net"), ("name", "no-ip")])).expect(200);
+    assert!(other.body.contains("value=\"myhome.ddns.net\"") && other.body.contains("answer.user"), "{}", other.body);
+    let short = page.post("/setup", &visitor, &form(&[("domains", "myhome"), ("name", "no-ip")])).expect(422);
+    assert!(decoded(&short.body).contains("myhome is not a whole name"), "{}", short.body);
 }
 
 /// Whoever may read the file may still do so, and nobody else: also where its folder gives new files a list of its own.
@@ -175,8 +241,9 @@ fn i2_a_saved_file_keeps_its_access_control_list() {
         let visitor = visitor(&page.get("/recipes?name=duckdns").expect(200));
         let fields = [
             ("name", "duckdns"),
-            ("ipv4", "mine.duckdns.org"),
+            ("domains", "mine.duckdns.org"),
             ("index4", "default"),
+            ("index6", "none"),
             ("answer.token", "12345678-1234-1234-1234-123456789012"),
             ("step", "add"),
         ];
@@ -193,7 +260,8 @@ fn i2_set_up_is_locked_as_everything_else() {
     let open = sandbox.run(&["watch", "--web", "0.0.0.0:0"]).expect(2);
     assert!(open.stderr.contains("has no password"), "{}", open.stderr);
     let page = empty(&["--web", "127.0.0.1:0"]);
-    let fields = form(&[("name", "own"), ("id", "http://127.0.0.1:9/__IP__"), ("ipv4", "a.example"), ("step", "save")]);
+    let fields =
+        form(&[("name", "own"), ("id", "http://127.0.0.1:9/__IP__"), ("domains", "a.example"), ("step", "save")]);
     // Another site, and somebody without a token.
     let origin = ["Origin: http://evil.example", "Content-Type: application/x-www-form-urlencoded"];
     page.request("POST", "/setup", &origin, &fields).expect(403);
@@ -213,8 +281,9 @@ fn i1_a_configuration_that_appears_by_itself_ends_set_up() {
     fs::create_dir(page.sandbox.path("config.json")).expect("a folder in its place");
     let id = page.endpoint.id();
     let source = page.endpoint.receiver.index4();
-    let fields = form(&[("name", "own"), ("id", &id), ("ipv4", "a.example"), ("index4", &source), ("step", "save")]);
-    let answer = page.post("/setup", &visitor, &fields).expect(200);
+    let fields = [("name", "own"), ("id", &id), ("body", ""), ("domains", "a.example"), ("index4", &source)];
+    let fields = form(&[&fields[..], &[("index6", "none"), ("step", "save")]].concat());
+    let answer = page.post("/setup", &visitor, &fields).expect(422);
     assert!(answer.body.contains("Nothing was saved"), "{}", answer.body);
     std::thread::sleep(ms(50));
     assert!(page.sandbox.path("config.json").is_dir());
@@ -227,8 +296,9 @@ fn i1_a_recipe_becomes_a_text_and_one_more_entry() {
     let visitor = visitor(&page.get("/recipes?name=duckdns").expect(200));
     let fields = [
         ("name", "duckdns"),
-        ("ipv4", "mine.duckdns.org"),
+        ("domains", "mine"),
         ("index4", "default"),
+        ("index6", "none"),
         ("answer.token", "12345678-1234-1234-1234-123456789012"),
     ];
     let shown = page.post("/recipes", &visitor, &form(&fields)).expect(200);
@@ -246,7 +316,7 @@ fn i1_a_recipe_becomes_a_text_and_one_more_entry() {
         after.contains("\"providers\"")
             && after.contains("duckdns.org")
             && after.matches(SECRET).count() == 1
-            && after.contains("\"index4\": \"default\""),
+            && after.contains("\"index4\": ["),
         "{after}"
     );
     assert_ne!(before, after);

@@ -1,14 +1,13 @@
 //! *Recipes* and set-up: a service, its questions, what was found, and what would be sent.
 
-use std::net::IpAddr;
-
 use ddns_core::journal::UpdateState;
 use ddns_core::net::family::Family;
 use ddns_core::recipe::{KINDS, Recipe};
+use ddns_core::set_up::{OWN, SetUpQuestion};
 use maud::{Markup, html};
 
-use super::parts::{FormField, Tone, code, empty, notice, said, token_field};
-use crate::web::sent::RedactedRequest;
+use super::parts::{FormField, Tone, code, empty, notice, prose, said, token_field};
+use crate::set_up::{RedactedRequest, SentOnce};
 
 /// How many requests are shown.
 pub(crate) const MAX_REQUESTS: usize = 10;
@@ -16,7 +15,7 @@ pub(crate) const MAX_REQUESTS: usize = 10;
 /// What the questions are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WizardMode {
-    /// A text to copy, or to add to the configuration.
+    /// One more entry of the configuration.
     Recipes,
     /// The first configuration.
     SetUp,
@@ -38,29 +37,8 @@ impl WizardMode {
     }
 }
 
-/// What was typed so far.
-#[derive(Default)]
-pub(crate) struct Typed {
-    /// The recipe.
-    pub(crate) name: String,
-    /// By [`Family::index`].
-    pub(crate) domains: [String; 2],
-    pub(crate) sources: [String; 2],
-    /// `id` and `token`, where there is no recipe.
-    pub(crate) address: String,
-    pub(crate) body: String,
-    pub(crate) answers: Vec<(String, String)>,
-}
-
-/// A question of a recipe.
-pub(crate) struct QuestionView {
-    pub(crate) name: String,
-    pub(crate) label: String,
-    pub(crate) help: String,
-    pub(crate) is_secret: bool,
-    pub(crate) value: String,
-    pub(crate) wrong: Option<String>,
-}
+/// What goes from one form to the next: what was typed, and the token of the page.
+pub(crate) type Carried<'a> = (Vec<(String, String)>, &'a str);
 
 /// What was found out about a family: address, source and reason, or why there is none.
 pub(crate) struct FoundAddress {
@@ -68,18 +46,41 @@ pub(crate) struct FoundAddress {
     pub(crate) result: Result<(String, String, String), Vec<String>>,
 }
 
-/// What came of a request.
-pub(crate) enum Responded {
-    /// This came back.
-    Response { is_accepted: bool, status: String, body: String },
-    /// No response came, and why.
-    Unanswered(String),
-    /// It was not sent, and why.
-    Unsent(String),
+/// A clause as a sentence.
+pub(crate) fn sentence(clause: &str) -> String {
+    let mut letters = clause.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}{}", letters.as_str(), if clause.ends_with('.') { "" } else { "." })
+}
+
+fn hidden(fields: &[(String, String)], token: &str) -> Markup {
+    html! {
+        (token_field(token))
+        @for (name, text) in fields { input type="hidden" name=(name) value=(text); }
+    }
+}
+
+/// A service to choose: a link, or a button where something was typed that must not get lost.
+fn service(mode: WizardMode, (name, title, about): (&str, &str, &str), is_form: bool) -> Markup {
+    html! {
+        li {
+            @if is_form { button.link name="name" value=(name) { (title) } }
+            @else { a href={ (mode.path()) "?name=" (name) } { (title) } }
+            span.soft { " " (about) }
+        }
+    }
 }
 
 /// The services that fit a word.
-pub(crate) fn list(mode: WizardMode, word: &str, recipes: &[Recipe], target: Option<&str>) -> Markup {
+pub(crate) fn list(
+    mode: WizardMode,
+    word: &str,
+    recipes: &[Recipe],
+    target: Option<&str>,
+    (typed, token): &Carried<'_>,
+) -> Markup {
+    let is_form = !typed.is_empty();
+    let kept: Vec<_> = typed.iter().filter(|(name, _)| name != "name").cloned().collect();
     html! {
         div.stack {
             div.head {
@@ -97,31 +98,35 @@ pub(crate) fn list(mode: WizardMode, word: &str, recipes: &[Recipe], target: Opt
                     }
                 }
             }
-            form.row role="search" method="get" action=(mode.path()) {
-                label.unseen for="find" { "Search" }
-                input #find type="search" name="find" value=(word) placeholder="Cloudflare, DuckDNS, FRITZ!Box …" autofocus[mode == WizardMode::SetUp];
-                button { "Search" }
-            }
-            @if recipes.is_empty() {
-                (empty("No service fits", "Try a shorter word, or take an address of your own."))
-            }
-            @for (kind, heading) in KINDS {
-                @if recipes.iter().any(|recipe| recipe.kind == kind) {
-                    section.card aria-label=(heading) {
-                        h2 { (heading) }
-                        ul.services {
-                            @for recipe in recipes.iter().filter(|recipe| recipe.kind == kind) {
-                                li { a href={ (mode.path()) "?name=" (recipe.name) } { (recipe.title) } span.soft { " " (recipe.about) } }
+            form.stack method=(if is_form { "post" } else { "get" }) action=(mode.path()) {
+                @if is_form { (hidden(&kept, token)) }
+                div.row role="search" {
+                    label.unseen for="find" { "Search" }
+                    input #find type="search" name="find" value=(word) placeholder="Cloudflare, DuckDNS, FRITZ!Box …" autofocus[mode == WizardMode::SetUp];
+                    button name=[is_form.then_some("step")] value=[is_form.then_some("list")] { "Search" }
+                }
+                section.card aria-label="Your own URL" {
+                    ul.services { (service(mode, (OWN, "My own URL", "Any server that takes an update by HTTP."), is_form)) }
+                }
+                @if recipes.is_empty() {
+                    (empty("No service matches", "Try fewer letters, or take a URL of your own."))
+                } @else if !word.is_empty() {
+                    section.card aria-label="Services that match" {
+                        ul.services { @for it in recipes { (service(mode, (&it.name, &it.title, &it.about), is_form)) } }
+                    }
+                } @else {
+                    @for (kind, heading) in KINDS {
+                        @if recipes.iter().any(|recipe| recipe.kind == kind) {
+                            section.card aria-label=(heading) {
+                                h2 { (heading) }
+                                ul.services {
+                                    @for it in recipes.iter().filter(|recipe| recipe.kind == kind) {
+                                        (service(mode, (&it.name, &it.title, &it.about), is_form))
+                                    }
+                                }
                             }
                         }
                     }
-                }
-            }
-            section.card aria-label="Something else" {
-                h2 { "Something else" }
-                p {
-                    a href={ (mode.path()) "?name=own" } { "An address of your own" }
-                    span.soft { " Any server that takes an update by HTTP." }
                 }
             }
         }
@@ -130,222 +135,152 @@ pub(crate) fn list(mode: WizardMode, word: &str, recipes: &[Recipe], target: Opt
 
 /// There is no such recipe.
 pub(crate) fn unknown(mode: WizardMode, why: &str) -> Markup {
-    html! { div.stack { (notice(Tone::Bad, why)) p { a href=(mode.path()) { "To the list" } } } }
+    html! { div.stack { (notice(Tone::Bad, why)) p { a href=(mode.path()) { "All services" } } } }
 }
 
-fn wrong_of<'a>(wrong: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    wrong.iter().find(|(known, why)| known == name && !why.is_empty()).map(|(_, why)| why.as_str())
-}
-
-/// A form with questions, and what is wrong with the answers.
+/// The questions of a service, with what was typed, and what is wrong with it.
 pub(crate) struct WizardForm<'a> {
     pub(crate) mode: WizardMode,
-    pub(crate) typed: &'a Typed,
-    /// Names of fields, and what is wrong with each.
-    pub(crate) wrong: &'a [(String, String)],
+    /// Of the service.
+    pub(crate) name: &'a str,
+    /// `None` for a URL of one's own.
+    pub(crate) recipe: Option<&'a Recipe>,
+    pub(crate) questions: Vec<(&'a SetUpQuestion, Option<String>)>,
+    pub(crate) wrong: &'a [(String, Option<String>)],
     pub(crate) problem: Option<&'a str>,
     pub(crate) token: &'a str,
-    /// The addresses of this host.
-    pub(crate) own: [Option<IpAddr>; 2],
 }
 
-/// Domains and sources of the families that are taken.
-fn families(form: &WizardForm<'_>, takes: impl Fn(Family) -> bool) -> Markup {
-    let WizardForm { typed, wrong, own, .. } = *form;
-    html! {
-        @for family in Family::ALL {
-            @if takes(family) {
-                @let at = family.index();
-                @let (domains, source) = (["ipv4", "ipv6"][at], ["index4", "index6"][at]);
-                (FormField {
-                    id: domains,
-                    label: &format!("Domains with an {family} address"),
-                    help: Some("Separated by commas; empty for none. For example home.example.com"),
-                    wrong: wrong_of(wrong, domains),
-                }.input(domains, &typed.domains[at], "text"))
-                (FormField {
-                    id: source,
-                    label: &format!("Where the {family} address comes from"),
-                    help: Some(&match own[at] {
-                        Some(ip) => format!("`default` is the address of this host, {ip}; `public` is what services on the internet see."),
-                        None => format!("`public` is what services on the internet see. This host has no {family} address of its own."),
-                    }),
-                    wrong: wrong_of(wrong, source),
-                }.input(source, &typed.sources[at], "text"))
-            }
-        }
-    }
-}
-
-/// The questions of a service.
-pub(crate) fn questions(form: &WizardForm<'_>, recipe: &Recipe, asked: &[QuestionView]) -> Markup {
-    let WizardForm { mode, typed, problem, token, .. } = *form;
+pub(crate) fn questions(form: &WizardForm<'_>) -> Markup {
+    let WizardForm { mode, name, recipe, questions, wrong, problem, token } = form;
     html! {
         div.stack {
-            p.crumb { a href=(mode.path()) { "All services" } }
-            div.head { div { h1 { (recipe.title) } p.soft { (recipe.about) " " a href=(recipe.documentation) rel="noreferrer" { "Its own documentation" } } } }
-            @if let Some(problem) = problem { (notice(Tone::Bad, problem)) }
-            @if !recipe.rules.is_empty() {
-                section.card aria-label="Rules of the service" { h2 { "Rules of the service" } ul { @for rule in &recipe.rules { li { (rule) } } } }
-            }
-            form.card method="post" action=(mode.path()) {
-                (token_field(token))
-                input type="hidden" name="name" value=(typed.name);
-                (families(form, |family| recipe.takes(family)))
-                @for (number, asked) in asked.iter().enumerate() {
-                    (question(number, asked))
-                }
-                div.row { button.main { "Continue" } }
-            }
-        }
-    }
-}
-
-fn question(number: usize, asked: &QuestionView) -> Markup {
-    let (id, name) = (format!("answer{number}"), format!("answer.{}", asked.name));
-    let wrong = asked.wrong.as_deref().filter(|why| !why.is_empty());
-    // A secret that is right goes on without being shown.
-    if asked.is_secret && asked.wrong.is_none() && !asked.value.is_empty() {
-        return html! {
-            div.field { span.label { (asked.label) } p.help { "You typed it already." } input type="hidden" name=(name) value=(asked.value); }
-        };
-    }
-    let help = Some(asked.help.as_str()).filter(|help| !help.is_empty());
-    let field = FormField { id: &id, label: &asked.label, help, wrong };
-    if !asked.is_secret {
-        return field.input(&name, &asked.value, "text");
-    }
-    // A key of a service is nothing that a browser should offer for another.
-    field.around(&html! {
-        input type="password" id=(id) name=(name) autocomplete="off" aria-describedby=[field.described()]
-            aria-invalid=[wrong.map(|_| "true")];
-    })
-}
-
-/// An address of the user's own.
-pub(crate) fn own(form: &WizardForm<'_>) -> Markup {
-    let WizardForm { mode, typed, wrong, problem, token, .. } = *form;
-    let address = FormField {
-        id: "id",
-        label: "Address",
-        help: Some("For example https://example.com/update?name=__DOMAIN__&ip=__IP__; both are filled in."),
-        wrong: wrong_of(wrong, "id"),
-    };
-    let body = FormField {
-        id: "body",
-        label: "Body",
-        help: Some("A JSON object such as {\"ip\": \"__IP__\"} makes a POST of it; empty for a GET."),
-        wrong: wrong_of(wrong, "body"),
-    };
-    html! {
-        div.stack {
-            p.crumb { a href=(mode.path()) { "All services" } }
-            h1 { "An address of your own" }
-            @if let Some(problem) = problem { (notice(Tone::Bad, problem)) }
-            form.card method="post" action=(mode.path()) {
-                (token_field(token))
-                input type="hidden" name="name" value=(typed.name);
-                (address.input("id", &typed.address, "text"))
-                (body.input("body", &typed.body, "text"))
-                (families(form, |_| true))
-                div.row { button.main { "Continue" } }
-            }
-        }
-    }
-}
-
-/// Everything that was typed, for the next step.
-fn carried(typed: &Typed, token: &str) -> Markup {
-    let texts = [
-        ("name", &typed.name),
-        ("ipv4", &typed.domains[0]),
-        ("ipv6", &typed.domains[1]),
-        ("index4", &typed.sources[0]),
-        ("index6", &typed.sources[1]),
-        ("id", &typed.address),
-        ("body", &typed.body),
-    ];
-    html! {
-        (token_field(token))
-        @for (name, text) in texts { input type="hidden" name=(name) value=(text); }
-        @for (name, text) in &typed.answers { input type="hidden" name={ "answer." (name) } value=(text); }
-    }
-}
-
-/// The text of a configuration.
-pub(crate) fn recipe_done(
-    typed: &Typed,
-    text: &str,
-    file: Option<&str>,
-    problem: Option<(Tone, String)>,
-    token: &str,
-) -> Markup {
-    html! {
-        div.stack {
-            p.crumb { a href="/recipes" { "All services" } }
-            h1 { "The configuration" }
-            @if let Some((tone, problem)) = problem { (notice(tone, problem)) }
-            @match file {
-                Some(file) => {
-                    form.row method="post" action="/recipes" {
-                        (carried(typed, token))
-                        button.main name="step" value="add" { "Add to the configuration" }
-                        span.soft { (file) ", as one more entry" }
+            div.head {
+                div {
+                    h1 { (recipe.map_or("My own URL", |recipe| recipe.title.as_str())) }
+                    @if let Some(recipe) = recipe {
+                        p.soft { (recipe.about) " " a href=(recipe.documentation) rel="noreferrer" { "Its own documentation" } }
                     }
                 }
-                None => p.soft { "Copy it into a file. It holds what you typed: keep it to yourself." }
             }
-            (code(text, "the configuration"))
+            @if let Some(problem) = problem { (notice(Tone::Bad, prose(problem))) }
+            @if let Some(recipe) = recipe.filter(|recipe| !recipe.rules.is_empty()) {
+                section.card aria-label="Rules of the service" { h2 { "Rules of the service" } ul { @for rule in &recipe.rules { li { (prose(rule)) } } } }
+            }
+            form.card method="post" action=(mode.path()) {
+                (token_field(token))
+                input type="hidden" name="name" value=(name);
+                @for (question, typed) in questions {
+                    @let why = wrong.iter().find(|(known, _)| *known == question.name).and_then(|(_, why)| why.as_deref());
+                    (field(question, typed.as_deref(), why))
+                }
+                datalist #sources { option value="public"; option value="default"; option value="none"; }
+                div.row { button.main { "Continue" } button name="step" value="list" { "Back" } }
+            }
         }
     }
 }
 
-/// The last step of set-up.
-pub(crate) fn set_up(
-    typed: &Typed,
-    target: &str,
-    found: &[FoundAddress],
-    (requests, total): (&[RedactedRequest], usize),
-    responses: &[Option<Responded>],
-    problem: Option<(Tone, String)>,
-    token: &str,
-) -> Markup {
+fn field(question: &SetUpQuestion, typed: Option<&str>, wrong: Option<&str>) -> Markup {
+    let SetUpQuestion { name, label, help, suggested, is_secret, family, .. } = question;
+    let id = name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+    let kept = typed.filter(|_| *is_secret && wrong.is_none());
+    let help = if kept.is_some() { "It is set. Leave this empty to keep it." } else { help };
+    let field = FormField { id: &id, label, help: Some(help).filter(|help| !help.is_empty()), wrong };
+    if !is_secret && family.is_none() {
+        return field.input(name, typed.or(suggested.as_deref()).unwrap_or_default(), "text");
+    }
+    let value = typed.or(suggested.as_deref()).filter(|_| !is_secret);
+    html! {
+        // A key of a service is nothing that a browser should offer for another.
+        (field.around(&html! {
+            input type=(if *is_secret { "password" } else { "text" }) id=(id) name=(name) value=[value] list=[family.map(|_| "sources")]
+                autocomplete="off" aria-describedby=[field.described()] aria-invalid=[wrong.map(|_| "true")] autocapitalize="none"
+                spellcheck="false";
+        }))
+        @if let Some(kept) = kept { input type="hidden" name={ "kept." (name) } value=(kept); }
+    }
+}
+
+/// The last step.
+pub(crate) struct Review<'a> {
+    pub(crate) mode: WizardMode,
+    pub(crate) carried: &'a [(String, String)],
+    pub(crate) token: &'a str,
+    pub(crate) problem: Option<(Tone, String)>,
+    pub(crate) found: &'a [FoundAddress],
+    pub(crate) requests: &'a [RedactedRequest],
+    pub(crate) total: usize,
+    /// What was sent just now; `None` if nobody wanted that.
+    pub(crate) sent: Option<&'a [SentOnce]>,
+    /// The text of the configuration, where it may be copied.
+    pub(crate) text: Option<&'a str>,
+    /// Where it goes; `None` if the page cannot write it.
+    pub(crate) file: Option<&'a str>,
+    pub(crate) keeps_page: bool,
+    /// The command that makes a service of it.
+    pub(crate) install: Option<String>,
+}
+
+pub(crate) fn review(review: &Review<'_>) -> Markup {
+    let Review { mode, carried, token, problem, found, requests, total, sent, text, file, keeps_page, install } =
+        review;
     let has_address = found.iter().any(|found| found.result.is_ok());
     html! {
         div.stack {
-            p.crumb { a href="/setup" { "All services" } }
             h1 { "Does this look right?" }
-            @if let Some((tone, problem)) = problem { (notice(tone, problem)) }
-            section.card aria-label="Addresses" {
-                h2 { "Addresses of this host" }
-                dl.pairs {
-                    @for found in found {
-                        dt { (found.family) }
-                        @match &found.result {
-                            Ok((ip, source, why)) => dd { strong { (ip) } " from " (source) ": " (why) }
-                            Err(whys) => dd { "None was found." ul { @for why in whys { li { (why) } } } }
+            @if let Some((tone, problem)) = problem { (notice(*tone, problem)) }
+            form.stack method="post" action=(mode.path()) {
+                (hidden(carried, token))
+                section.card aria-label="Addresses" {
+                    h2 { "Addresses of this host" }
+                    dl.pairs {
+                        @for found in *found {
+                            dt { (found.family) }
+                            @match &found.result {
+                                Ok((ip, source, why)) => dd { strong { (ip) } " from " (source) ": " (why) }
+                                Err(whys) => dd {
+                                    "None was found." ul { @for why in whys { li { (why) } } }
+                                    @if has_address { button name="step" value={ "without " (found.family) } { "Leave " (found.family) " out" } }
+                                }
+                            }
                         }
                     }
                 }
-            }
-            section.card aria-label="Requests" {
-                h2 { "What is sent" }
-                p.soft { "What you typed shows as ***." }
-                @for (number, sent) in requests.iter().enumerate() {
-                    h3 { (sent.about) ", to " (sent.origin) }
-                    @if !sent.missing.is_empty() { p.soft { (example(&sent.missing)) } }
-                    @if let Some(Some(response)) = responses.get(number) {
-                        div.columns { (shown(sent)) (responded(sent, response)) }
-                    } @else { (shown(sent)) }
+                section.card aria-label="Requests" {
+                    h2 { "What is sent" }
+                    p.soft { "What you typed shows as ***." }
+                    @for request in *requests {
+                        h3 { (request.about) ", to " (request.origin) }
+                        @if !request.missing.is_empty() { p.soft { (example(&request.missing)) } }
+                        @if let Some(sent) = sent { div.columns { (shown(request)) (responded(request, sent)) } } @else { (shown(request)) }
+                    }
+                    @if *total > MAX_REQUESTS { p.soft { "And " (total - MAX_REQUESTS) " more." } }
                 }
-                @if total > MAX_REQUESTS { p.soft { "And " (total - MAX_REQUESTS) " more." } }
+                @if let Some(install) = install {
+                    section.card aria-label="Afterwards" {
+                        h2 { "Afterwards" }
+                        label.row { input type="checkbox" name="web" value="keep" checked[*keeps_page]; " Keep this page: it becomes part of the configuration" }
+                        p.soft { "ddns runs until you stop it. To start it with this host, also after a reboot, run this command there:" }
+                        (code(install, "the command"))
+                    }
+                }
+                div.row {
+                    @if has_address { button name="step" value="send" { "Send it once" } }
+                    @match (mode, file) {
+                        (WizardMode::SetUp, Some(_)) => button.main name="step" value="save" { "Save and run" }
+                        (WizardMode::Recipes, Some(_)) => button.main name="step" value="add" { "Add to the configuration" }
+                        (_, None) => {}
+                    }
+                    button name="step" value="back" { "Back" }
+                    @match (mode, file) {
+                        (WizardMode::SetUp, Some(file)) => span.soft { "to " (file) }
+                        (WizardMode::Recipes, Some(file)) => span.soft { "to " (file) ", as one more entry" }
+                        (_, None) => span.soft { "Copy the configuration below into a file. It holds what you typed: keep it to yourself." }
+                    }
+                }
             }
-            form.row method="post" action="/setup" {
-                (carried(typed, token))
-                @if has_address { button name="step" value="send" { "Send it once" } }
-                button.main name="step" value="save" { "Save and run" }
-                span.soft { "to " (target) }
-            }
+            @if let Some(text) = text { h2 { "The configuration" } (code(text, "the configuration")) }
         }
     }
 }
@@ -355,29 +290,37 @@ fn shown(sent: &RedactedRequest) -> Markup {
     code(&sent.shown, &format!("the request for {}, to {}", sent.about, sent.origin))
 }
 
+fn families(all: &[Family], word: &str) -> String {
+    all.iter().map(Family::to_string).collect::<Vec<_>>().join(word)
+}
+
 /// What is said of a request whose address is an example.
 fn example(missing: &[Family]) -> String {
     let each: Vec<String> = missing.iter().map(|family| format!("{} ({family})", family.documentation())).collect();
     format!("An example: {} stands for an address that this host does not have. It is never sent.", each.join(" and "))
 }
 
-fn responded(sent: &RedactedRequest, responded: &Responded) -> Markup {
-    let (state, words, status, body) = match responded {
-        Responded::Response { is_accepted: true, status, body } => {
-            (UpdateState::UpToDate, "accepted", status, Some(body))
-        }
-        Responded::Response { status, body, .. } => (UpdateState::Stopped, "not accepted", status, Some(body)),
-        Responded::Unanswered(why) => (UpdateState::Stopped, "not accepted", why, None),
-        Responded::Unsent(why) => (UpdateState::Stopped, "not sent", why, None),
+/// What came of a request: the updates of it have one response.
+fn responded(request: &RedactedRequest, sent: &[SentOnce]) -> Markup {
+    let is_of = |one: &&SentOnce| request.about.split(", ").any(|about| about == one.about.to_string());
+    let Some(one) = sent.iter().find(is_of) else {
+        let (state, words) = match &request.missing[..] {
+            [] => (UpdateState::UpToDate, "accepted before: nothing was sent".to_owned()),
+            missing => (
+                UpdateState::NoAddress,
+                format!("not sent: there is no {} address here", families(missing, " and no ")),
+            ),
+        };
+        return html! { div { p { (said(state, &words)) } } };
     };
+    let (state, words) =
+        if one.is_accepted { (UpdateState::UpToDate, "accepted") } else { (UpdateState::Stopped, "not accepted") };
     html! {
         div {
-            p { (said(state, &format!("{words}: {status}"))) }
-            @match body {
-                None => {}
-                Some(body) if body.is_empty() => { p.soft { "No text came with it." } }
-                Some(body) => (code(body, &format!("the response for {}, from {}", sent.about, sent.origin)))
-            }
+            p { (said(state, &format!("{words}: {}", one.words))) }
+            @if one.text.trim().is_empty() { p.soft { "(no text)" } }
+            @else { (code(&one.text, &format!("the response for {}, from {}", request.about, request.origin))) }
+            @if !one.is_accepted { p { "Compare this with your answers: Back leads to them, and nothing that you typed is lost." } }
         }
     }
 }

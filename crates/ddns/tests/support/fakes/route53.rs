@@ -26,7 +26,7 @@ fn answer(zone: &mut Zone, call: &Call) -> Answer {
     if !signed.starts_with("AWS4-HMAC-SHA256 Credential=") {
         return Err(no(403, "MissingAuthenticationToken", "Missing Authentication Token"));
     }
-    if !signed.contains(" Credential=AKIDEXAMPLE/") {
+    if !signed.contains(" Credential=AKIDEXAMPLE") {
         return Err(no(403, "InvalidClientTokenId", "The security token included in the request is invalid."));
     }
     let is_here = signed.contains("/us-east-1/route53/aws4_request");

@@ -1,0 +1,145 @@
+//! Finding the service that somebody means: by a few letters, in any writing, with a slip of the finger in it.
+
+use strsim::osa_distance;
+
+use super::{Recipe, built_in};
+
+/// Words of fewer letters are not forgiven a slip: they would be near to everything.
+const MIN_FUZZY: usize = 4;
+
+/// The recipes that a word may mean, the likeliest first; all of them where there is no word.
+pub fn search(word: &str) -> Vec<Recipe> {
+    let mut found: Vec<(u8, Recipe)> =
+        built_in().filter_map(|recipe| Some((likeness(word, &recipe)?, recipe))).collect();
+    // A slip is only thought of where nothing fits as it was typed.
+    let has_plain = found.iter().any(|(rank, _)| *rank < SLIP);
+    found.retain(|(rank, _)| !has_plain || *rank < SLIP);
+    found.sort_by_key(|(rank, _)| *rank);
+    found.into_iter().map(|(_, recipe)| recipe).collect()
+}
+
+/// Whether a word is one of its names, however it is written.
+pub fn is_exactly(word: &str, recipe: &Recipe) -> bool {
+    likeness(word, recipe) == Some(EXACT)
+}
+
+const EXACT: u8 = 0;
+const BEGINNING: u8 = 1;
+const INSIDE: u8 = 2;
+const ABOUT: u8 = 3;
+const SLIP: u8 = 4;
+
+/// Small letters and digits alone: `No-IP`, `no ip` and `noip` are one.
+fn plain(text: &str) -> String {
+    text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// How well a word fits: less is better.
+fn likeness(word: &str, recipe: &Recipe) -> Option<u8> {
+    let word = word.trim().trim_end_matches('.').to_lowercase();
+    let typed = plain(&word);
+    if typed.is_empty() {
+        return Some(ABOUT);
+    }
+    // Somebody may type a whole name of theirs, or the name of the service's site.
+    if recipe.suffix().is_some_and(|suffix| word == suffix || word.ends_with(&format!(".{suffix}"))) {
+        return Some(EXACT);
+    }
+    let site = word.rsplit_once('.').filter(|_| !word.contains(' ')).map(|(site, _)| plain(site));
+    let names = [&recipe.name, &recipe.title].into_iter().chain(&recipe.aliases).map(|name| plain(name));
+    let rank = |name: String| {
+        if name == typed || site.as_ref() == Some(&name) {
+            Some(EXACT)
+        } else if name.starts_with(&typed) {
+            Some(BEGINNING)
+        } else if name.contains(&typed) {
+            Some(INSIDE)
+        } else {
+            is_slip(&typed, &name).then_some(SLIP)
+        }
+    };
+    let is_about = || [recipe.kind, &recipe.about].iter().any(|text| text.to_lowercase().contains(&word));
+    let best = names.filter_map(rank).min();
+    best.filter(|rank| *rank < SLIP).or_else(|| is_about().then_some(ABOUT)).or(best)
+}
+
+/// Whether a word is one slip away from a name or its beginning; two in a long one.
+fn is_slip(typed: &str, name: &str) -> bool {
+    let count = typed.chars().count();
+    let allowed = match count {
+        0..MIN_FUZZY => return false,
+        MIN_FUZZY..8 => 1,
+        8..=32 => 2,
+        _ => return false,
+    };
+    let beginning: String = name.chars().take(count).collect();
+    osa_distance(typed, name) <= allowed || osa_distance(typed, &beginning) <= allowed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn h12_a_service_is_found_as_people_write_it() {
+        let first = [
+            ("noip", "no-ip"),
+            ("no ip", "no-ip"),
+            ("No-IP", "no-ip"),
+            ("no-ip.com", "no-ip"),
+            ("cloudfalre", "cloudflare"),
+            ("clodflare", "cloudflare"),
+            ("Cloud Flare", "cloudflare"),
+            ("fritz", "dyndns2"),
+            ("FRITZ!Box", "dyndns2"),
+            ("duck", "duckdns"),
+            ("duck dns", "duckdns"),
+            ("duckdsn", "duckdns"),
+            ("myhome.duckdns.org", "duckdns"),
+            ("dedyn.io", "desec"),
+            ("desec", "desec"),
+            ("route 53", "route53"),
+            ("aws", "route53"),
+            ("hetzner", "hetzner-cloud"),
+            ("godaddy.com", "godaddy"),
+            ("he.net", "he-net"),
+            ("afraid", "freedns-v2"),
+            ("strato", "strato"),
+        ];
+        for (word, expected) in first {
+            let found = search(word);
+            assert_eq!(found.first().map(|recipe| recipe.name.as_str()), Some(expected), "{word}");
+        }
+        for word in ["xyzzyxyzzy", "qq", "!", "\u{0}"] {
+            assert!(word == "!" || word == "\u{0}" || search(word).is_empty(), "{word}");
+        }
+        assert_eq!(search("").len(), built_in().count());
+        assert!(search("notification").iter().all(|recipe| recipe.kind == "notification"));
+    }
+
+    #[test]
+    fn h12_only_a_whole_name_is_taken_without_asking() {
+        for (word, name, expected) in [
+            ("no ip", "no-ip", true),
+            ("noip", "no-ip", true),
+            ("no", "no-ip", false),
+            ("cloudfalre", "cloudflare", false),
+        ] {
+            let recipe = super::super::named(name).expect("a recipe");
+            assert_eq!(is_exactly(word, &recipe), expected, "{word}");
+        }
+    }
+
+    /// Two services that one word means exactly would leave it to chance.
+    #[test]
+    fn h12_no_two_services_share_a_name() {
+        let all: Vec<Recipe> = built_in().collect();
+        for recipe in &all {
+            for word in [&recipe.name].into_iter().chain(&recipe.aliases) {
+                let others: Vec<&str> =
+                    all.iter().filter(|other| is_exactly(word, other)).map(|other| other.name.as_str()).collect();
+                assert!(others == [recipe.name.as_str()], "{word}: {others:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,513 @@
+//! The questions behind a new configuration: what is asked, in which order, what is suggested, and what an answer means. Every
+//! answer is judged at once, by the rules of a file; none is lost by going back. A terminal asks one question after the other, the
+//! page shows all of them in a form: both draw what is decided here. Looking up addresses is the program's.
+
+mod ask;
+mod judge;
+
+use std::net::IpAddr;
+
+use crate::address::local::is_private;
+use crate::config::fields::Key;
+use crate::config::raw::{Origin, Raw};
+use crate::config::starter::{self, checked, lacks_address, lacks_domains};
+use crate::config::value::is_off;
+use crate::net::family::Family;
+use crate::recipe::{AnswerSlot, Filled, Form, Question, Recipe, is_exactly, search};
+use crate::text::json::{Node, Value};
+use crate::update::domain::Domain;
+
+/// An answer that leaves something out.
+pub const NONE: &str = "none";
+/// The service that is no recipe: a URL of the user's own.
+pub const OWN: &str = "own";
+
+/// What a question is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum SetUpSubject {
+    Service,
+    Url,
+    Body,
+    /// What is added to the URL.
+    Query,
+    Domains,
+    Source(Family),
+    Answer(AnswerSlot),
+    /// The same of a recipe for notifications.
+    Notify(AnswerSlot),
+}
+
+/// One question, ready to be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetUpQuestion {
+    /// What a form calls its field.
+    pub name: String,
+    /// A few words.
+    pub label: String,
+    /// What to know for an answer: sentences, or a clause where a service says it. Empty where that is plain.
+    pub help: String,
+    /// What an empty answer means; `None` if there is nothing to suggest.
+    pub suggested: Option<String>,
+    /// Whether the answer must not be seen.
+    pub is_secret: bool,
+    /// Whether the answer is the path of a file of this host.
+    pub is_file: bool,
+    /// The family whose source is asked for.
+    pub family: Option<Family>,
+}
+
+/// What became of a search for a service.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ServiceChoice {
+    /// It is this one: its title.
+    Taken(String),
+    /// One of [`SetUp::listed`] is meant, by its number.
+    Several,
+    /// Why there is none.
+    Nothing(String),
+}
+
+/// What is known of this host's addresses, by [`Family::index`].
+#[derive(Debug, Clone, Default)]
+pub struct Survey {
+    /// The one that it uses toward the internet.
+    pub own: [Option<IpAddr>; 2],
+    /// What services on the internet see; `None` if they were not asked, or do not matter.
+    pub public: [Option<Result<IpAddr, String>>; 2],
+}
+
+impl Survey {
+    /// Whether services on the internet must be asked: the host has no address of its own that others can reach.
+    pub fn needs_public(&self, family: Family) -> bool {
+        self.own[family.index()].is_none_or(is_private)
+    }
+}
+
+#[derive(Debug)]
+enum ChosenService {
+    Own,
+    Recipe(Box<Recipe>),
+}
+
+/// A conversation about a new configuration.
+#[derive(Debug, Default)]
+pub struct SetUp {
+    /// What options say. It is not asked.
+    given: Raw,
+    /// Answers that are given by their names: `--set`.
+    set: Vec<(String, String)>,
+    service: Option<ChosenService>,
+    /// Whether the service was named from the start.
+    is_fixed: bool,
+    /// Whether only what is needed is asked.
+    asks_little: bool,
+    notify: Option<Recipe>,
+    /// The services that a number can choose from.
+    listed: Vec<String>,
+    /// In the order in which they were given.
+    taken: Vec<(SetUpSubject, String)>,
+    /// What was typed before somebody went back, by the names of the questions.
+    before: Vec<(String, String)>,
+    /// What is known of this host.
+    pub survey: Survey,
+}
+
+impl SetUp {
+    /// Begins with what options say.
+    pub fn new(given: Raw, survey: Survey) -> Self {
+        Self { given, survey, ..Self::default() }
+    }
+
+    /// The same for a URL of the user's own.
+    #[must_use]
+    pub fn with_own(mut self) -> Self {
+        (self.service, self.is_fixed) = (Some(ChosenService::Own), true);
+        self
+    }
+
+    /// The same for a service. Fails where it does not take what options say.
+    pub fn with_recipe(mut self, recipe: Recipe) -> Result<Self, String> {
+        (self.service, self.is_fixed) = (Some(ChosenService::Recipe(Box::new(recipe))), true);
+        if !lacks_domains(&self.given) {
+            self.form(false).ok_or("the options are not valid")??.check_domains()?;
+        }
+        Ok(self)
+    }
+
+    /// Also asks what a recipe for notifications needs.
+    #[must_use]
+    pub fn with_notify(mut self, recipe: Option<Recipe>) -> Self {
+        self.notify = recipe;
+        self
+    }
+
+    /// Takes answers by their names; those for notifications begin with `notify.`. Fails with what is wrong with one, and with a
+    /// name that can be set.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), (String, String)> {
+        let (is_notify, own) = of_notify(name);
+        let recipe = self.recipe_of(is_notify);
+        let recipe = recipe.ok_or_else(|| (format!("no recipe asks for `{name}`"), "NAME".to_owned()))?;
+        let tried = match self.form(is_notify) {
+            Some(Ok(mut form)) if is_notify || form.has_domains() => form.set(own, value),
+            Some(Err(why)) => Err(why),
+            // Which domains there are is not known yet: the name and the value are looked at.
+            _ => {
+                let home = Domain::parse(&format!("home.{}", recipe.suffix().unwrap_or("example.com"))).into_iter();
+                let some = Family::ALL.map(|family| home.clone().filter(|_| recipe.takes(family)).collect());
+                Form::new(recipe, some).and_then(|mut form| form.set(first(own), value))
+            }
+        };
+        tried.map_err(|why| {
+            let known = recipe.questions.iter().find(|it| it.name == first(own)).or(recipe.questions.first());
+            let prefix = &name[..name.len() - own.len()];
+            (why, known.map_or(String::new(), |known| format!("{prefix}{}", known.name)))
+        })?;
+        self.set.push((name.to_owned(), value.to_owned()));
+        Ok(())
+    }
+
+    /// Whether an answer by this name is the path of a file.
+    pub fn is_file(&self, name: &str) -> bool {
+        let (is_notify, own) = of_notify(name);
+        let is_it = |question: &Question| question.is_file && question.name == first(own);
+        self.recipe_of(is_notify).is_some_and(|recipe| recipe.questions.iter().any(is_it))
+    }
+
+    /// The recipe of the service; `None` if there is none, or it was not chosen yet.
+    pub fn recipe(&self) -> Option<&Recipe> {
+        match &self.service {
+            Some(ChosenService::Recipe(recipe)) => Some(recipe),
+            _ => None,
+        }
+    }
+
+    /// The same, or the recipe for notifications.
+    fn recipe_of(&self, is_notify: bool) -> Option<&Recipe> {
+        if is_notify { self.notify.as_ref() } else { self.recipe() }
+    }
+
+    /// Whether the service must be chosen next: see [`SetUp::choose`].
+    pub fn needs_service(&self) -> bool {
+        self.service.is_none()
+    }
+
+    /// The services that a number chooses from: a URL of the user's own is 0.
+    pub fn listed(&self) -> &[String] {
+        &self.listed
+    }
+
+    /// Takes a service by a number of the last list, or by what people call it.
+    pub fn choose(&mut self, text: &str) -> ServiceChoice {
+        let text = text.trim();
+        let number = if text.is_empty() { (!self.listed.is_empty()).then_some(1) } else { text.parse().ok() };
+        let is_url = text.starts_with("http://") || text.starts_with("https://");
+        if number == Some(0) || text.eq_ignore_ascii_case(OWN) || is_url {
+            self.taken.push((SetUpSubject::Service, OWN.to_owned()));
+            self.service = Some(ChosenService::Own);
+            if is_url {
+                self.before.push(("id".to_owned(), text.to_owned()));
+            }
+            return ServiceChoice::Taken("A URL of your own".to_owned());
+        }
+        let listed = number.and_then(|number: usize| self.listed.get(number.checked_sub(1)?));
+        let found = match (listed, number, text) {
+            (Some(name), ..) => crate::recipe::named(name).into_iter().collect(),
+            (None, None, "") => return ServiceChoice::Nothing("Please type a few letters of its name.".to_owned()),
+            (None, Some(_), _) if !self.listed.is_empty() => {
+                return ServiceChoice::Nothing("There is no such number in the list.".to_owned());
+            }
+            _ => search(if text == "?" { "" } else { text }).into_iter().filter(Recipe::has_entry).collect::<Vec<_>>(),
+        };
+        let is_meant = |recipe: &&Recipe| listed.is_some() || is_exactly(text, recipe) && text != "?";
+        if let Some(recipe) = found.iter().find(is_meant) {
+            let title = recipe.title.clone();
+            self.taken.push((SetUpSubject::Service, recipe.name.clone()));
+            self.service = Some(ChosenService::Recipe(Box::new(recipe.clone())));
+            return ServiceChoice::Taken(title);
+        }
+        if found.is_empty() {
+            return ServiceChoice::Nothing(
+                "No service matches: try fewer letters, or 0 for a URL of your own.".to_owned(),
+            );
+        }
+        self.listed = found.into_iter().map(|recipe| recipe.name).collect();
+        ServiceChoice::Several
+    }
+
+    /// The next question; `None` if everything is known, or the service must be chosen.
+    pub fn question(&self) -> Option<SetUpQuestion> {
+        self.next(&[]).filter(|_| !self.needs_service()).map(|subject| self.about(&subject))
+    }
+
+    /// Every question, with what was answered.
+    pub fn questions(&self) -> Vec<SetUpQuestion> {
+        self.subjects()
+            .iter()
+            .filter(|subject| **subject != SetUpSubject::Service)
+            .map(|subject| self.about(subject))
+            .collect()
+    }
+
+    /// Takes the answer to the next question; an empty one is what was suggested. Gives what there is to say about it, or why it
+    /// must be asked again.
+    pub fn answer(&mut self, text: &str) -> Result<Vec<String>, String> {
+        let Some(subject) = self.next(&[]) else { return Ok(Vec::new()) };
+        self.take(&subject, text)
+    }
+
+    /// Takes all answers of a form. Gives the questions whose answers are wrong or missing, each with the reason; there is none
+    /// where a question was not in the form.
+    pub fn fill(&mut self, typed: impl Fn(&str) -> Option<String>) -> Vec<(String, Option<String>)> {
+        let (mut wrong, mut seen) = (Vec::new(), Vec::new());
+        while let Some(subject) = self.next(&seen) {
+            let name = name_of(&subject);
+            match typed(&name).map(|text| self.take(&subject, &text)) {
+                None => wrong.push((name, None)),
+                Some(Err(why)) => wrong.push((name, Some(why))),
+                Some(Ok(_)) => {}
+            }
+            seen.push(subject);
+        }
+        wrong
+    }
+
+    /// Asks the last question again, and suggests what was answered. Whether there is one.
+    pub fn back(&mut self) -> bool {
+        let Some((subject, text)) = self.taken.pop() else { return false };
+        if subject == SetUpSubject::Service {
+            self.service = None;
+        }
+        let name = name_of(&subject);
+        self.before.retain(|(known, _)| *known != name);
+        self.before.push((name, text));
+        true
+    }
+
+    /// Takes what is suggested; gives the questions that are left. Without `all`, only what a service takes for granted.
+    pub fn take_suggestions(&mut self, all: bool) -> Vec<SetUpQuestion> {
+        let (mut left, mut seen) = (Vec::new(), Vec::new());
+        while let Some(subject) = self.next(&seen) {
+            let question = self.about(&subject);
+            let usual = self.question_of(&subject).and_then(|question| question.default.clone());
+            let suggested = if all { question.suggested.clone() } else { usual };
+            if suggested.is_none_or(|text| self.take(&subject, &text).is_err()) {
+                left.push(question);
+            }
+            seen.push(subject);
+        }
+        left
+    }
+
+    /// Whether options say where to send what: sources and bodies are not asked for then.
+    pub fn is_begun(&self) -> bool {
+        self.service.is_some()
+            && !lacks_domains(&self.given)
+            && (self.recipe().is_some() || !lacks_address(&self.given))
+    }
+
+    /// Asks only for what is needed: sources and bodies stay as they are without a word.
+    pub fn ask_little(&mut self) {
+        self.asks_little = true;
+    }
+
+    /// What was answered so far, as settings: all but what a recipe fills.
+    pub fn settings(&self) -> Raw {
+        let mut settings = self.given.clone();
+        for (subject, text) in &self.taken {
+            match subject {
+                SetUpSubject::Url => put(&mut settings, Key::Id, text),
+                SetUpSubject::Query if text != NONE => {
+                    let id =
+                        self.taken(&SetUpSubject::Url).map_or_else(|| text_of(&self.given, Key::Id), str::to_owned);
+                    let joint = match id.rfind('?') {
+                        None => "?",
+                        Some(_) if id.ends_with(['?', '&']) => "",
+                        Some(_) => "&",
+                    };
+                    put(&mut settings, Key::Id, &format!("{id}{joint}{}", text.trim_start_matches(['?', '&'])));
+                }
+                SetUpSubject::Body if text != NONE => put(&mut settings, Key::Token, text),
+                SetUpSubject::Domains => {
+                    for family in Family::ALL.into_iter().filter(|family| self.is_wanted(*family)) {
+                        put(&mut settings, [Key::Ipv4, Key::Ipv6][family.index()], text);
+                    }
+                }
+                SetUpSubject::Source(family) if self.is_wanted(*family) => put(&mut settings, index_key(*family), text),
+                _ => {}
+            }
+        }
+        settings
+    }
+
+    /// The configuration that the answers make; secrets of a recipe go to files in `folder`, where there is one. Fails where an
+    /// answer is missing.
+    pub fn configuration(&self, folder: Option<&str>) -> Result<Filled, String> {
+        let mut settings = self.settings();
+        let (notify, secrets) = self.answered_form(true)?.map(|form| form.notification(folder)).unzip();
+        if let Some(value) = notify {
+            settings.set(Key::Notify, Node::synthetic(value), Origin::Option("--notify-recipe".to_owned()));
+        }
+        let mut filled = match self.answered_form(false)? {
+            Some(form) => {
+                let mut rest = starter::settings_of(&settings);
+                rest.retain(|(name, _)| !matches!(name.as_str(), "ipv4" | "ipv6" | "dns"));
+                form.configuration(&rest, folder)
+            }
+            None => Filled { text: starter::text(&settings), secrets: Vec::new() },
+        };
+        filled.secrets.extend(secrets.unwrap_or_default());
+        Ok(filled)
+    }
+
+    /// What is asked, in this order, as far as it is known by now.
+    fn subjects(&self) -> Vec<SetUpSubject> {
+        let mut all = Vec::new();
+        if !self.is_fixed {
+            all.push(SetUpSubject::Service);
+        }
+        match &self.service {
+            None => return all,
+            Some(ChosenService::Own) => {
+                all.extend(lacks_address(&self.given).then_some(SetUpSubject::Url));
+                if self.given.get(Key::Token).is_none() && !self.asks_little {
+                    all.push(SetUpSubject::Body);
+                    let lacks_ip = self.taken(&SetUpSubject::Body) == Some(NONE) && !self.has_ip();
+                    all.extend(lacks_ip.then_some(SetUpSubject::Query));
+                }
+            }
+            Some(ChosenService::Recipe(_)) => {}
+        }
+        let is_asked = lacks_domains(&self.given);
+        all.extend(is_asked.then_some(SetUpSubject::Domains));
+        let has_source = |family: &Family| self.given.get(index_key(*family)).is_some();
+        let matters = |family: &Family| self.takes(*family) && (is_asked || !self.domains()[family.index()].is_empty());
+        if !self.asks_little {
+            all.extend(Family::ALL.into_iter().filter(|it| matters(it) && !has_source(it)).map(SetUpSubject::Source));
+        }
+        for (is_notify, subject) in [(false, SetUpSubject::Answer as fn(AnswerSlot) -> _), (true, SetUpSubject::Notify)]
+        {
+            if let Some(Ok(form)) = self.form(is_notify) {
+                all.extend(form.unanswered().into_iter().map(subject));
+            }
+        }
+        all
+    }
+
+    /// The first that has no answer, and is none of these.
+    fn next(&self, seen: &[SetUpSubject]) -> Option<SetUpSubject> {
+        self.subjects().into_iter().find(|subject| self.taken(subject).is_none() && !seen.contains(subject))
+    }
+
+    fn taken(&self, subject: &SetUpSubject) -> Option<&str> {
+        self.taken.iter().find(|(known, _)| known == subject).map(|(_, text)| text.as_str())
+    }
+
+    fn takes(&self, family: Family) -> bool {
+        self.recipe().is_none_or(|recipe| recipe.takes(family))
+    }
+
+    /// Whether a family is not left out.
+    fn is_wanted(&self, family: Family) -> bool {
+        let given = self.given.get(index_key(family)).is_some_and(|setting| is_off(&setting.node.value));
+        self.takes(family) && !given && self.taken(&SetUpSubject::Source(family)) != Some(NONE)
+    }
+
+    /// Whether the URL contains the address.
+    fn has_ip(&self) -> bool {
+        self.taken(&SetUpSubject::Url).map_or_else(|| text_of(&self.given, Key::Id), str::to_owned).contains("__IP")
+    }
+
+    /// The domains of each family, as far as they are known.
+    fn domains(&self) -> [Vec<Domain>; 2] {
+        if let Some(text) = self.taken(&SetUpSubject::Domains) {
+            let all: Vec<Domain> = text.split(", ").filter_map(|name| Domain::parse(name).ok()).collect();
+            return Family::ALL.map(|family| if self.is_wanted(family) { all.clone() } else { Vec::new() });
+        }
+        if lacks_domains(&self.given) {
+            return Default::default();
+        }
+        let Ok((config, _)) = checked(&self.given) else { return Default::default() };
+        let whole = |domain: &Domain| self.completed(domain.as_str()).unwrap_or_else(|_| domain.clone());
+        Family::ALL.map(|family| config.entries.iter().flat_map(|entry| entry.domains_of(family)).map(whole).collect())
+    }
+
+    /// The form of a recipe with its domains and what `--set` answers; `None` without a recipe.
+    fn form(&self, is_notify: bool) -> Option<Result<Form<'_>, String>> {
+        let domains = if is_notify { Default::default() } else { self.domains() };
+        let form = Form::new(self.recipe_of(is_notify)?, domains);
+        Some(form.and_then(|mut form| {
+            // Which domains there are may not be known yet.
+            let is_known = is_notify || form.has_domains();
+            for (name, value) in &self.set {
+                let (is_other, own) = of_notify(name);
+                if is_other == is_notify
+                    && let Err(why) = form.set(own, value)
+                    && is_known
+                {
+                    return Err(why);
+                }
+            }
+            Ok(form)
+        }))
+    }
+
+    /// The same with every answer.
+    fn answered_form(&self, is_notify: bool) -> Result<Option<Form<'_>>, String> {
+        let Some(mut form) = self.form(is_notify).transpose()? else { return Ok(None) };
+        for slot in form.unanswered() {
+            let subject =
+                if is_notify { SetUpSubject::Notify(slot.clone()) } else { SetUpSubject::Answer(slot.clone()) };
+            let text = self.taken(&subject).ok_or_else(|| format!("an answer is missing: {}", form.label(&slot)))?;
+            form.answer(&slot, text)?;
+        }
+        Ok(Some(form))
+    }
+
+    fn question_of(&self, subject: &SetUpSubject) -> Option<&Question> {
+        let (recipe, slot) = match subject {
+            SetUpSubject::Answer(slot) => (self.recipe()?, slot),
+            SetUpSubject::Notify(slot) => (self.notify.as_ref()?, slot),
+            _ => return None,
+        };
+        recipe.questions.iter().find(|question| question.name == slot.name())
+    }
+}
+
+/// What a form calls the field of a question.
+fn name_of(subject: &SetUpSubject) -> String {
+    match subject {
+        SetUpSubject::Service => "name".to_owned(),
+        SetUpSubject::Url => "id".to_owned(),
+        SetUpSubject::Body => "body".to_owned(),
+        SetUpSubject::Query => "query".to_owned(),
+        SetUpSubject::Domains => "domains".to_owned(),
+        SetUpSubject::Source(family) => ["index4", "index6"][family.index()].to_owned(),
+        SetUpSubject::Answer(slot) => format!("answer.{slot}"),
+        SetUpSubject::Notify(slot) => format!("notify.{slot}"),
+    }
+}
+
+/// Whether the name of an answer is about notifications, and what it is called then.
+fn of_notify(name: &str) -> (bool, &str) {
+    name.strip_prefix("notify.").map_or((false, name), |own| (true, own))
+}
+
+/// The name of a question, in front of a domain or record.
+fn first(name: &str) -> &str {
+    name.split('.').next().unwrap_or_default()
+}
+
+fn index_key(family: Family) -> Key {
+    [Key::Index4, Key::Index6][family.index()]
+}
+
+fn text_of(settings: &Raw, key: Key) -> String {
+    settings.get(key).and_then(|setting| setting.node.value.text()).unwrap_or_default().to_owned()
+}
+
+fn put(settings: &mut Raw, key: Key, text: &str) {
+    settings.set(key, Node::synthetic(Value::string(text)), Origin::Option(String::new()));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! What a question says, and what it suggests.
+
+use super::{NONE, SetUp, SetUpQuestion, SetUpSubject, Survey, name_of};
+use crate::address::local::is_private;
+use crate::net::family::Family;
+use crate::recipe::Recipe;
+
+/// The body that is suggested where the URL does not hold the address.
+const BODY: &str = r#"{"domain": "__DOMAIN__", "type": "__RECORDTYPE__", "ip": "__IP__"}"#;
+/// What is suggested to be added to such a URL where there is no body.
+const QUERY: &str = "name=__DOMAIN__&type=__RECORDTYPE__&ip=__IP__";
+
+impl SetUp {
+    pub(super) fn about(&self, subject: &SetUpSubject) -> SetUpQuestion {
+        let (label, help, suggested) = match subject {
+            SetUpSubject::Service => ("Service".to_owned(), String::new(), None),
+            SetUpSubject::Url => {
+                let example = "https://example.com/update?name=__DOMAIN__&ip=__IP__";
+                ("URL".to_owned(), format!("__DOMAIN__ and __IP__ in it are filled in. For example {example}"), None)
+            }
+            SetUpSubject::Body => {
+                let suggested = if self.has_ip() { NONE } else { BODY };
+                let help = format!("A JSON object is sent as a POST; {NONE} makes it a GET without a body.");
+                ("JSON body".to_owned(), help, Some(suggested.to_owned()))
+            }
+            SetUpSubject::Query => {
+                let help = format!("The URL does not contain __IP__. These are added to it; {NONE} adds nothing.");
+                ("Parameters".to_owned(), help, Some(QUERY.to_owned()))
+            }
+            SetUpSubject::Domains => {
+                let suffix = self.recipe().and_then(Recipe::suffix);
+                let short = suffix.map(|suffix| format!(" home means home.{suffix}.")).unwrap_or_default();
+                ("Domains".to_owned(), format!("The names to update, separated by commas.{short}"), None)
+            }
+            SetUpSubject::Source(family) => self.about_source(*family),
+            SetUpSubject::Answer(slot) | SetUpSubject::Notify(slot) => {
+                let is_notify = matches!(subject, SetUpSubject::Notify(_));
+                let form = self.form(is_notify);
+                let suggested = form.and_then(Result::ok).and_then(|form| form.suggested(slot));
+                let question = self.question_of(subject);
+                let help = question.map(|question| question.help.clone()).unwrap_or_default();
+                (question.map(|question| slot.label(question)).unwrap_or_default(), help, suggested)
+            }
+        };
+        let name = name_of(subject);
+        let before = self
+            .taken(subject)
+            .or_else(|| self.before.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str()));
+        let suggested = before.map(str::to_owned).or(suggested);
+        let (is_secret, is_file) = self.question_of(subject).map_or((false, false), |it| (it.secret, it.is_file));
+        let family = if let SetUpSubject::Source(family) = subject { Some(*family) } else { None };
+        SetUpQuestion { name, label, help, suggested, is_secret, is_file, family }
+    }
+
+    fn about_source(&self, family: Family) -> (String, String, Option<String>) {
+        let Survey { own, public } = &self.survey;
+        let (own, public) = (own[family.index()], &public[family.index()]);
+        let other = Family::ALL[1 - family.index()];
+        // Something must be updated.
+        let may_leave = self.takes(other) && self.is_wanted(other);
+        let (why, suggested) = match (own, public) {
+            (Some(ip), _) if !is_private(ip) => (format!("This host's own address is {ip}."), "default"),
+            (_, Some(Ok(ip))) => (format!("Services on the internet see {ip}."), "public"),
+            (_, Some(Err(_))) if may_leave && (family == Family::V6 || self.has_address(other)) => {
+                (format!("No {family} address was found here, so it is best left out for now."), NONE)
+            }
+            (_, Some(Err(_))) => (format!("No {family} address was found. Is this host online?"), "public"),
+            (Some(ip), None) if family == Family::V6 && may_leave => {
+                (format!("This host's address {ip} is private: others cannot reach it."), NONE)
+            }
+            (Some(ip), None) => (format!("This host's address {ip} is private: others cannot reach it."), "public"),
+            (None, None) if family == Family::V6 && may_leave => (format!("This host has no {family} address."), NONE),
+            (None, None) => (format!("This host has no {family} address of its own."), "public"),
+        };
+        let help = format!(
+            "{why} Sources: default is this host's own address, public what the internet sees; {NONE} leaves {family} out."
+        );
+        (format!("{family} address from"), help, Some(suggested.to_owned()))
+    }
+
+    /// Whether an address of a family was found.
+    fn has_address(&self, family: Family) -> bool {
+        let Survey { own, public } = &self.survey;
+        own[family.index()].is_some_and(|ip| !is_private(ip)) || matches!(public[family.index()], Some(Ok(_)))
+    }
+}

@@ -1,0 +1,148 @@
+//! What an answer means: judged at once, by the rules of a file.
+
+use super::{NONE, SetUp, SetUpSubject, name_of};
+use crate::config::raw::Raw;
+use crate::config::starter::checked;
+use crate::config::value::{self, is_off};
+use crate::net::family::Family;
+use crate::recipe::Form;
+use crate::text::diagnostic::{Diagnostic, Severity};
+use crate::text::json::Value;
+use crate::update::domain::Domain;
+
+/// So many domains are named in a form; more go into the file.
+const MAX_DOMAINS: usize = 100;
+
+impl SetUp {
+    /// Takes an answer where it is valid; gives what there is to say about it.
+    pub(super) fn take(&mut self, subject: &SetUpSubject, text: &str) -> Result<Vec<String>, String> {
+        let text = match (text.trim(), self.about(subject).suggested) {
+            ("", Some(suggested)) => suggested,
+            ("", None) => return Err("Please enter a value.".to_owned()),
+            (text, _) => text.to_owned(),
+        };
+        if text.chars().any(char::is_control) {
+            return Err("The answer contains a control character (an arrow key, perhaps).".to_owned());
+        }
+        let (value, notes) = self.judged(subject, text)?;
+        self.before.retain(|(known, _)| *known != name_of(subject));
+        self.taken.push((subject.clone(), value));
+        Ok(notes)
+    }
+
+    /// The value of an answer, and what there is to say about it.
+    fn judged(&self, subject: &SetUpSubject, text: String) -> Result<(String, Vec<String>), String> {
+        let is_none = text.eq_ignore_ascii_case(NONE);
+        let notes = match subject {
+            SetUpSubject::Service => Vec::new(),
+            SetUpSubject::Url => {
+                let small = text.to_ascii_lowercase();
+                if !small.starts_with("http://") && !small.starts_with("https://") {
+                    let meant =
+                        text.contains('.').then(|| format!(": did you mean https://{text} ?")).unwrap_or_default();
+                    return Err(format!("The URL must start with http:// or https://{meant}"));
+                }
+                self.checked_with(subject, &text)?
+            }
+            SetUpSubject::Body | SetUpSubject::Query if is_none => return Ok((NONE.to_owned(), Vec::new())),
+            SetUpSubject::Body | SetUpSubject::Query => self.checked_with(subject, &text)?,
+            SetUpSubject::Domains => return self.judged_domains(&text),
+            SetUpSubject::Source(family) if is_none || is_off(&Value::string(text.as_str())) => {
+                let other = Family::ALL[1 - family.index()];
+                if !self.takes(other) || !self.is_wanted(other) {
+                    return Err("One of the addresses is needed: IPv4 or IPv6.".to_owned());
+                }
+                return Ok((NONE.to_owned(), Vec::new()));
+            }
+            SetUpSubject::Source(_) => self.checked_with(subject, &text)?,
+            SetUpSubject::Answer(slot) | SetUpSubject::Notify(slot) => {
+                let is_notify = matches!(subject, SetUpSubject::Notify(_));
+                let form = self.form(is_notify);
+                let mut form = form.ok_or("There is no such question.")??;
+                form.answer(slot, &text).map_err(|why| sentence(&why))?;
+                Vec::new()
+            }
+        };
+        Ok((text, notes))
+    }
+
+    fn judged_domains(&self, text: &str) -> Result<(String, Vec<String>), String> {
+        let items = value::list(text).map_err(|wrong| sentence(&wrong.message))?;
+        let texts: Option<Vec<&str>> = items.iter().map(|item| item.value.text()).collect();
+        let texts = texts.ok_or("Type names, separated by commas.")?;
+        let names: Vec<&str> = texts.into_iter().flat_map(str::split_whitespace).collect();
+        if names.len() > MAX_DOMAINS {
+            return Err(format!("Name {MAX_DOMAINS} domains at most, and add the others to the file."));
+        }
+        let (mut all, mut notes) = (Vec::new(), Vec::new());
+        for name in names {
+            let domain = self.completed(name)?;
+            if !name.contains('.') && domain.as_str().contains('.') {
+                notes.push(format!("{name} becomes {domain}."));
+            }
+            if !all.contains(&domain) {
+                all.push(domain);
+            }
+        }
+        if all.is_empty() {
+            return Err("Name at least one domain.".to_owned());
+        }
+        if let Some(recipe) = self.recipe() {
+            let domains = Family::ALL.map(|family| if recipe.takes(family) { all.clone() } else { Vec::new() });
+            Form::new(recipe, domains).and_then(|form| form.check_domains()).map_err(|why| sentence(&why))?;
+        }
+        let text = all.iter().map(Domain::as_str).collect::<Vec<_>>().join(", ");
+        notes.extend(self.checked_with(&SetUpSubject::Domains, &text)?);
+        Ok((text, notes))
+    }
+
+    /// A name, with what names of the service end in where it has no dot.
+    pub(super) fn completed(&self, name: &str) -> Result<Domain, String> {
+        let domain = Domain::parse(name).map_err(|why| format!("{name} is not a domain name: {why}."))?;
+        let Some(recipe) = self.recipe().filter(|_| !domain.as_str().contains('.')) else { return Ok(domain) };
+        match recipe.suffix() {
+            Some(suffix) => Domain::parse(&format!("{domain}.{suffix}")).map_err(|why| format!("{name}: {why}.")),
+            None if matches!(recipe.kind, "dyndns" | "api") => {
+                Err(format!("{name} is not a whole name: type it with its dots, such as {domain}.example.com."))
+            }
+            None => Ok(domain),
+        }
+    }
+
+    /// What the rules of a file say about one more answer: errors, or the warnings.
+    fn checked_with(&self, subject: &SetUpSubject, text: &str) -> Result<Vec<String>, String> {
+        let mut now = Self { given: self.given.clone(), taken: self.taken.clone(), ..Self::default() };
+        let before = findings(&now.settings());
+        now.taken.push((subject.clone(), text.to_owned()));
+        let found = findings(&now.settings()).into_iter().filter(|finding| !before.contains(finding));
+        let (wrong, warnings): (Vec<_>, Vec<_>) = found.partition(|finding| finding.severity == Severity::Error);
+        let words = |all: Vec<Diagnostic>| all.iter().map(spoken).collect::<Vec<_>>();
+        if wrong.is_empty() { Ok(words(warnings)) } else { Err(words(wrong).join(" ")) }
+    }
+}
+
+fn findings(settings: &Raw) -> Vec<Diagnostic> {
+    checked(settings).map_or_else(|wrong| wrong, |(_, warnings)| warnings)
+}
+
+/// A finding in the words of the questions: who answers them has seen no field.
+fn spoken(finding: &Diagnostic) -> String {
+    let hint = finding.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    let mut text = sentence(&format!("{}{hint}", finding.message));
+    let words = [("`id`", "the URL"), ("`token`", "the body"), ("`ipv4`", "the list"), ("`ipv6`", "the list")];
+    for (field, word) in words.into_iter().chain([("`index4`", "the source"), ("`index6`", "the source")]) {
+        text = text.replace(field, word);
+    }
+    sentence(&text.replace('`', ""))
+}
+
+/// A clause as a sentence.
+pub(super) fn sentence(clause: &str) -> String {
+    let mut letters = clause.chars();
+    // The name of a domain stays as it is.
+    let is_word = |rest: &str| rest.split(' ').next().is_some_and(|word| word.chars().all(char::is_alphabetic));
+    let Some(first) = letters.next() else { return String::new() };
+    let first = if is_word(clause) { first.to_uppercase().collect() } else { first.to_string() };
+    let end = if clause.ends_with(['.', '?', '!']) { "" } else { "." };
+    format!("{first}{}{end}", letters.as_str())
+}

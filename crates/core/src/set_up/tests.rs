@@ -1,0 +1,307 @@
+//! Whole conversations, as tables: what is typed, and what is asked, suggested and said.
+
+use super::*;
+use crate::recipe::named;
+
+fn raw(settings: &[(Key, &str)]) -> Raw {
+    let mut raw = Raw::default();
+    for (key, text) in settings {
+        put(&mut raw, *key, text);
+    }
+    raw
+}
+
+/// A host behind a router.
+fn private() -> Survey {
+    Survey { own: ["192.168.1.5".parse().ok(), None], ..Survey::default() }
+}
+
+fn for_service(name: &str) -> SetUp {
+    SetUp::new(Raw::default(), private()).with_recipe(named(name).expect(name)).expect(name)
+}
+
+/// Answers one question after the other. A line is `name [suggestion] < typed > what was said`.
+fn talk(set_up: &mut SetUp, lines: &[&str]) {
+    for line in lines {
+        let (head, rest) = line.split_once(" < ").expect("what is typed");
+        let (typed, said) = rest.split_once(" > ").unwrap_or((rest, ""));
+        let question = set_up.question().unwrap_or_else(|| panic!("{line}: nothing is asked"));
+        let suggested = question.suggested.map(|text| format!(" [{text}]")).unwrap_or_default();
+        assert_eq!(format!("{}{suggested}", question.name), head, "{line}");
+        let told = match set_up.answer(typed) {
+            Ok(notes) => notes.join(" "),
+            Err(why) => format!("again: {why}"),
+        };
+        assert!(if said.is_empty() { told.is_empty() } else { told.contains(said) }, "{line}: {told}");
+        assert!(!told.contains('`'), "no names of fields: {told}");
+    }
+}
+
+fn text_of_all(set_up: &SetUp) -> String {
+    assert_eq!(set_up.question(), None);
+    set_up.configuration(None).expect("everything is known").text
+}
+
+#[test]
+fn a_service_asks_for_what_it_needs_and_nothing_else() {
+    let mut duck = for_service("duckdns");
+    talk(
+        &mut duck,
+        &[
+            "domains <  > again: Please enter a value.",
+            "domains < my..home > again: my..home is not a domain name",
+            "domains < home.example.com > again: home.example.com is not in the zone duckdns.org",
+            "domains < MyHome, other.duckdns.org > MyHome becomes myhome.duckdns.org.",
+            "index4 [public] < pubic > again: ",
+            "index4 [public] < ",
+            "index6 [none] < ",
+            "answer.token < \u{1b}[A > again: The answer contains a control character",
+            "answer.token < 12345678-1234",
+        ],
+    );
+    let text = text_of_all(&duck);
+    for part in
+        ["\"myhome.duckdns.org\"", "\"other.duckdns.org\"", "\"index4\": [\"public\"]", "12345678-1234", "duckdns@1"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("\n  \"ipv6\""), "{text}");
+}
+
+#[test]
+fn a_url_of_ones_own_is_asked_for_what_it_lacks() {
+    let own = || SetUp::new(Raw::default(), private()).with_own();
+    let mut get = own();
+    talk(
+        &mut get,
+        &[
+            "id < example.com/x > again: The URL must start with http:// or https://: did you mean https://example.com/x ?",
+            "id < https://h.example/u?key=s3cret",
+            "body [{\"domain\": \"__DOMAIN__\", \"type\": \"__RECORDTYPE__\", \"ip\": \"__IP__\"}] < {x > again: ",
+            "body [{\"domain\": \"__DOMAIN__\", \"type\": \"__RECORDTYPE__\", \"ip\": \"__IP__\"}] < None",
+            "query [name=__DOMAIN__&type=__RECORDTYPE__&ip=__IP__] < ",
+            "domains < router",
+            "index4 [public] < ",
+            "index6 [none] < ",
+        ],
+    );
+    let text = text_of_all(&get);
+    assert!(text.contains("u?key=s3cret&name=__DOMAIN__&type=__RECORDTYPE__&ip=__IP__\""), "{text}");
+    assert!(text.contains("\"index4\": [\"public\"]") && text.contains("// \"ipv6\""), "{text}");
+    let mut post = own();
+    let body = "body [none] < {\"at\": \"__IP__\"}";
+    talk(
+        &mut post,
+        &["id < https://h.example/?ip=__IP__", body, "domains < a.example b.example", "index4 [public] < "],
+    );
+    talk(&mut post, &["index6 [none] < default"]);
+    let (config, _) = checked(&post.settings()).expect("it is valid");
+    assert_eq!(config.entries[0].domains_of(Family::V6).len(), 2);
+    assert!(config.entries[0].callback.request.body.is_some());
+}
+
+#[test]
+fn no_answer_is_lost_by_going_back() {
+    let mut set_up = SetUp::new(Raw::default(), private());
+    assert!(set_up.needs_service() && set_up.question().is_none() && !set_up.back());
+    assert_eq!(set_up.choose("desec"), ServiceChoice::Taken("deSEC (dynDNS)".to_owned()));
+    talk(
+        &mut set_up,
+        &["domains < myhome > myhome becomes myhome.dedyn.io.", "index4 [public] < ", "index6 [none] < "],
+    );
+    talk(&mut set_up, &["answer.token < t0ken"]);
+    assert!(set_up.back() && set_up.back() && set_up.back());
+    // Every answer is suggested again; what is typed instead counts.
+    talk(&mut set_up, &["index4 [public] < url:https://ip.example/", "index6 [none] < ", "answer.token [t0ken] < "]);
+    talk(&mut set_up, &["answer.zone [myhome.dedyn.io] < "]);
+    let text = text_of_all(&set_up);
+    for part in ["url:https://ip.example/", "t0ken", "\"zone\": \"myhome.dedyn.io\""] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // To another service: the name stays.
+    (0..6).for_each(|_| assert!(set_up.back()));
+    assert!(set_up.needs_service() && !set_up.back());
+    set_up.choose("cloudflare");
+    assert_eq!(set_up.question().and_then(|question| question.suggested).as_deref(), Some("myhome.dedyn.io"));
+}
+
+#[test]
+fn a_service_is_chosen_by_a_word_or_by_its_number() {
+    let mut set_up = SetUp::new(Raw::default(), private());
+    assert!(matches!(set_up.choose(""), ServiceChoice::Nothing(_)));
+    assert!(matches!(set_up.choose("xyzzyxyzzy"), ServiceChoice::Nothing(why) if why.contains("0 for a URL")));
+    assert_eq!(set_up.choose("cloudfalre"), ServiceChoice::Several);
+    assert_eq!(set_up.listed(), ["cloudflare"]);
+    assert!(matches!(set_up.choose("7"), ServiceChoice::Nothing(_)));
+    assert_eq!(set_up.choose(""), ServiceChoice::Taken("Cloudflare".to_owned()));
+    for (word, title) in
+        [("no ip", "No-IP"), ("0", "A URL of your own"), ("https://h.example/?ip=__IP__", "A URL of your own")]
+    {
+        let mut set_up = SetUp::new(Raw::default(), private());
+        assert_eq!(set_up.choose(word), ServiceChoice::Taken(title.to_owned()), "{word}");
+    }
+    let mut set_up = SetUp::new(Raw::default(), private());
+    set_up.choose("https://h.example/?ip=__IP__");
+    assert_eq!(set_up.question().and_then(|it| it.suggested).as_deref(), Some("https://h.example/?ip=__IP__"));
+    // Who receives notifications alone has no domain.
+    assert!(matches!(set_up.choose("uptime kuma"), ServiceChoice::Nothing(_)));
+    let mut set_up = SetUp::new(Raw::default(), private());
+    assert_eq!(set_up.choose("?"), ServiceChoice::Several);
+    assert!(set_up.listed().len() > 60);
+}
+
+#[test]
+fn sources_are_suggested_by_what_answers_here() {
+    let ip = |text: &str| text.parse::<IpAddr>().ok();
+    let seen = |text: &str| Some(Ok(text.parse().expect("an address")));
+    let failed = || Some(Err("no route".to_owned()));
+    let cases: [([Option<IpAddr>; 2], [Option<Result<IpAddr, String>>; 2], [&str; 2], &str); 6] = [
+        (
+            [ip("192.168.1.5"), None],
+            [seen("203.0.113.7"), failed()],
+            ["public", "none"],
+            "Services on the internet see 203.0.113.7",
+        ),
+        ([ip("198.51.100.9"), ip("2a00::1")], [None, None], ["default", "default"], "own address is 198.51.100.9"),
+        ([ip("192.168.1.5"), ip("2a00::1")], [failed(), None], ["none", "default"], "No IPv4 address was found here"),
+        ([ip("192.168.1.5"), None], [failed(), failed()], ["public", "none"], "Is this host online?"),
+        ([ip("192.168.1.5"), None], [None, None], ["public", "none"], "192.168.1.5 is private"),
+        ([None, None], [None, None], ["public", "none"], "no IPv4 address of its own"),
+    ];
+    for (own, public, expected, why) in cases {
+        let survey = Survey { own, public };
+        let set_up = SetUp::new(raw(&[(Key::Id, "https://h.example/?ip=__IP__")]), survey).with_own();
+        let sources: Vec<SetUpQuestion> = set_up.questions().into_iter().filter(|it| it.family.is_some()).collect();
+        let suggested: Vec<&str> = sources.iter().filter_map(|it| it.suggested.as_deref()).collect();
+        assert_eq!(suggested, expected, "{own:?}");
+        assert!(sources[0].help.contains(why), "{}", sources[0].help);
+    }
+}
+
+#[test]
+fn one_family_must_be_left() {
+    let mut set_up = for_service("duckdns");
+    talk(&mut set_up, &["domains < a > a becomes a.duckdns.org."]);
+    talk(&mut set_up, &["index4 [public] < none", "index6 [public] < none > again: One of the addresses is needed"]);
+    talk(&mut set_up, &["index6 [public] < default", "answer.token < t"]);
+    assert!(!text_of_all(&set_up).contains("\n  \"ipv4\""));
+    let mut only = for_service("tunnelbroker");
+    talk(&mut only, &["domains < a.example", "index4 [public] < none > again: One of the addresses is needed"]);
+}
+
+#[test]
+fn a_form_is_filled_at_once_and_every_error_stands_at_its_field() {
+    let form = |name: &str, fields: &[(&str, &str)]| {
+        let mut set_up = if name == OWN { SetUp::new(Raw::default(), private()).with_own() } else { for_service(name) };
+        let wrong =
+            set_up.fill(|name| fields.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned()));
+        (set_up, wrong)
+    };
+    let why = |wrong: &[(String, Option<String>)], name: &str| {
+        wrong.iter().find(|(known, _)| known == name).map(|(_, why)| why.clone().unwrap_or_default())
+    };
+    let (_, wrong) =
+        form(OWN, &[("id", "h.example"), ("body", "none"), ("domains", ""), ("index4", "cmd"), ("index6", "none")]);
+    assert!(why(&wrong, "id").is_some_and(|why| why.starts_with("The URL must start with http:// or https://")));
+    assert_eq!(why(&wrong, "domains").as_deref(), Some("Please enter a value."));
+    let (set_up, wrong) = form(
+        "cloudflare",
+        &[("domains", "home.example.com"), ("index4", "default"), ("index6", "none"), ("answer.token", "")],
+    );
+    assert_eq!(wrong.len(), 2, "{wrong:?}");
+    assert_eq!(why(&wrong, "answer.token").as_deref(), Some("Please enter a value."));
+    assert_eq!(why(&wrong, "answer.zone").as_deref(), Some(""), "it was not in the form");
+    assert!(set_up.configuration(None).is_err());
+    let all = [
+        ("domains", "home.example.com"),
+        ("index4", "default"),
+        ("index6", "none"),
+        ("answer.token", "t"),
+        ("answer.zone", ""),
+    ];
+    let (set_up, wrong) = form("cloudflare", &all);
+    assert_eq!(wrong, []);
+    assert!(text_of_all(&set_up).contains("\"zone\": \"example.com\""));
+    let many = (0..101).map(|at| format!("d{at}.example")).collect::<Vec<_>>().join(",");
+    let (_, wrong) = form(OWN, &[("id", "https://h.example/__IP__"), ("body", ""), ("domains", &many)]);
+    assert!(why(&wrong, "domains").is_some_and(|why| why.contains("100 domains at most")));
+    let (_, wrong) = form("no-ip", &[("domains", "myhome")]);
+    assert!(why(&wrong, "domains").is_some_and(|why| why.contains("myhome is not a whole name")));
+    let (_, wrong) = form("route53", &[("domains", "a.example"), ("answer.id", "short")]);
+    assert_eq!(why(&wrong, "answer.id").as_deref(), Some("This does not look like the access key ID."));
+}
+
+#[test]
+fn what_options_say_is_not_asked() {
+    let given = raw(&[(Key::Id, "https://h.example/__IP__"), (Key::Ipv4, "a.example")]);
+    let mut set_up = SetUp::new(given, private()).with_own();
+    assert!(set_up.is_begun());
+    set_up.ask_little();
+    assert_eq!(set_up.question(), None);
+    let home = raw(&[(Key::Ipv4, "myhome"), (Key::Index4, "default")]);
+    let mut set_up = SetUp::new(home, private()).with_recipe(named("duckdns").expect("a recipe")).expect("valid");
+    assert_eq!(set_up.set("token", "s3cret"), Ok(()));
+    let (why, example) = set_up.set("tokn", "s3cret").expect_err("no such name");
+    assert!(why.contains("did you mean `token`?") && example == "token" && !why.contains("s3cret"), "{why}");
+    assert!(text_of_all(&set_up).contains("\"myhome.duckdns.org\""));
+    let outside = raw(&[(Key::Ipv4, "home.example.com")]);
+    let refused = SetUp::new(outside, private()).with_recipe(named("duckdns").expect("a recipe"));
+    assert!(refused.expect_err("outside of the zone").contains("is not in the zone duckdns.org"));
+}
+
+#[test]
+fn suggestions_are_taken_where_nobody_answers() {
+    let given = raw(&[(Key::Id, "https://h.example/hook"), (Key::Ipv4, "a.example")]);
+    let mut set_up = SetUp::new(given.clone(), private()).with_own();
+    assert_eq!(set_up.take_suggestions(true), []);
+    let text = text_of_all(&set_up);
+    assert!(text.contains("\"__RECORDTYPE__\"") && text.contains("\"index4\": [\"public\"]"), "{text}");
+    let mut set_up = SetUp::new(Raw::default(), private()).with_own();
+    let names: Vec<String> = set_up.take_suggestions(true).into_iter().map(|question| question.name).collect();
+    assert_eq!(names, ["id", "domains"]);
+    // The zone is only a guess; a TTL is what the service takes for granted.
+    let given = raw(&[(Key::Ipv4, "a.example.com")]);
+    for (name, left) in [
+        ("cloudflare", &["answer.token", "answer.zone"][..]),
+        ("route53", &["answer.id", "answer.secret", "answer.zone_id"]),
+    ] {
+        let mut set_up = SetUp::new(given.clone(), private()).with_recipe(named(name).expect(name)).expect(name);
+        set_up.ask_little();
+        let names: Vec<String> = set_up.take_suggestions(false).into_iter().map(|question| question.name).collect();
+        assert_eq!(names, left, "{name}");
+    }
+}
+
+/// Both may call a question `token`: no key goes to the other.
+#[test]
+fn notifications_get_no_answer_of_the_service() {
+    let set_up = SetUp::new(raw(&[(Key::Ipv4, "a")]), private()).with_notify(named("telegram").ok());
+    let mut set_up = set_up.with_recipe(named("duckdns").expect("a recipe")).expect("valid");
+    set_up.ask_little();
+    let names: Vec<String> = set_up.questions().iter().map(|question| question.name.clone()).collect();
+    assert!(names.contains(&"answer.token".to_owned()), "{names:?}");
+    for name in names {
+        let answer = match name.as_str() {
+            "answer.token" => "0f-duck",
+            name if name.contains("chat") => "12345",
+            _ => "123456:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw_",
+        };
+        set_up.answer(answer).unwrap_or_else(|why| panic!("{name}: {why}"));
+    }
+    let text = text_of_all(&set_up);
+    assert_eq!((text.matches("0f-duck").count(), text.matches("AAHdqTcv").count()), (1, 1), "{text}");
+}
+
+#[test]
+fn notifications_are_asked_for_too() {
+    let given = raw(&[(Key::Id, "https://h.example/__IP__"), (Key::Ipv4, "a.example")]);
+    let mut set_up = SetUp::new(given, private()).with_own().with_notify(named("telegram").ok());
+    set_up.ask_little();
+    let names: Vec<String> = set_up.questions().iter().map(|question| question.name.clone()).collect();
+    assert!(!names.is_empty() && names.iter().all(|name| name.starts_with("notify.")), "{names:?}");
+    for name in names {
+        let answer = if name.contains("chat") { "12345" } else { "123456:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw_" };
+        set_up.answer(answer).unwrap_or_else(|why| panic!("{name}: {why}"));
+    }
+    assert!(text_of_all(&set_up).contains("\"notify\""));
+}

@@ -1,0 +1,221 @@
+//! The questions of set-up at a terminal, or over a pipe: one line each, plain text for every screen and screen reader.
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+
+use ddns_core::config::starter;
+use ddns_core::config::validate::Valid;
+use ddns_core::recipe;
+use ddns_core::set_up::{ServiceChoice, SetUp, SetUpQuestion};
+use ddns_core::text::diagnostic::Diagnostic;
+
+use super::{BothLooked, key_file, look, show, show_broken};
+use crate::environment::Environment;
+use crate::hidden_prompt;
+use crate::http::Client;
+use crate::output::layout::{beside, width_of};
+use crate::output::{fail, say};
+use crate::set_up::{ask_public, send_once};
+
+const INTRO: &str = "A few questions. Enter accepts what is in [brackets]; < goes back to the question before. Nothing is sent \
+                     before you say so, and nothing is written before the end.";
+
+const SERVICE: &str = "Which service has your domain? Type a few letters, such as noip, cloudflare or fritz, and Enter; 0 is a URL \
+                       of your own, ? lists all services.";
+
+/// An answer that goes back.
+const BACK: &str = "<";
+
+/// The column in which what a service is begins.
+const COLUMN: usize = 32;
+
+/// Whether the questions are over.
+pub(super) enum SendChoice {
+    GoBack,
+    Done,
+}
+
+/// A conversation, and what was looked up in it.
+pub(super) struct Dialog<'a> {
+    client: &'a Client,
+    is_offline: bool,
+    /// Whether somebody is asked.
+    is_on: bool,
+    was_surveyed: bool,
+    pub(super) looked: BothLooked,
+}
+
+impl<'a> Dialog<'a> {
+    pub(super) fn new(client: &'a Client, is_offline: bool) -> Self {
+        Self { client, is_offline, is_on: false, was_surveyed: false, looked: BothLooked::default() }
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.is_on = true;
+        show_broken(INTRO, 0);
+    }
+
+    /// Asks what is left to ask. Fails where the answers end.
+    pub(super) async fn ask_all(&mut self, set_up: &mut SetUp) -> Result<(), u8> {
+        while self.is_on {
+            if set_up.needs_service() {
+                ask_service(set_up)?;
+                continue;
+            }
+            let Some(question) = set_up.question() else { break };
+            if question.family.is_some() && !self.is_offline && !self.was_surveyed {
+                self.was_surveyed = true;
+                show("\nLooking for this host's addresses …\n");
+                ask_public(&mut set_up.survey, self.client).await;
+                continue;
+            }
+            self.ask(set_up, &question).await?;
+        }
+        Ok(())
+    }
+
+    async fn ask(&mut self, set_up: &mut SetUp, question: &SetUpQuestion) -> Result<(), u8> {
+        show("\n");
+        match &question.help {
+            help if help.starts_with(char::is_lowercase) => show_broken(&format!("{}: {help}.", question.label), 0),
+            help if !help.is_empty() => show_broken(help, 0),
+            _ => {}
+        }
+        let brackets = match (&question.suggested, question.is_secret) {
+            (Some(_), true) => " [as before] (not shown)".to_owned(),
+            (None, true) => " (not shown)".to_owned(),
+            (Some(suggested), false) => format!(" [{suggested}]"),
+            (None, false) => String::new(),
+        };
+        let typed = answer(&format!("{}{brackets}: ", question.label), question.is_secret)?;
+        if typed.trim() == BACK {
+            if !set_up.back() {
+                show_broken("This is the first question.", 2);
+            }
+            return Ok(());
+        }
+        let typed = if question.is_file && !typed.trim().is_empty() { key_file(&typed) } else { Ok(typed) };
+        match typed.and_then(|typed| set_up.answer(&typed)) {
+            Ok(notes) => notes.iter().for_each(|note| show_broken(note, 2)),
+            Err(why) => {
+                show_broken(&why, 2);
+                return Ok(());
+            }
+        }
+        let Some(family) = question.family.filter(|_| !self.is_offline) else { return Ok(()) };
+        let Ok((config, _)) = starter::checked(&set_up.settings()) else { return Ok(()) };
+        let entry = config.entries.first().filter(|entry| !entry.domains_of(family).is_empty());
+        let Some(entry) = entry else { return Ok(()) };
+        let looked = &mut self.looked[family.index()];
+        let is_new = looked.sources != entry.sources_of(family);
+        look(entry, family, looked, self.client).await;
+        if looked.ip.is_some() || looked.sources.is_empty() {
+            return Ok(());
+        }
+        // A second time it is meant.
+        if is_new && set_up.back() {
+            show_broken("It gave no address. Enter keeps it all the same; or type another source, or none.", 2);
+        } else {
+            show_broken("It is kept, although it gave no address.", 2);
+        }
+        Ok(())
+    }
+
+    /// Asks the last question again, because what was answered makes no valid configuration. Whether somebody is there.
+    pub(super) fn goes_back(&self, set_up: &mut SetUp, wrong: &[Diagnostic]) -> bool {
+        let may = self.is_on && set_up.back();
+        if may {
+            wrong.iter().for_each(|diagnostic| show_broken(&diagnostic.message, 2));
+        }
+        may
+    }
+
+    /// Offers to send everything once. The end of the input is no reason to lose the answers.
+    pub(super) async fn send(&self, valid: Valid, environment: &Environment) -> SendChoice {
+        if !self.is_on || self.is_offline || self.looked.iter().all(|looked| looked.ip.is_none()) {
+            return SendChoice::Done;
+        }
+        loop {
+            let typed = line("\nSend it once now? yes, no or < [yes]: ", false).ok().flatten();
+            match typed.as_deref().map_or("no", str::trim).to_ascii_lowercase().as_str() {
+                "" | "y" | "yes" => break,
+                "n" | "no" => return SendChoice::Done,
+                BACK => return SendChoice::GoBack,
+                _ => show_broken("Please answer yes, no or <.", 2),
+            }
+        }
+        let sent = send_once(valid, self.client, environment).await;
+        for one in &sent {
+            let ip = self.looked[one.about.family.index()].ip.map(|ip| format!(" {ip}")).unwrap_or_default();
+            let how = if one.is_accepted { "Sent once, accepted" } else { "Sent once, not accepted" };
+            show_broken(&format!("{how}: {}{ip} ({})", one.about, one.words), 2);
+            if !one.text.trim().is_empty() {
+                show_broken(&format!("The service says: {}", one.text), 2);
+            }
+        }
+        if sent.is_empty() {
+            show_broken("Nothing was sent: the service accepted this address before.", 2);
+        }
+        if sent.iter().all(|one| one.is_accepted) {
+            return SendChoice::Done;
+        }
+        show_broken("An answer may be wrong: < goes back to it. Enter writes the file all the same.", 0);
+        match line("\nBack, or write the file [write]: ", false) {
+            Ok(Some(typed)) if typed.trim() == BACK => SendChoice::GoBack,
+            _ => SendChoice::Done,
+        }
+    }
+}
+
+/// Finds the service that is meant, or shows those that may be.
+fn ask_service(set_up: &mut SetUp) -> Result<(), u8> {
+    show("\n");
+    let brackets = if set_up.listed().is_empty() {
+        show_broken(SERVICE, 0);
+        ""
+    } else {
+        ", by its number or by more letters [1]"
+    };
+    match set_up.choose(&answer(&format!("Service{brackets}: "), false)?) {
+        ServiceChoice::Taken(title) => {
+            show_broken(&title, 2);
+            let rules = set_up.recipe().map(|recipe| recipe.rules.clone()).unwrap_or_default();
+            rules.iter().for_each(|rule| show(&beside("  -", rule, 4, width_of(io::stdout()))));
+        }
+        ServiceChoice::Nothing(why) => show_broken(&why, 2),
+        ServiceChoice::Several => {
+            let row = |number: usize, title: &str, about: &str| {
+                show(&beside(&format!("{number:>4}  {title}"), about, COLUMN, width_of(io::stdout())));
+            };
+            row(0, "My own URL", "Any server that takes an update by HTTP.");
+            for (number, name) in set_up.listed().iter().enumerate() {
+                if let Ok(recipe) = recipe::named(name) {
+                    row(number + 1, &recipe.title, &recipe.about);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The answer to a question. Fails at the end of the input.
+fn answer(prompt: &str, is_secret: bool) -> Result<String, u8> {
+    let why = match line(prompt, is_secret) {
+        Ok(Some(line)) => return Ok(line),
+        Ok(None) => "the input ended before the last question".to_owned(),
+        Err(error) => format!("the answer cannot be read ({error})"),
+    };
+    say("\n");
+    Err(fail(&format!("{why}: nothing was written")))
+}
+
+/// A line; one that must not be seen is hidden where there is a terminal. `None` at the end of the input.
+fn line(prompt: &str, is_secret: bool) -> io::Result<Option<String>> {
+    if is_secret && io::stdin().is_terminal() {
+        return hidden_prompt::line(|| show(prompt));
+    }
+    show(prompt);
+    let mut bytes = Vec::new();
+    let length = io::stdin().lock().read_until(b'\n', &mut bytes)?;
+    // What is not text is refused: the control character makes it a wrong answer.
+    Ok((length > 0).then(|| String::from_utf8(bytes).unwrap_or_else(|_| "\0".to_owned())))
+}

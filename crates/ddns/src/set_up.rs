@@ -1,0 +1,210 @@
+//! What set-up does, at a terminal and on the page: looks where addresses come from here, shows what would be sent, and sends it once.
+
+use std::env;
+use std::net::IpAddr;
+use std::path::absolute;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ddns_core::callback::{Batch, Timestamp};
+use ddns_core::config::fields::Key;
+use ddns_core::config::raw::{Origin, Raw};
+use ddns_core::config::validate::Valid;
+use ddns_core::config::{Config, starter};
+use ddns_core::engine::{Event, Mode, redacted};
+use ddns_core::journal::{About, What};
+use ddns_core::net::family::Family;
+use ddns_core::net::status::with_reason;
+use ddns_core::set_up::Survey;
+use ddns_core::text::json::{Node, Value};
+use ddns_core::text::shell;
+use ddns_core::update::Update;
+use ddns_core::update::outcome::{Outcome, Why};
+use tokio::time::timeout;
+
+use crate::compose;
+use crate::driver::Driver;
+use crate::environment::Environment;
+use crate::history::History;
+use crate::http::Client;
+use crate::lookup::{Query, look_up, own_address};
+use crate::output::log::Log;
+
+/// So long services on the internet may take to say which address they see.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// The longest text of a response that is shown, in characters.
+const MAX_TEXT: usize = 500;
+
+/// The addresses of this host itself; asks nobody.
+pub(crate) fn own_addresses() -> Survey {
+    Survey { own: Family::ALL.map(own_address), ..Survey::default() }
+}
+
+/// Asks services on the internet where the host's own address will not do.
+pub(crate) async fn ask_public(survey: &mut Survey, client: &Client) {
+    let mut settings = Raw::default();
+    for (key, text) in [(Key::Index4, "public"), (Key::Index6, "public")] {
+        settings.set(key, Node::synthetic(Value::string(text)), Origin::Option(String::new()));
+    }
+    let Ok((config, _)) = starter::checked(&settings) else { return };
+    let ask = async |family: Family| {
+        let lookup =
+            timeout(PATIENCE, look_up(Query::new(&config.entries[0], family), client)).await.unwrap_or_default();
+        let why = || lookup.failed().next().map_or("no response in time".to_owned(), |(_, why)| why.to_owned());
+        lookup.found().map(|(_, choice)| choice.ip).ok_or_else(why)
+    };
+    let wanted = |family: Family| survey.needs_public(family) && survey.public[family.index()].is_none();
+    let if_wanted = async |family: Family| if wanted(family) { Some(ask(family).await) } else { None };
+    let (v4, v6) = futures_util::future::join(if_wanted(Family::V4), if_wanted(Family::V6)).await;
+    for (place, found) in survey.public.iter_mut().zip([v4, v6]) {
+        *place = place.take().or(found);
+    }
+}
+
+/// What was sent once, and what came of it.
+pub(crate) struct SentOnce {
+    pub(crate) about: About,
+    pub(crate) is_accepted: bool,
+    /// The status and the words of the service, or why there was no response.
+    pub(crate) words: String,
+    /// The text of the response, without secrets.
+    pub(crate) text: String,
+}
+
+/// Sends what a new configuration has to send, through the engine: what is accepted is remembered, so that the first run does not
+/// send it again. Nothing comes back for what was accepted before, or has no address.
+pub(crate) async fn send_once(valid: Valid, client: &Client, environment: &Environment) -> Vec<SentOnce> {
+    let configs = Rc::new(vec![valid]);
+    let logs = [Log::silent(&configs[0].0, environment)];
+    let plan = compose::plan(&configs, environment);
+    let mut driver = Driver::new(compose::engine(Rc::clone(&plan), Mode::Once), &plan, (client, &logs), None);
+    driver.listen();
+    let mut history = History::new(Rc::clone(&plan), &logs, environment);
+    // Somebody asks for it now, whatever a service said before.
+    driver.on(Event::RetryStopped);
+    driver.on(Event::Begin);
+    let mut sent = Vec::new();
+    loop {
+        let journal = driver.take_journal();
+        history.take(&journal);
+        for event in journal {
+            sent.extend(match event.what {
+                What::Settled(settled) => {
+                    let (is_accepted, words) = (settled.outcome.is_accepted(), words_of(&settled.outcome));
+                    let text = if is_of_update(&settled.outcome) { driver.heard() } else { "" };
+                    let text: String = logs[0].masked(text).chars().take(MAX_TEXT).collect();
+                    Some(SentOnce { about: settled.about, is_accepted, words, text })
+                }
+                What::Held(held) => {
+                    let words = format!("held back: {}", held.why);
+                    Some(SentOnce { about: held.about, is_accepted: false, words, text: String::new() })
+                }
+                _ => None,
+            });
+        }
+        if !driver.take_milestones().is_empty() {
+            break;
+        }
+        let event = driver.next(None).await;
+        driver.on(event);
+    }
+    driver.on(Event::Save);
+    history.save();
+    sent
+}
+
+/// Whether the last response is that to the update, not to a step before it.
+fn is_of_update(outcome: &Outcome) -> bool {
+    !matches!(outcome, Outcome::AlreadyThere | Outcome::Failed(Why::Step { .. } | Why::NoResponse { .. }))
+}
+
+fn words_of(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::AlreadyThere => "the service already has this address".to_owned(),
+        Outcome::Failed(Why::NoResponse { why, .. } | Why::Step { why, .. }) => why.clone(),
+        other => other.status().map(with_reason).unwrap_or_default(),
+    }
+}
+
+/// The command that makes a service of a configuration, with whole paths: one that survives a reboot.
+pub(crate) fn install_command(file: &str) -> String {
+    let program = env::current_exe().map_or_else(|_| "ddns".to_owned(), |path| path.display().to_string());
+    let file = absolute(file).map_or_else(|_| file.to_owned(), |path| path.display().to_string());
+    // The host's service sees no home folders.
+    let is_hidden = ["/home/", "/root/", "/tmp/", "/var/tmp/"].iter().any(|folder| file.starts_with(folder));
+    let (sudo, user, then) = match is_hidden {
+        // It would end when the user logs out.
+        true => ("", " --user", " && loginctl enable-linger"),
+        false if rustix::process::geteuid().is_root() => ("", "", ""),
+        false => ("sudo ", "", ""),
+    };
+    format!("{sudo}{} service install{user} -c {}{then}", shell::quote(&program), shell::quote(&file))
+}
+
+/// A request as it may be seen.
+pub(crate) struct RedactedRequest {
+    /// The number of its entry.
+    pub(crate) entry: usize,
+    /// The updates that it is about: families, and places in their lists.
+    pub(crate) members: Vec<(Family, usize)>,
+    /// The same in words.
+    pub(crate) about: String,
+    pub(crate) origin: String,
+    pub(crate) shown: String,
+    /// The families that have no address: an example stands in its place, and the request cannot be sent (A8).
+    pub(crate) missing: Vec<Family>,
+}
+
+/// The first requests of a configuration with these addresses, by [`Family::index`], and how many there are; examples where an
+/// address is not known. What can be sent comes first.
+pub(crate) fn requests(
+    most: usize,
+    config: &Config,
+    addresses: [Option<IpAddr>; 2],
+    now: Timestamp,
+) -> (Vec<RedactedRequest>, usize) {
+    let has_address = |family: Family| addresses[family.index()].is_some();
+    let mut all = Vec::new();
+    for (number, entry) in config.entries.iter().enumerate() {
+        let may_lack = entry.callback.variables.combine().is_some_and(|combine| combine.missing.is_some());
+        for mut members in entry.requests() {
+            if may_lack && members.iter().any(|(family, _)| has_address(*family)) {
+                members.retain(|(family, _)| has_address(*family));
+            }
+            let is_missing = |family: &Family| !has_address(*family) && members.iter().any(|(own, _)| own == family);
+            let missing: Vec<Family> = Family::ALL.into_iter().filter(is_missing).collect();
+            all.push((number, members, missing));
+        }
+    }
+    all.sort_by_key(|(.., missing)| !missing.is_empty());
+    let total = all.len();
+    (all.into_iter().take(most).filter_map(|request| sent(config, request, addresses, now)).collect(), total)
+}
+
+fn sent(
+    config: &Config,
+    (number, members, missing): (usize, Vec<(Family, usize)>, Vec<Family>),
+    addresses: [Option<IpAddr>; 2],
+    now: Timestamp,
+) -> Option<RedactedRequest> {
+    let entry = &config.entries[number];
+    let update = |(family, place): &(Family, usize)| {
+        let ip = addresses[family.index()].unwrap_or_else(|| family.documentation());
+        entry.update(&entry.domains_of(*family)[*place], *family, ip)
+    };
+    let updates: Vec<Update<'_>> = members.iter().map(update).collect();
+    let about: Vec<String> =
+        updates.iter().map(|update| format!("{} {}", update.domain, update.family.record_type())).collect();
+    let batch = Batch::of(&updates)?;
+    let origin = entry.callback.url(batch, now).map(|url| url.origin()).unwrap_or_default();
+    let shown = match redacted((&entry.callback, &entry.proxies), batch, now.into(), false) {
+        Ok(request) => {
+            let mut lines = request.lines();
+            lines.extend(request.proxy.map(|proxy| format!("(through {})", proxy.address)));
+            lines.join("\n")
+        }
+        Err(why) => format!("nothing: {why}"),
+    };
+    Some(RedactedRequest { entry: number, about: about.join(", "), origin, shown, missing, members })
+}
