@@ -238,7 +238,7 @@ fn caches_that_are_configurations(valid: &[Valid], files: &[Identity], environme
 }
 
 /// The places that are looked at without `-c` (B12).
-fn default_places(environment: &Environment) -> impl Iterator<Item = String> {
+pub(crate) fn default_places(environment: &Environment) -> impl Iterator<Item = String> {
     let in_home = |name| environment.home().map(|home| home.join(name).display().to_string());
     let home = [".ddns/config.json", ".ddns.json"].into_iter().filter_map(in_home);
     let etc = ["/etc/ddns/config.json", "/etc/ddns.json"].map(str::to_owned);
