@@ -164,6 +164,7 @@ mod commands {
     mod completions;
     mod few_files;
     mod history;
+    mod import;
     mod init;
     mod listen;
     mod preview;

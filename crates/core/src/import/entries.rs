@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::settings::{PeerFile, PeerName, PeerSection, PeerSettings, number, span};
+use super::settings::{PeerFile, PeerName, PeerSection, PeerSetting, PeerSettings, number, span};
 use super::table::{PeerTable, ServiceRow};
 use crate::config::starter;
 use crate::net::family::Family;
@@ -89,8 +89,11 @@ pub(super) fn entries(file: &mut PeerFile, table: PeerTable) -> Result<Vec<Impor
                     Some(ServiceRow::Nothing(why)) => why,
                     _ => "the import does not know this service; `ddns recipes` lists what ddns knows",
                 };
-                section.fields.0.iter().for_each(|field| field.is_used.set(true));
-                let names = section.names.iter().flatten().map(|name| name.name.as_str()).collect::<Vec<_>>();
+                // What it alone says needs no line of its own.
+                let is_shared = |field: &&Rc<PeerSetting>| file.globals.0.iter().any(|known| Rc::ptr_eq(known, field));
+                section.fields.0.iter().filter(|field| !is_shared(field)).for_each(|field| field.is_used.set(true));
+                let mut names = section.names.iter().flatten().map(|name| name.name.as_str()).collect::<Vec<_>>();
+                names.dedup();
                 file.left_out(section.line, &format!("{} ({})", section.service(), names.join(", ")), why);
                 Vec::new()
             }

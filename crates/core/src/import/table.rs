@@ -4,7 +4,7 @@
 //! * user=login                      what the questions of all recipes are called in the file
 //! NAME,NAME [?GUARD] RECIPE [Q=V…]  services, the recipe (`=`: of the same name), and what its questions are called
 //! NAME [?GUARD] - WHY               services without a recipe
-//! : NAME[=DEFAULT],… WHY            settings that are not taken over
+//! : NAME[=DEFAULT],… WHY            settings that are not taken over; `*`: whatever they say, nobody misses them
 //! ! COMMAND                         how to stop the client
 //! ```
 //!
@@ -76,7 +76,8 @@ impl PeerTable {
                 None => known == setting,
             };
             let (_, default) = names.find(|(name, _)| matches(name))?;
-            let is_default = value.trim().is_empty() || default.split('|').any(|word| word.eq_ignore_ascii_case(value));
+            let is_default = value.trim().is_empty()
+                || default.split('|').any(|word| word == "*" || word.eq_ignore_ascii_case(value));
             Some(if is_default { "" } else { why.trim() })
         })
     }
