@@ -19,8 +19,8 @@ use ddns_core::config::{Cache, starter};
 use ddns_core::net::ssl::Ssl;
 use ddns_core::text::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
 
-pub(crate) use self::file::read_text;
 use self::file::{Identity, LoadedFile, identity};
+pub(crate) use self::file::{cannot, read_text};
 use self::variables::{CONFIG, configured_files};
 use crate::cli::CliSettings;
 use crate::environment::Environment;

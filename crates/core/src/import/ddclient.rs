@@ -6,7 +6,8 @@ use regex_lite::Regex;
 
 use super::entries::way;
 use super::settings::{
-    PeerError, PeerFile, PeerName, PeerSection, PeerSettings, PeerSurroundings, page, percent_encoded, seconds,
+    PeerError, PeerFile, PeerName, PeerSection, PeerSettings, PeerSurroundings, credentials, page, percent_encoded,
+    seconds,
 };
 use crate::net::family::Family;
 use crate::text::json::Value;
@@ -162,18 +163,23 @@ fn section(host: &str, line: usize, mut fields: PeerSettings, file: &mut PeerFil
     let server = fields.get("server").unwrap_or("members.dyndns.org").to_owned();
     let script = fields.get("script").unwrap_or("/nic/update");
     let is_plain = fields.flag("ssl") == Some(false);
+    if is_plain {
+        file.changed(fields.line("ssl"), "ssl=no", "https for every service that has a recipe");
+    }
     let services = match (protocol.as_str(), script) {
         ("dyndns2", "/nic/update") if !is_plain => vec![server.clone(), protocol],
         ("dyndns2", _) => vec![server.clone()],
         _ => vec![protocol],
     };
-    let extra = [("__USER__", "login"), ("__PASSWORD__", "password")];
-    let extra = || extra.map(|(name, field)| (name, Value::string(fields.get(field).unwrap_or_default())));
     // Where the table has no recipe: a server of one's own.
     let request = (services[0] == server).then(|| {
         let scheme = if is_plain { "http" } else { "https" };
         let id = format!("{scheme}://__USER__:__PASSWORD__@{server}{script}?hostname=__DOMAIN__&myip=__IP__");
-        vec![("id", Value::String(id)), ("expect", Value::string("dyndns2")), ("extra", Value::object(extra()))]
+        vec![
+            ("id", Value::String(id)),
+            ("expect", Value::string("dyndns2")),
+            ("extra", credentials(&fields, "login", "password")),
+        ]
     });
     let sources = Family::ALL.map(|family| source(&fields, family, file));
     if sources.iter().all(Option::is_none) {

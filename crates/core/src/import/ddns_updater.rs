@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 
 use super::entries::way;
 use super::settings::{
-    PeerError, PeerFile, PeerName, PeerSection, PeerSettings, PeerSurroundings, line_at, percent_encoded,
+    PeerError, PeerFile, PeerName, PeerSection, PeerSettings, PeerSurroundings, line_at, of_family, percent_encoded,
 };
 use crate::text::json::{Dialect, Value, parse};
 
@@ -86,7 +86,7 @@ fn section(line: usize, mut fields: PeerSettings, file: &mut PeerFile) -> PeerSe
         names.iter_mut().for_each(|name| name.rest.push(("interface_id", Value::String(id.clone()))));
     }
     let is_v6 = version == "ipv6";
-    let names = if is_v6 { [Vec::new(), names] } else { [names, Vec::new()] };
+    let names = of_family(is_v6, names);
     let request = (service == "custom").then(|| request(&fields, is_v6)).flatten();
     PeerSection { line, services: vec![service], fields, names, request, ..PeerSection::default() }
 }

@@ -31,7 +31,7 @@ pub(super) fn in_file(path: &str) -> String {
 }
 
 /// One entry that is to be written.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ImportedEntry {
     /// Where its first section begins.
     pub line: usize,
@@ -166,15 +166,9 @@ fn new(section: &PeerSection, recipe: Option<&Rc<Recipe>>) -> ImportedEntry {
         line: section.line,
         service: section.service().to_owned(),
         recipe: recipe.cloned(),
-        request: Vec::new(),
-        domains: Default::default(),
-        rest: Vec::new(),
-        answers: BTreeMap::new(),
-        own: BTreeMap::new(),
-        set: Vec::new(),
         sources: section.sources.clone(),
         settings: section.settings.clone(),
-        guess: None,
+        ..ImportedEntry::default()
     }
 }
 
@@ -393,7 +387,11 @@ impl ImportedEntry {
         {
             for member in extra {
                 if let Value::String(text) = &member.node.value {
-                    let path = format!("{folder}/{}", member.key.trim_matches('_').to_lowercase());
+                    // A name of the file's own must not lead anywhere else.
+                    let plain =
+                        |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };
+                    let name: String = member.key.trim_matches('_').chars().map(plain).collect();
+                    let path = format!("{folder}/{}-{name}", secrets.len() + 1);
                     secrets.push((path.clone(), text.clone()));
                     member.node.value = Value::object([("file", Value::String(path))]);
                 }

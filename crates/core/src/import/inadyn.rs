@@ -2,7 +2,9 @@
 
 use super::cursor::TextCursor;
 use super::entries::way;
-use super::settings::{NotePart, PeerError, PeerFile, PeerName, PeerSection, PeerSettings, PeerSurroundings, page};
+use super::settings::{
+    NotePart, PeerError, PeerFile, PeerName, PeerSection, PeerSettings, PeerSurroundings, credentials, of_family, page,
+};
 use super::table::PeerTable;
 use crate::text::json::Value;
 
@@ -247,10 +249,8 @@ fn section(section: TitledSection, globals: &PeerSettings, table: PeerTable, fil
         file.left_out(line, &title, "`hostname` is the id of a record; ddns needs the name of the domain");
     }
     let hosts = hosts.filter(|host| !is_id(host));
-    let mut names: [Vec<PeerName>; 2] = Default::default();
-    names[usize::from(is_v6)] = hosts.map(PeerName::new).collect();
-    let mut sources: [Vec<String>; 2] = Default::default();
-    sources[usize::from(is_v6)] = vec![source];
+    let names = of_family(is_v6, hosts.map(PeerName::new).collect());
+    let sources = of_family(is_v6, vec![source]);
     let secure = globals.flag("secure-ssl") == Some(false);
     let ssl = globals.get("ca-trust-file").map(Value::string).or_else(|| secure.then_some(Value::Bool(false)));
     let request = is_custom.then(|| request(&fields)).flatten();
@@ -278,11 +278,9 @@ fn request(fields: &PeerSettings) -> Option<Vec<(&'static str, Value)>> {
     }
     let marks = [("%u", "__USER__"), ("%p", "__PASSWORD__"), ("%h", "__DOMAIN__"), ("%i", "__IP__"), ("%%", "%")];
     marks.iter().for_each(|(mark, name)| path = path.replace(mark, name));
-    let extra = [("__USER__", "username"), ("__PASSWORD__", "password")];
-    let extra = extra.map(|(name, field)| (name, Value::string(fields.get(field).unwrap_or_default())));
     let responses = fields.get("ddns-response").unwrap_or(RESPONSES).split(',').map(regex_lite::escape);
     let accept = format!("(?i){}", responses.collect::<Vec<_>>().join("|"));
     let id = format!("{scheme}://__USER__:__PASSWORD__@{}{path}", fields.get("ddns-server")?);
     let accept = Value::object([("accept", Value::String(accept))]);
-    Some(vec![("id", Value::String(id)), ("expect", accept), ("extra", Value::object(extra))])
+    Some(vec![("id", Value::String(id)), ("expect", accept), ("extra", credentials(fields, "username", "password"))])
 }

@@ -3,7 +3,8 @@
 use super::cursor::TextCursor;
 use super::entries::way;
 use super::settings::{
-    NotePart, PeerError, PeerFile, PeerName, PeerSection, PeerSettings, PeerSurroundings, page, percent_encoded,
+    NotePart, PeerError, PeerFile, PeerName, PeerSection, PeerSettings, PeerSurroundings, of_family, page,
+    percent_encoded,
 };
 use super::table::PeerTable;
 use crate::text::json::{Dialect, Value, parse};
@@ -157,10 +158,7 @@ fn section(
     };
     fields.set("name", name, line);
     fields.get("name");
-    let mut names: [Vec<PeerName>; 2] = Default::default();
-    names[family] = vec![own];
-    let mut sources: [Vec<String>; 2] = Default::default();
-    sources[family] = vec![source];
+    let (names, sources) = (of_family(family == 1, vec![own]), of_family(family == 1, vec![source]));
     PeerSection { line, services, names, sources, settings: way(proxy, ssl, None, None, force), request, fields }
 }
 

@@ -266,6 +266,17 @@ pub(super) fn span(seconds: u64) -> Value {
     Value::String(if seconds.is_multiple_of(60) { format!("{}m", seconds / 60) } else { format!("{seconds}s") })
 }
 
+/// What is there for one family alone.
+pub(super) fn of_family<T>(is_v6: bool, values: Vec<T>) -> [Vec<T>; 2] {
+    if is_v6 { [Vec::new(), values] } else { [values, Vec::new()] }
+}
+
+/// `extra` for an address that begins with `__USER__:__PASSWORD__@`.
+pub(super) fn credentials(fields: &PeerSettings, user: &str, password: &str) -> Value {
+    let value = |field| Value::string(fields.get(field).unwrap_or_default());
+    Value::object([("__USER__", value(user)), ("__PASSWORD__", value(password))])
+}
+
 /// A whole number.
 pub(super) fn number(number: u64) -> Value {
     Value::Number(number.to_string())

@@ -459,7 +459,7 @@ fn l8_ddns_go_elements_become_entries() {
     assert_eq!(shown(&two), expected);
     assert_eq!(written(&two)[0].1.member("zone").and_then(Value::text), Some("example.co.uk"));
     assert_eq!((two.entries[0].guess.is_some(), two.entries[1].guess.is_some()), (true, false));
-    assert_eq!(notes(&two, NotePart::Dropped), ["13 ttl"]);
+    assert_eq!(notes(&two, NotePart::Dropped), ["15 ttl"]);
     let off = read(
         Peer::DdnsGo,
         &element("cloudflare", "        - a.example.com\n", "    ipv6:\n      enable: false\n      domains: [ ]\n")
@@ -730,8 +730,8 @@ fn l8_openwrt_services_become_entries() {
     );
     assert_eq!(shown(&merged), ["easydns a.example:A a.example:AAAA default default"], "both families of one account");
     assert_eq!(merged.settings, [("interval".to_owned(), Value::string("5m"))]);
-    assert_eq!(notes(&merged, NotePart::LeftOut), ["20 update_script (s.example)"]);
-    assert_eq!(notes(&merged, NotePart::Dropped), ["18 off"]);
+    assert_eq!(notes(&merged, NotePart::LeftOut), ["17 update_script (s.example)"]);
+    assert_eq!(notes(&merged, NotePart::Dropped), ["15 off"]);
 }
 
 #[test]

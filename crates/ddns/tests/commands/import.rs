@@ -32,14 +32,27 @@ fn l1_l16_a_file_becomes_a_configuration_that_check_and_preview_accept() {
     let sandbox = Sandbox::new();
     sandbox.write("ddclient.conf", ddclient());
     let run = sandbox.run(&["import", "ddclient.conf"]).expect(0).never_prints(SECRET);
-    for part in ["of ddclient", "Taken over\n", "easydns (line 3)", "b.example.org", "Wrote config.json", "ddns preview", "systemctl disable --now ddclient", "ddns service install"] {
+    for part in [
+        "of ddclient",
+        "Taken over\n",
+        "easydns (line 3)",
+        "b.example.org",
+        "Wrote config.json",
+        "ddns preview",
+        "systemctl disable --now ddclient",
+        "ddns service install",
+    ] {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
     }
     fits(80, &run.stdout);
     assert_eq!(mode(&sandbox.path("config.json")), 0o600);
     sandbox.run(&["check"]).expect(0).never_prints(SECRET);
     let preview = sandbox.run(&["preview", "--ip", "192.0.2.7", "--ip", "2001:db8::7"]).never_prints(SECRET);
-    assert!(preview.stdout.contains("a.example.com") && preview.stdout.contains("api.cloudflare.com"), "{}", preview.stdout);
+    assert!(
+        preview.stdout.contains("a.example.com") && preview.stdout.contains("api.cloudflare.com"),
+        "{}",
+        preview.stdout
+    );
     assert_eq!(sandbox.read("ddclient.conf"), ddclient(), "the other client's file stays as it was");
     assert_eq!(files(&sandbox), ["config.json", "ddclient.conf"]);
 }
@@ -86,9 +99,18 @@ fn l4_a_configuration_of_our_own_is_nothing_to_import_and_other_files_are_named(
     sandbox.write("own.json", r#"{"dns": "callback", "id": "https://h.example/", "ipv4": "a.example"}"#);
     sandbox.run(&["import", "own.json"]).expect(0).prints("nothing to import");
     sandbox.write("other", "hello s3cret-Pa55\n");
-    sandbox.run(&["import", "other"]).expect(2).prints("is not a configuration that the import knows").prints("--from").never_prints(SECRET);
+    sandbox
+        .run(&["import", "other"])
+        .expect(2)
+        .prints("is not a configuration that the import knows")
+        .prints("--from")
+        .never_prints(SECRET);
     sandbox.run(&["import", "other", "--from", "ddclent"]).expect(2).prints("did you mean `ddclient`?");
-    sandbox.run(&["import", "other", "--from", "inadyn"]).expect(2).prints("other, line 1 is not understood").never_prints(SECRET);
+    sandbox
+        .run(&["import", "other", "--from", "inadyn"])
+        .expect(2)
+        .prints("other, line 1 is not understood")
+        .never_prints(SECRET);
     sandbox.write("broken.json", format!("{{\"settings\": [\n{{\"token\": \"{SECRET}\" \"x\"}}]}}"));
     sandbox.run(&["import", "broken.json", "--from", "ddns-updater"]).expect(2).prints("line 2").never_prints(SECRET);
     sandbox.run(&["import", "ddclient.cnf"]).expect(2).prints("does not exist").prints("usual places");
@@ -98,7 +120,11 @@ fn l4_a_configuration_of_our_own_is_nothing_to_import_and_other_files_are_named(
 #[test]
 fn l5_without_a_file_the_usual_places_are_looked_at() {
     let sandbox = Sandbox::new();
-    sandbox.run(&["import"]).expect(2).prints("no configuration of another client was found").prints("ddns import FILE");
+    sandbox
+        .run(&["import"])
+        .expect(2)
+        .prints("no configuration of another client was found")
+        .prints("ddns import FILE");
     fs::create_dir(sandbox.path("data")).expect("a folder");
     let settings = r#"{"settings": [{"provider": "easydns", "domain": "a.example.com", "username": "u", "token": "t", "ip_version": "ipv4"}]}"#;
     sandbox.write("data/config.json", settings);
@@ -116,7 +142,8 @@ fn l5_without_a_file_the_usual_places_are_looked_at() {
 fn l5_standard_input_can_be_imported() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.command(&["import", "-", "new.json"]);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
     std::io::Write::write_all(&mut child.stdin.take().expect("piped"), ddclient().as_bytes()).expect("written");
     Run::of(&child.wait_with_output().expect("ended")).expect(0);
     sandbox.run(&["check", "-c", "new.json"]).expect(0);
@@ -131,7 +158,11 @@ fn l5_a_file_that_cannot_be_read_is_named_with_the_way_out() {
         eprintln!("skipped l5_a_file_that_cannot_be_read: root reads everything");
         return;
     }
-    sandbox.run(&["import", "ddclient.conf"]).expect(2).prints("cannot be read by this user").prints("sudo ddns import");
+    sandbox
+        .run(&["import", "ddclient.conf"])
+        .expect(2)
+        .prints("cannot be read by this user")
+        .prints("sudo ddns import");
 }
 
 #[test]
@@ -188,8 +219,14 @@ fn l14_the_report_is_for_programs_too_and_a_dry_run_writes_nothing() {
     sandbox.write("ddclient.conf", UNKNOWN);
     let run = sandbox.run(&["import", "ddclient.conf", "--json", "--dry-run"]).expect(1).never_prints(SECRET);
     let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
-    assert_eq!((&report["client"], &report["written"], &report["taken_over"][0]["entry"]), (&"ddclient".into(), &false.into(), &1.into()));
-    assert_eq!((&report["not_taken_over"][0]["line"], &report["not_taken_over"][0]["sends"]), (&3.into(), &true.into()));
+    assert_eq!(
+        (&report["client"], &report["written"], &report["taken_over"][0]["entry"]),
+        (&"ddclient".into(), &false.into(), &1.into())
+    );
+    assert_eq!(
+        (&report["not_taken_over"][0]["line"], &report["not_taken_over"][0]["sends"]),
+        (&3.into(), &true.into())
+    );
     sandbox.run(&["import", "ddclient.conf", "--dry-run"]).expect(1).prints("Nothing was written (--dry-run)");
     assert_eq!(files(&sandbox), ["ddclient.conf"]);
     let run = sandbox.run(&["import", "ddclient.conf", "--json"]).expect(1);

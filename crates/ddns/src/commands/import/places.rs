@@ -9,7 +9,7 @@ use ddns_core::import::{Detected, Peer, detected};
 
 use super::wrong;
 use crate::environment::{Environment, all_variables};
-use crate::load::default_places;
+use crate::load::{cannot, default_places};
 use crate::open_file::open_any;
 
 /// No file of another client is larger.
@@ -102,13 +102,6 @@ fn read(name: &str, environment: &Environment) -> Result<PeerText, u8> {
 
 /// The text of a file, or why there is none: a phrase that follows its name.
 fn read_quietly(path: &str) -> Result<PeerText, String> {
-    let cannot = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => "does not exist".to_owned(),
-        io::ErrorKind::PermissionDenied => "cannot be read by this user".to_owned(),
-        io::ErrorKind::IsADirectory => "is a folder, not a file".to_owned(),
-        io::ErrorKind::InvalidInput => "is not a regular file".to_owned(),
-        _ => format!("cannot be read ({error})"),
-    };
     let (mut bytes, mut is_open) = (Vec::new(), false);
     if path == "-" {
         io::stdin().lock().take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(cannot)?;
