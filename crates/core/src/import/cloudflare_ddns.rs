@@ -3,8 +3,8 @@
 use std::net::Ipv6Addr;
 
 use super::cursor::TextCursor;
-use super::entries::{in_file, way};
-use super::settings::{PeerError, PeerFile, PeerName, PeerSection, PeerSettings, cron, page};
+use super::entries::in_file;
+use super::settings::{PeerError, PeerFile, PeerName, PeerSection, PeerSettings, cron, page, way};
 use crate::text::json::Value;
 
 /// Reads variables.

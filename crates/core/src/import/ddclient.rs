@@ -4,13 +4,15 @@ use std::collections::HashMap;
 
 use regex_lite::Regex;
 
-use super::entries::way;
 use super::settings::{
     PeerError, PeerFile, PeerName, PeerSection, PeerSettings, PeerSurroundings, credentials, page, percent_encoded,
-    seconds,
+    seconds, way,
 };
 use crate::net::family::Family;
 use crate::text::json::Value;
+
+#[cfg(test)]
+mod tests;
 
 /// A password is cut out of its line before anything else is read: it may contain every character.
 const PASSWORD: &str = r"^([^#]*\s)?([^#]*?password)\s*=\s*('.*'|[^'\s]\S*)(.*)$";

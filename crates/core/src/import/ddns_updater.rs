@@ -2,9 +2,9 @@
 
 use std::net::Ipv6Addr;
 
-use super::entries::way;
 use super::settings::{
     PeerError, PeerFile, PeerName, PeerSection, PeerSettings, PeerSurroundings, line_at, of_family, percent_encoded,
+    way,
 };
 use crate::text::json::{Dialect, Value, parse};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::settings::{PeerFile, PeerName, PeerSection, PeerSetting, PeerSettings, number, span};
+use super::settings::{PeerFile, PeerName, PeerSection, PeerSetting, PeerSettings};
 use super::table::{PeerTable, ServiceRow};
 use crate::config::starter;
 use crate::net::family::Family;
@@ -484,22 +484,4 @@ pub(super) fn document(
     }
     fields.extend(settings.iter().cloned());
     Ok(Filled { text: starter::file(&above, &fields), secrets })
-}
-
-/// `proxy`, `ssl` and the like, as far as they are set.
-pub(super) fn way(
-    proxy: Option<String>,
-    ssl: Option<Value>,
-    timeout: Option<u64>,
-    least: Option<u64>,
-    most: Option<u64>,
-) -> Vec<(&'static str, Value)> {
-    let all = [
-        ("proxy", proxy.map(|proxy| Value::list([Value::String(proxy)]))),
-        ("ssl", ssl),
-        ("timeout", timeout.filter(|timeout| (1..=3600).contains(timeout)).map(number)),
-        ("min_interval", least.filter(|least| *least > 0).map(span)),
-        ("cache_max_age", most.filter(|most| *most > 0).map(number)),
-    ];
-    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }

@@ -1,12 +1,15 @@
 //! The configuration of inadyn, in the grammar of libconfuse.
 
 use super::cursor::TextCursor;
-use super::entries::way;
 use super::settings::{
     NotePart, PeerError, PeerFile, PeerName, PeerSection, PeerSettings, PeerSurroundings, credentials, of_family, page,
+    way,
 };
 use super::table::PeerTable;
 use crate::text::json::Value;
+
+#[cfg(test)]
+mod tests;
 
 /// No include is deeper.
 const MAX_DEPTH: usize = 10;

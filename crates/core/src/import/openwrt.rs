@@ -1,13 +1,15 @@
 //! The configuration of OpenWrt's ddns-scripts, in the grammar of UCI.
 
 use super::cursor::TextCursor;
-use super::entries::way;
 use super::settings::{
     NotePart, PeerError, PeerFile, PeerName, PeerSection, PeerSettings, PeerSurroundings, of_family, page,
-    percent_encoded,
+    percent_encoded, way,
 };
 use super::table::PeerTable;
 use crate::text::json::{Dialect, Value, parse};
+
+#[cfg(test)]
+mod tests;
 
 /// A shorter interval is this one there, in seconds.
 const MIN_CHECK: u64 = 300;

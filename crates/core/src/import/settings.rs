@@ -298,3 +298,21 @@ pub(super) fn cron(text: &str) -> Option<u64> {
     let minutes = fields.next()?.strip_prefix("*/")?.parse::<u64>().ok()?;
     fields.all(|field| field == "*").then_some(minutes * 60)
 }
+
+/// `proxy`, `ssl` and the like, as far as they are set.
+pub(super) fn way(
+    proxy: Option<String>,
+    ssl: Option<Value>,
+    timeout: Option<u64>,
+    least: Option<u64>,
+    most: Option<u64>,
+) -> Vec<(&'static str, Value)> {
+    let all = [
+        ("proxy", proxy.map(|proxy| Value::list([Value::String(proxy)]))),
+        ("ssl", ssl),
+        ("timeout", timeout.filter(|timeout| (1..=3600).contains(timeout)).map(number)),
+        ("min_interval", least.filter(|least| *least > 0).map(span)),
+        ("cache_max_age", most.filter(|most| *most > 0).map(number)),
+    ];
+    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}

@@ -14,17 +14,17 @@ fn nothing(_: &str) -> Result<String, String> {
     Err("does not exist".to_owned())
 }
 
-fn try_read(peer: Peer, text: &str) -> Result<Import, PeerError> {
+pub(super) fn try_read(peer: Peer, text: &str) -> Result<Import, PeerError> {
     let variable = |name: &str| (name == "SET").then(|| "from-environment".to_owned());
     Import::read(peer, text, &PeerSurroundings { file: "file", read: &nothing, variable: &variable })
 }
 
-fn read(peer: Peer, text: &str) -> Import {
+pub(super) fn read(peer: Peer, text: &str) -> Import {
     try_read(peer, text).unwrap_or_else(|error| panic!("line {}: {}", error.line, error.message))
 }
 
 /// The entries that are written, each alone and valid: name of the recipe, its fields.
-fn written(import: &Import) -> Vec<(String, Value)> {
+pub(super) fn written(import: &Import) -> Vec<(String, Value)> {
     let entry = |place: usize| {
         let entry = &import.entries[place];
         let missing: Vec<String> = entry.missing().expect("a form").into_iter().map(|it| it.name).collect();
@@ -41,7 +41,7 @@ fn written(import: &Import) -> Vec<(String, Value)> {
 }
 
 /// `recipe a.example:A x.example:AAAA KEY=value`, sorted out of what is written.
-fn shown(import: &Import) -> Vec<String> {
+pub(super) fn shown(import: &Import) -> Vec<String> {
     let line = |(recipe, value): &(String, Value)| {
         let mut line = recipe.clone();
         for (list, kind) in [("ipv4", "A"), ("ipv6", "AAAA")] {
@@ -72,13 +72,17 @@ fn shown(import: &Import) -> Vec<String> {
     written(import).iter().map(line).collect()
 }
 
-fn extra<'a>(value: &'a Value, name: &str) -> &'a str {
+pub(super) fn extra<'a>(value: &'a Value, name: &str) -> &'a str {
     value.member("extra").and_then(|extra| extra.member(name)).and_then(Value::text).unwrap_or_default()
 }
 
-fn notes(import: &Import, part: NotePart) -> Vec<String> {
+pub(super) fn notes(import: &Import, part: NotePart) -> Vec<String> {
     let notes = import.notes.iter().filter(|note| note.part == part);
     notes.map(|note| format!("{} {}", note.line, note.what)).collect()
+}
+
+pub(super) fn written_one(import: &Import) -> Value {
+    written(import).remove(0).1
 }
 
 #[test]
@@ -205,214 +209,6 @@ fn l4_the_format_follows_from_the_contents() {
     }
     let two = detected("config service 'x'\nDDNS_DNS=he\n");
     assert!(matches!(&two, Detected::Unknown(why) if why.contains("--from")), "{two:?}");
-}
-
-#[test]
-fn l7_ddclient_reads_passwords_before_anything_else() {
-    let password = |line: &str| {
-        let import = read(Peer::Ddclient, &format!("usev4=webv4\nserver=s.example.org, login=u\n{line}\n"));
-        extra(&written(&import)[0].1, "__PASSWORD__").to_owned()
-    };
-    let cases = [
-        ("password='a #,\\b' h.example", "a #,\\b"),
-        ("password=a#b, h.example", "a#b,"),
-        ("password=\"a\" h.example", "\"a\""),
-        ("password='it's' h.example", "it's"),
-        ("password = spaced h.example", "spaced"),
-        ("login=u,password=meant h.example", "meant"),
-        ("h.example u2 old-way", "old-way"),
-        ("password_env=SET h.example", "from-environment"),
-    ];
-    for (line, expected) in cases {
-        assert_eq!(password(line), expected, "{line}");
-    }
-}
-
-#[test]
-fn l7_ddclient_globals_hosts_and_continuations() {
-    let import = read(
-        Peer::Ddclient,
-        "use=if, if=eth1\nprotocol=easydns, login=u, password=p # no\n\
-         a.example,b.example\nlogin=other, c.example \\  \r\n\npassword=late\na.example x y\n",
-    );
-    let all = shown(&import);
-    assert_eq!(all, ["easydns a.example:A b.example:A interface:eth1", "easydns c.example:A interface:eth1"]);
-    let all = written(&import);
-    assert_eq!(
-        (extra(&all[0].1, "__USER__"), extra(&all[0].1, "__PASSWORD__")),
-        ("u", "p"),
-        "the first line of a host stays"
-    );
-    assert_eq!(extra(&all[1].1, "__USER__"), "other");
-    let later = read(Peer::Ddclient, "usev6=ifv6\nprotocol=easydns\na.example\nlogin=u\npassword=later\n");
-    assert_eq!(shown(&later), ["easydns a.example:AAAA default"]);
-    assert_eq!(extra(&written(&later)[0].1, "__PASSWORD__"), "later");
-}
-
-#[test]
-fn l10_ddclient_addresses_become_sources() {
-    let cases = [
-        ("use=web", "A public"),
-        ("use=web, web=dyndns", "A public"),
-        ("use=web, web=ipify-ipv4", "A public"),
-        ("usev4=webv4, webv4=ip.example.org/x", "A url:https://ip.example.org/x"),
-        ("usev4=webv4, webv4=ip.example.org/x, ssl=no", "A url:http://ip.example.org/x"),
-        ("usev4=web", "A public"),
-        ("usev6=webv6, webv6=https://1.1.1.1/cdn-cgi/trace", "AAAA public"),
-        ("use=if", "A interface:ppp0"),
-        ("usev6=if, ifv6=eth0", "AAAA interface:eth0"),
-        ("use=cmd, cmd='my script -4'", "A shell:my script -4"),
-        ("use=fw, fw=192.168.1.1/s, fw-login=a, fw-password=b/c", "A url:http://a:b%2Fc@192.168.1.1/s"),
-        ("use=netgear-rt3xx", "A public"),
-        ("use=ip, ip=192.0.2.7", "A shell:echo 192.0.2.7"),
-    ];
-    for (settings, expected) in cases {
-        let import = read(Peer::Ddclient, &format!("{settings}\nprotocol=easydns, login=u, password=p h.example\n"));
-        assert_eq!(shown(&import), [format!("easydns h.example:{expected}")], "{settings}");
-    }
-    let none = read(Peer::Ddclient, "protocol=easydns, login=u, password=p h.example\n");
-    assert!(none.entries.is_empty());
-    assert_eq!(notes(&none, NotePart::LeftOut), ["1 h.example"]);
-}
-
-#[test]
-fn l8_ddclient_servers_and_protocols_become_recipes() {
-    let cases = [
-        ("server=svc.joker.com, login=u, password=p", "joker"),
-        ("protocol=cloudflare, zone=example, login=token, password=p", "cloudflare"),
-        ("protocol=namecheap, login=h.example, password=p", "namecheap"),
-        ("protocol=he.net, password=p", "he-net"),
-        ("protocol=porkbun, apikey=a, secretapikey=b, root-domain=h.example", "porkbun"),
-        ("protocol=cloudns, dynurl=https://ipv4.cloudns.net/api/dynamicURL/?q=abc", "cloudns"),
-        ("server=dns.loopia.se, script=/XDynDNSServer/XDynDNS.php, login=u, password=p", "loopia"),
-        ("server=own.example, login=u, password=p", "dyndns2"),
-        ("server=own.example, script=/x, login=u, password=p", "-"),
-        ("server=own.example, ssl=no, login=u, password=p", "-"),
-        ("server=members.dyndns.org, ssl=no, login=u@example.org, password=p", "dyn"),
-    ];
-    for (settings, recipe) in cases {
-        let import = read(Peer::Ddclient, &format!("usev4=webv4\n{settings} h.example\n"));
-        assert_eq!(shown(&import), [format!("{recipe} h.example:A public")], "{settings}");
-    }
-    let duck = read(Peer::Ddclient, "usev4=webv4\nprotocol=duckdns, password=t short\n");
-    assert_eq!(shown(&duck), ["duckdns short.duckdns.org:A public"]);
-    let global = read(
-        Peer::Ddclient,
-        "usev4=webv4\nprotocol=cloudflare, zone=example, login=a@b.example, password=p h.example\n",
-    );
-    assert!(global.entries.is_empty());
-    assert_eq!(notes(&global, NotePart::LeftOut), ["2 cloudflare (h.example)"]);
-}
-
-#[test]
-fn l11_ddclient_settings_that_mean_the_same() {
-    let import = read(
-        Peer::Ddclient,
-        "daemon=10m, proxy=p.example:3128, timeout=20, min-interval=2m, max-interval=25d, ssl_ca_file=/ca.pem, usev4=webv4\n\
-         mx=m.example, wildcard=no, postscript=/x\nprotocol=easydns, login=u, password=p h.example\n",
-    );
-    let entry = &written(&import)[0].1;
-    let text = |name: &str| entry.member(name).map(super::settings::scalar).unwrap_or_default();
-    let all = ["interval", "proxy", "timeout", "min_interval", "cache_max_age", "ssl"].map(text);
-    assert_eq!(all, ["10m", "http://p.example:3128", "20", "2m", "2160000", "/ca.pem"]);
-    assert_eq!(notes(&import, NotePart::Dropped), ["2 mx", "2 postscript"], "what has its default is not mentioned");
-}
-
-#[test]
-fn l7_inadyn_words_lists_quotes_and_comments() {
-    let import = read(
-        Peer::Inadyn,
-        "/* a\n b */ period = 60 // c\niface = eth9\nprovider default@easydns.com {\n username = \"a\\\"b\\x41\\101${SET}\"\n\
-         password = 'x\\'y${SET}\\z'\n hostname = { a.example, \"b.example\" }\n hostname += c.example # d\n}\n",
-    );
-    let all = written(&import);
-    assert_eq!(extra(&all[0].1, "__USER__"), "a\"bAAfrom-environment");
-    assert_eq!(extra(&all[0].1, "__PASSWORD__"), "x'y${SET}\\z");
-    assert_eq!(shown(&import), ["easydns a.example:A b.example:A c.example:A interface:eth9"]);
-    assert_eq!(all[0].1.member("interval").and_then(Value::text), Some("1m"));
-    let default =
-        read(Peer::Inadyn, "provider easydns.com { username = ${NO:-u;} password = p hostname = *.a.example }");
-    assert!(default.entries.is_empty(), "a bare * is dropped, and `.a.example` is no name");
-    for (text, line) in
-        [("provider x {\n a = ", 2), ("a = \"b\nc", 1), ("provider x {\n a = b\n", 3), ("= 1", 1), ("a = {b", 1)]
-    {
-        assert_eq!(try_read(Peer::Inadyn, text).expect_err(text).line, line, "{text}");
-    }
-}
-
-#[test]
-fn l7_inadyn_of_two_sections_of_one_title_the_later_counts() {
-    let section =
-        |host: &str| format!("provider easydns.com {{\n username = u\n password = p\n hostname = {host}\n}}\n");
-    let import = read(Peer::Inadyn, &(section("a.example") + &section("b.example")));
-    assert_eq!(shown(&import), ["easydns b.example:A public"]);
-    assert_eq!(notes(&import, NotePart::Dropped), ["1 easydns.com"]);
-}
-
-#[test]
-fn l6_inadyn_includes_are_read_and_bounded() {
-    let with = |text: &str, file: &str| {
-        let (file, variable) = (file.to_owned(), |_: &str| None);
-        let read = move |path: &str| if path == "x" { Ok(file.clone()) } else { Err("does not exist".to_owned()) };
-        Import::read(Peer::Inadyn, text, &PeerSurroundings { file: "f", read: &read, variable: &variable })
-    };
-    let import =
-        with("provider easydns.com {\n hostname = a.example\n include(\"x\")\n}\n", "username = u\npassword = p");
-    assert_eq!(extra(&written(&import.expect("valid"))[0].1, "__USER__"), "u");
-    let endless = with("include(\"x\")", "include(\"x\")").expect_err("endless");
-    assert!(endless.message.contains("10 deep"), "{}", endless.message);
-    let missing = with("include(\"y\")\nprovider easydns.com { hostname = a.example username = u password = p }", "")
-        .expect("valid");
-    assert_eq!(notes(&missing, NotePart::Dropped), ["1 include y"]);
-}
-
-#[test]
-fn l9_inadyn_families_and_sources() {
-    let cases = [
-        (
-            "provider ipv6@cloudflare.com { username = example password = t hostname = h.example }",
-            "cloudflare h.example:AAAA public",
-        ),
-        ("provider default@dynv6.com { username = t hostname = h.example }", "dynv6 h.example:AAAA public"),
-        ("provider DYNV6.com:2 { username = t hostname = h.example }", "dynv6 h.example:A public"),
-        (
-            "allow-ipv6 = yes provider dyndns { username = a@b.example password = p hostname = h.example checkip-command = 'ip -6 a' }",
-            "dyn h.example:AAAA shell:ip -6 a",
-        ),
-        (
-            "provider easydns.com { username = u password = p hostname = h.example checkip-server = ip.example checkip-path = /x checkip-ssl = false }",
-            "easydns h.example:A url:http://ip.example/x",
-        ),
-        (
-            "provider easydns.com { username = u password = p hostname = h.example checkip-server = default iface = eth0 }",
-            "easydns h.example:A interface:eth0",
-        ),
-        (
-            "provider namecheap.com { username = example.org password = p hostname = { '@', www } }",
-            "namecheap example.org:A www.example.org:A public",
-        ),
-        (
-            "custom x { ddns-server = dynamicdns.park-your-domain.com username = example.org password = p hostname = www }",
-            "namecheap www.example.org:A public",
-        ),
-        (
-            "custom x { ddns-server = own.example ddns-path = '/u/' username = u password = p hostname = h.example }",
-            "- h.example:A public",
-        ),
-    ];
-    for (text, expected) in cases {
-        assert_eq!(shown(&read(Peer::Inadyn, text)), [expected], "{text}");
-    }
-    let custom = read(
-        Peer::Inadyn,
-        "custom x { ddns-server = own.example ssl = no ddns-path = '/u/?a=%u&i=%i&n=%h' ddns-response = { 'a.b', 'c' } username = u password = p hostname = h.example append-myip = no }",
-    );
-    let entry = &written(&custom)[0].1;
-    assert_eq!(
-        entry.member("id").and_then(Value::text),
-        Some("http://__USER__:__PASSWORD__@own.example/u/?a=__USER__&i=__IP__&n=__DOMAIN__")
-    );
-    assert_eq!(entry.member("expect").and_then(|it| it.member("accept")).and_then(Value::text), Some(r"(?i)a\.b|c"));
 }
 
 #[test]
@@ -645,112 +441,6 @@ fn l8_newfuture_entries_of_any_provider() {
     let cron =
         read(Peer::NewFuture, "DDNS_DNS=cloudflare\nDDNS_TOKEN=t\nDDNS_IPV4=a.example.org\nDDNS_CRON=*/9 * * * *\n");
     assert_eq!(cron.settings, [("interval".to_owned(), Value::string("9m"))]);
-}
-
-#[test]
-fn l7_uci_words_join_and_end_as_they_do_there() {
-    let password = |written: &str| {
-        let text = format!(
-            "config service x\n option enabled 1\n option service_name easydns.com\n option domain a.example\n option username u\n option password {written}\n"
-        );
-        extra(&written_one(&read(Peer::OpenWrt, &text)), "__PASSWORD__").to_owned()
-    };
-    let cases = [
-        ("'it'\\''s'", "it's"),
-        ("a#b", "a"),
-        ("'a#b'", "a#b"),
-        ("\"a\\\"b\"c\\ d", "a\"bc d"),
-        ("x; option password y", "y"),
-        ("p\n option password q", "q"),
-    ];
-    for (text, expected) in cases {
-        assert_eq!(password(text), expected, "{text}");
-    }
-    for (text, line) in [("config service x\n option a 'b\n", 2), ("option a b\n", 1), ("hello x y\n", 1)] {
-        assert_eq!(try_read(Peer::OpenWrt, text).expect_err(text).line, line, "{text}");
-    }
-}
-
-fn written_one(import: &Import) -> Value {
-    written(import).remove(0).1
-}
-
-#[test]
-fn l8_openwrt_services_become_entries() {
-    let service = |options: &str| {
-        let options = options.split(", ").map(|option| format!("\toption {option}\n")).collect::<String>();
-        read(Peer::OpenWrt, &format!("config service 's'\n\toption enabled '1'\n{options}"))
-    };
-    let cases = [
-        (
-            "service_name cloudflare.com-v4, domain www@example.org, username Bearer, password t, use_ipv6 1",
-            "cloudflare www.example.org:AAAA default",
-        ),
-        (
-            "service_name cloudflare.com-v4, domain @example.org, username Bearer, password t, ip_source web",
-            "cloudflare example.org:A public",
-        ),
-        (
-            "service_name namecheap.com, domain example.org, username www, password t, ip_source interface",
-            "namecheap www.example.org:A interface:eth1",
-        ),
-        (
-            "service_name duckdns.org, domain short, lookup_host short.duckdns.org, password t, ip_source script, ip_script /x",
-            "duckdns short.duckdns.org:A shell:/x",
-        ),
-        (
-            "service_name route53-v1, domain Z123, lookup_host a.example.org, username AKIA0123456789012, password t",
-            "route53 a.example.org:A default",
-        ),
-        (
-            "service_name netcup.com, domain a.b.example.org, username 1, password p, param_enc k, param_opt example.org",
-            "netcup a.b.example.org:A default",
-        ),
-        (
-            "service_name pdns, domain example.org, username h, password k, param_opt http://pdns.example:8081",
-            "powerdns h.example.org:A default",
-        ),
-        (
-            "update_url http://h.example/[DOMAIN]?i=[IP]&k=[PARAMENC]&[PARAMOPT], domain a.example.org, param_enc e, param_opt o=1, use_https 1",
-            "- a.example.org:A default",
-        ),
-        (
-            "service_name easydns.com, domain a.example.org, username u, password p, ip_network lan",
-            "easydns a.example.org:A default",
-        ),
-    ];
-    for (options, expected) in cases {
-        assert_eq!(shown(&service(options)), [expected], "{options}");
-    }
-    let merged = read(
-        Peer::OpenWrt,
-        "config service a\n option enabled 1\n option service_name easydns.com\n option domain a.example\n option username u\n option password p\n\
-         config service b\n option enabled 1\n option use_ipv6 1\n option service_name easydns.com\n option domain a.example\n option username u\n option password p\n option check_interval 1\n\
-         config service off\n option service_name easydns.com\nconfig service c\n option enabled 1\n option update_script /x\n option domain s.example\n",
-    );
-    assert_eq!(shown(&merged), ["easydns a.example:A a.example:AAAA default default"], "both families of one account");
-    assert_eq!(merged.settings, [("interval".to_owned(), Value::string("5m"))]);
-    assert_eq!(notes(&merged, NotePart::LeftOut), ["17 update_script (s.example)"]);
-    assert_eq!(notes(&merged, NotePart::Dropped), ["15 off"]);
-}
-
-#[test]
-fn l6_openwrt_reads_networks_and_the_lists_of_services() {
-    let files = |path: &str| match path {
-        "/etc/config/network" => Ok("config interface 'wanb'\n option proto 'pppoe'\n option device eth7\n".to_owned()),
-        "/usr/share/ddns/default/odd.example.json" => {
-            Ok(r#"{"ipv4": {"url": "http://odd.example/?u=[USERNAME]&ip=[IP]", "answer": "^OK"}}"#.to_owned())
-        }
-        _ => Err("does not exist".to_owned()),
-    };
-    let around = PeerSurroundings { file: "/etc/config/ddns", read: &files, variable: &|_| None };
-    let text = "config service x\n option enabled 1\n option service_name odd.example\n option domain a.example\n option username u\n option ip_network wanb\n";
-    let import = Import::read(Peer::OpenWrt, text, &around).expect("valid");
-    assert_eq!(shown(&import), ["- a.example:A interface:pppoe-wanb"]);
-    assert_eq!(
-        written_one(&import).member("expect").and_then(|it| it.member("accept")).and_then(Value::text),
-        Some("^OK")
-    );
 }
 
 #[test]
