@@ -222,14 +222,18 @@ fn report(
         }
     }
     if is_open {
-        text += &broken(
-            &format!("\nEverybody can write to {name}: `chmod go-w` it, or delete it when you are done."),
-            0,
-            width,
-        );
+        let warning = format!("Everybody can write to {name}: `chmod go-w` it, or delete it when you are done.");
+        text += &format!("\n{}", broken(&warning, 0, width));
     }
     if let Some((target, is_dry)) = written {
         text += &next(import.peer, name, target, is_dry, width);
+        if let Some(folder) = given.value("secrets").filter(|_| !is_dry) {
+            text += &broken(
+                &format!("Secrets are in files of their own in {folder}: keep it with the configuration."),
+                0,
+                width,
+            );
+        }
     }
     print(&text);
 }
