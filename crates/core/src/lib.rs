@@ -18,6 +18,7 @@ pub mod address;
 pub mod callback;
 pub mod config;
 pub mod engine;
+pub mod import;
 pub mod journal;
 pub mod lease;
 pub mod metrics;

@@ -40,6 +40,19 @@ pub(crate) fn spare_files() -> io::Result<()> {
     Ok(())
 }
 
+/// A variable that means something to another client, for the import.
+pub(crate) fn any_variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// All of them that are Unicode text, in the order of their names.
+pub(crate) fn all_variables() -> Vec<(String, String)> {
+    let texts = env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let mut all: Vec<(String, String)> = texts.filter(|(_, value)| !value.is_empty()).collect();
+    all.sort();
+    all
+}
+
 /// The variables that mean something to us.
 #[derive(Clone)]
 pub(crate) struct Environment {

@@ -19,8 +19,8 @@ use ddns_core::config::{Cache, starter};
 use ddns_core::net::ssl::Ssl;
 use ddns_core::text::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
 
-pub(crate) use self::file::read_text;
 use self::file::{Identity, LoadedFile, identity};
+pub(crate) use self::file::{cannot, read_text};
 use self::variables::{CONFIG, configured_files};
 use crate::cli::CliSettings;
 use crate::environment::Environment;
@@ -239,7 +239,7 @@ fn caches_that_are_configurations(valid: &[Valid], files: &[Identity], environme
 }
 
 /// The places that are looked at without `-c` (B12).
-fn default_places(environment: &Environment) -> impl Iterator<Item = String> {
+pub(crate) fn default_places(environment: &Environment) -> impl Iterator<Item = String> {
     let in_home = |name| environment.home().map(|home| home.join(name).display().to_string());
     let home = [".ddns/config.json", ".ddns.json"].into_iter().filter_map(in_home);
     let etc = ["/etc/ddns/config.json", "/etc/ddns.json"].map(str::to_owned);

@@ -55,6 +55,7 @@ fn command(name: Name, given: Given) -> u8 {
         Name::History => wait_for(commands::history::run(given)),
         Name::Sync => wait_for(commands::sync::run(given)),
         Name::Init => wait_for(commands::init::run(given)),
+        Name::Import => commands::import::run(&given),
         Name::Addresses => wait_for(commands::addresses::run(given)),
         Name::Listen => wait_for(commands::listen::run(given)),
         Name::Check => wait_for(commands::check::run(given)),

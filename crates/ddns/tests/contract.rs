@@ -167,6 +167,7 @@ mod commands {
     mod completions;
     mod few_files;
     mod history;
+    mod import;
     mod init;
     mod init_services;
     mod listen;

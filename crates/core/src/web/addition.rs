@@ -122,10 +122,10 @@ pub fn appended(old: &str, addition: &str, outside: &Outside) -> Result<String, 
     Ok(format!("{}{comma}{between}{line}{text}\n  {}", &old[..from], &old[to..]))
 }
 
-type NewEntry = Vec<(String, Value)>;
+pub(crate) type NewEntry = Vec<(String, Value)>;
 
 /// The entries of a configuration, each whole.
-fn entries(members: &[Member]) -> Vec<NewEntry> {
+pub(crate) fn entries(members: &[Member]) -> Vec<NewEntry> {
     let is_own = |field: &Field| field.scope == FieldScope::Entry || field.key == Key::Recipe;
     let is_field = |member: &&Member| Field::written(&member.key).is_some_and(is_own);
     let pair = |member: &Member| (member.key.clone(), member.node.value.clone());

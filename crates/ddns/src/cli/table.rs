@@ -13,6 +13,7 @@ pub(crate) enum Name {
     Sync,
     Service,
     Init,
+    Import,
     Addresses,
     Listen,
     Check,
@@ -126,6 +127,33 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         ],
         word: Some(word("FILE", "The file to write; config.json by default")),
         example: "ddns init",
+    },
+    CommandSpec {
+        which: Name::Import,
+        name: "import",
+        summary: "Take over the configuration of another client",
+        about: "Reads the configuration of ddclient, inadyn, ddns-go, qdm12/ddns-updater, favonia/cloudflare-ddns, NewFuture/DDNS or \
+                OpenWrt's ddns-scripts, writes one for ddns, and reports what was taken over, what changed and what is missing. \
+                Without FILE it looks in the usual places. It sends nothing, runs nothing, never overwrites a file and never changes \
+                the other client's. Exit status: 0 if everything that sends was taken over, 1 if an entry was left out, 2 if nothing \
+                was written.",
+        configured: false,
+        options: &[
+            option("from", "NAME", "The client, if the file does not show it: ddclient, inadyn, ddns-go, …"),
+            option(
+                "set",
+                "ENTRY.NAME=VALUE",
+                "Answer what the file does not say, for an entry of the report; repeat for more",
+            ),
+            option("secrets", "FOLDER", "Put each secret into a file of its own in FOLDER"),
+            flag("dry-run", "Only print the report"),
+            JSON,
+        ],
+        word: Some(Word {
+            next: Some(&word("TARGET", "The file to write; config.json by default")),
+            ..word("FILE", "The configuration of the other client; - is standard input")
+        }),
+        example: "ddns import /etc/ddclient.conf",
     },
     CommandSpec {
         which: Name::Watch,

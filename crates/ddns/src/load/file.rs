@@ -57,14 +57,19 @@ pub(crate) fn read_text(path: &str) -> Result<String, String> {
     read_file(path).map(|(text, _)| text)
 }
 
-fn read_file(path: &str) -> Result<(String, Option<Identity>), String> {
-    let cannot = |error: std::io::Error| match error.kind() {
+/// Why a file cannot be read: a phrase that follows its name.
+#[allow(clippy::needless_pass_by_value, reason = "it is what `map_err` hands over")]
+pub(crate) fn cannot(error: std::io::Error) -> String {
+    match error.kind() {
         std::io::ErrorKind::NotFound => "does not exist".to_owned(),
         std::io::ErrorKind::PermissionDenied => "cannot be read by this user".to_owned(),
         std::io::ErrorKind::IsADirectory => "is a folder, not a file".to_owned(),
         std::io::ErrorKind::InvalidInput => "is not a regular file".to_owned(),
         _ => format!("cannot be read ({error})"),
-    };
+    }
+}
+
+fn read_file(path: &str) -> Result<(String, Option<Identity>), String> {
     let file = open_any(Path::new(path)).map_err(cannot)?;
     let metadata = file.metadata().ok();
     let size = metadata.as_ref().map_or(0, |metadata| metadata.len().min(FILE_LIMIT));

@@ -95,7 +95,8 @@ pub const NO_RECIPE: &[(&[&str], &str)] = &[
 pub(super) fn way_out(provider: &str) -> Option<String> {
     let is_it = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(provider.trim()));
     if let Some((recipe, _)) = PROVIDERS.iter().find(|(_, names)| is_it(names)) {
-        return Some(format!("`ddns init --recipe {recipe}` writes a configuration for this service"));
+        let import = "`ddns import FILE new.json` takes the whole file over";
+        return Some(format!("`ddns init --recipe {recipe}` writes a configuration for this service; {import}"));
     }
     NO_RECIPE.iter().find(|(names, _)| is_it(names)).map(|(_, why)| (*why).to_owned())
 }

@@ -1,0 +1,241 @@
+//! The configuration of another client as one of this program (L1): each client has a reader of its own and a table from its names
+//! to recipes; what they find becomes entries in one way, that of `ddns init --recipe`. Reads and writes no file, and sends nothing.
+
+mod cloudflare_ddns;
+mod cursor;
+mod ddclient;
+mod ddns_go;
+mod ddns_updater;
+mod entries;
+mod inadyn;
+mod newfuture;
+mod openwrt;
+mod report;
+mod settings;
+mod table;
+mod variables;
+mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+use std::rc::Rc;
+
+use regex_lite::Regex;
+
+pub use self::entries::{ImportedEntry, MissingAnswer};
+pub use self::report::{ReportRow, rows};
+pub use self::settings::{ImportNote, NotePart, PeerError, PeerSurroundings};
+use self::settings::{PeerFile, PeerSetting};
+use self::table::PeerTable;
+use crate::recipe::{self, Filled, Form};
+use crate::text::json::{Dialect, Value, parse};
+use crate::text::vocabulary::vocabulary;
+
+vocabulary! {
+    /// A client whose configuration can be imported.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Peer {
+        /// `/etc/ddclient.conf`
+        Ddclient = "ddclient",
+        /// `/etc/inadyn.conf`
+        Inadyn = "inadyn",
+        /// `~/.ddns_go_config.yaml`
+        DdnsGo = "ddns-go",
+        /// `data/config.json`
+        DdnsUpdater = "ddns-updater" "qdm12/ddns-updater",
+        /// Variables of the environment.
+        CloudflareDdns = "cloudflare-ddns" "favonia/cloudflare-ddns",
+        /// `config.json`
+        NewFuture = "newfuture" "NewFuture/DDNS",
+        /// `/etc/config/ddns`
+        OpenWrt = "openwrt" "OpenWrt ddns-scripts",
+    }
+}
+
+impl Peer {
+    fn table(self) -> PeerTable {
+        PeerTable(match self {
+            Self::Ddclient => include_str!("import/tables/ddclient.txt"),
+            Self::Inadyn => include_str!("import/tables/inadyn.txt"),
+            Self::DdnsGo => include_str!("import/tables/ddns-go.txt"),
+            Self::DdnsUpdater => include_str!("import/tables/ddns-updater.txt"),
+            Self::CloudflareDdns => include_str!("import/tables/cloudflare-ddns.txt"),
+            Self::NewFuture => include_str!("import/tables/newfuture.txt"),
+            Self::OpenWrt => include_str!("import/tables/openwrt.txt"),
+        })
+    }
+
+    /// How to stop it.
+    pub fn stop(self) -> &'static str {
+        self.table().stop()
+    }
+}
+
+/// Whose configuration a text is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Detected {
+    /// Another client's.
+    Peer(Peer),
+    /// This program's own.
+    Own,
+    /// Why that cannot be said: a sentence.
+    Unknown(String),
+}
+
+/// Finds out whose configuration a text is, by its contents (L4).
+pub fn detected(text: &str) -> Detected {
+    let text = text.trim_start_matches('\u{feff}');
+    let json = parse(text, Dialect::CONFIG).ok().filter(|root| root.value.members().is_some());
+    if json.as_ref().is_some_and(|root| root.value.member("settings").is_some()) {
+        return Detected::Peer(Peer::DdnsUpdater);
+    }
+    if let Some(root) = text.trim_start().starts_with(['{', '#', '/']).then(|| newfuture::object(text)).flatten() {
+        let is_own = |value: Option<&Value>| value.and_then(Value::text) == Some("callback");
+        let entries = match root.value.member("providers") {
+            Some(Value::Array(items)) => items.iter().all(|item| is_own(item.value.member("provider"))),
+            _ => is_own(root.value.member("dns")),
+        };
+        return if entries && json.is_some() { Detected::Own } else { Detected::Peer(Peer::NewFuture) };
+    }
+    let has = |pattern: &str| Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text));
+    if has(r"(?m)^services:\s*$") && has(r"(?m)^\s+image:") {
+        let message = "it is a Compose file, which the import does not read: put what is under `environment` into a file, \
+                       `NAME=value` on each line, and import that";
+        return Detected::Unknown(message.to_owned());
+    }
+    if has(r"(?m)^\s*(dyndns_system|alias|--?dyndns_system)\s") {
+        let message = "it is a configuration of inadyn 1, which is not supported: convert it for inadyn 2 first";
+        return Detected::Unknown(message.to_owned());
+    }
+    let is_variables = |pattern: &str| has(&format!(r"(?m)^\s*(export\s+)?({pattern})\s*="));
+    let mut found = [
+        (Peer::OpenWrt, has(r#"(?m)^\s*c(onfig)?\s+['"]?service['"]?(\s|$)"#)),
+        (Peer::Inadyn, has(r"(?m)^\s*(provider|custom)\s+[^\s=]+\s*\{")),
+        (Peer::DdnsGo, has(r"(?m)^dnsconf:") || has(r"(?m)^dns:\s*$") && has(r"(?m)^ipv4:\s*$")),
+        (
+            Peer::CloudflareDdns,
+            is_variables("CLOUDFLARE_API_TOKEN(_FILE)?|CF_API_TOKEN(_FILE)?") && is_variables("(IP[46]_)?DOMAINS"),
+        ),
+        (Peer::DdnsUpdater, is_variables("CONFIG")),
+        (Peer::NewFuture, is_variables("DDNS_(DNS|ID|TOKEN|IPV4|IPV6)")),
+    ]
+    .into_iter()
+    .filter_map(|(peer, is_found)| is_found.then_some(peer));
+    match (found.next(), found.next()) {
+        (Some(peer), None) => Detected::Peer(peer),
+        (Some(one), Some(other)) => Detected::Unknown(format!(
+            "it could be of {} or of {}: choose with --from {} or --from {}",
+            one.word(),
+            other.word(),
+            one.key(),
+            other.key()
+        )),
+        _ if has(r"(?m)^[^#]*\b(protocol|use|usev4|usev6|login|password|server|daemon)\s*=\s*\S") => Detected::Peer(Peer::Ddclient),
+        _ => Detected::Unknown(
+            "it is not a configuration that the import knows: it looked for `settings`, `dns`, `providers` or `dnsconf`, for \
+             `config service`, for `provider NAME {`, for variables of a client, and for `protocol=` or `use=`"
+                .to_owned(),
+        ),
+    }
+}
+
+/// A configuration of another client, read.
+#[derive(Debug)]
+pub struct Import {
+    /// Whose it was.
+    pub peer: Peer,
+    /// What is to be written, in the order of the file.
+    pub entries: Vec<ImportedEntry>,
+    /// What there is to say about the rest.
+    pub notes: Vec<ImportNote>,
+    /// Fields of the whole file.
+    pub settings: Vec<(String, Value)>,
+}
+
+impl Import {
+    /// Reads a file of a client.
+    pub fn read(peer: Peer, text: &str, around: &PeerSurroundings<'_>) -> Result<Self, PeerError> {
+        let text = text.trim_start_matches('\u{feff}');
+        let table = peer.table();
+        let mut file = PeerFile::default();
+        match peer {
+            Peer::Ddclient => ddclient::read(text, around, &mut file)?,
+            Peer::Inadyn => inadyn::read(text, around, &mut file, table)?,
+            Peer::DdnsGo => ddns_go::read(text, &mut file)?,
+            Peer::DdnsUpdater if text.trim_start().starts_with('{') => {
+                ddns_updater::read(text, around.variable, &mut file)?;
+            }
+            Peer::DdnsUpdater => ddns_updater::of_variables(&variables::parse(text)?, around, &mut file)?,
+            Peer::CloudflareDdns => cloudflare_ddns::read(variables::parse(text)?, &mut file)?,
+            Peer::NewFuture => match newfuture::object(text) {
+                Some(root) => newfuture::read(&root, text, &mut file)?,
+                None => newfuture::read(&newfuture::of_variables(&variables::parse(text)?), "", &mut file)?,
+            },
+            Peer::OpenWrt => openwrt::read(text, around, &mut file, table)?,
+        }
+        Self::of(peer, file)
+    }
+
+    fn of(peer: Peer, mut file: PeerFile) -> Result<Self, PeerError> {
+        let of_sections = file.sections.iter().flat_map(|section| &section.fields.0);
+        let all: Vec<Rc<PeerSetting>> = of_sections.chain(&file.globals.0).cloned().collect();
+        let entries = entries::entries(&mut file, peer.table()).map_err(|why| PeerError { line: 0, message: why })?;
+        let mut unused: Vec<&Rc<PeerSetting>> = all.iter().filter(|setting| !setting.is_used.get()).collect();
+        unused.sort_by_key(|setting| setting.line);
+        for setting in unused {
+            match peer.table().why_not(&setting.name, &setting.value) {
+                Some("") => {}
+                why => file.note(
+                    NotePart::Dropped,
+                    setting.line,
+                    &setting.name,
+                    why.unwrap_or("ddns does not know this setting"),
+                ),
+            }
+        }
+        let mut settings = file.settings;
+        settings.extend(
+            file.interval.map(|seconds| ("interval".to_owned(), settings::span(seconds.clamp(10, 86_400 * 30)))),
+        );
+        let mut notifications = Vec::new();
+        for (name, answers) in file.notify {
+            let recipe = recipe::named(name)
+                .map_err(|_| PeerError { line: 0, message: format!("there is no recipe `{name}`") })?;
+            let form = Form::new(&recipe, Default::default());
+            let filled = form.and_then(|mut form| {
+                answers.iter().try_for_each(|(question, answer)| form.set(question, answer))?;
+                Ok(form.notification(None).0)
+            });
+            match filled {
+                Ok(Value::Array(all)) => notifications.extend(all.into_iter().map(|node| node.value)),
+                Ok(one) => notifications.push(one),
+                Err(_) => file.notes.push(ImportNote {
+                    line: 0,
+                    what: name.to_owned(),
+                    text: format!("its address is not understood; `ddns init --notify-recipe {name}` makes it anew"),
+                    part: NotePart::Dropped,
+                }),
+            }
+        }
+        if !notifications.is_empty() {
+            settings.push(("notify".to_owned(), Value::list(notifications)));
+        }
+        let mut notes = file.notes;
+        for (number, entry) in entries.iter().enumerate().map(|(place, entry)| (place + 1, entry)) {
+            if let Some(zone) = &entry.guess {
+                let text = format!("{zone} is a guess; if it is wrong, use --set {number}.zone=…");
+                notes.push(ImportNote { line: entry.line, what: "zone".to_owned(), text, part: NotePart::Changed });
+            }
+        }
+        notes.sort_by_key(|note| note.line);
+        Ok(Self { peer, entries, notes, settings })
+    }
+
+    /// The configuration of some entries, by their numbers from 0; secrets go to files in `folder`, where there is one.
+    pub fn document(&self, chosen: &[usize], folder: Option<&str>, from: &str) -> Result<Filled, String> {
+        let entries: Vec<_> = chosen.iter().filter_map(|place| Some((place + 1, self.entries.get(*place)?))).collect();
+        let heading = format!("// Imported from {} ({}).\n", self.peer.word(), from.replace(char::is_control, "?"));
+        entries::document(&entries, &self.settings, folder, &heading)
+    }
+}

@@ -1,0 +1,115 @@
+//! What files of ddclient become.
+
+use crate::import::tests::{extra, notes, read, shown, written};
+use crate::import::{NotePart, Peer};
+
+#[test]
+fn l7_ddclient_reads_passwords_before_anything_else() {
+    let password = |line: &str| {
+        let import = read(Peer::Ddclient, &format!("usev4=webv4\nserver=s.example.org, login=u\n{line}\n"));
+        extra(&written(&import)[0].1, "__PASSWORD__").to_owned()
+    };
+    let cases = [
+        ("password='a #,\\b' h.example", "a #,\\b"),
+        ("password=a#b, h.example", "a#b,"),
+        ("password=\"a\" h.example", "\"a\""),
+        ("password='it's' h.example", "it's"),
+        ("password = spaced h.example", "spaced"),
+        ("login=u,password=meant h.example", "meant"),
+        ("h.example u2 old-way", "old-way"),
+        ("password_env=SET h.example", "from-environment"),
+    ];
+    for (line, expected) in cases {
+        assert_eq!(password(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn l7_ddclient_globals_hosts_and_continuations() {
+    let import = read(
+        Peer::Ddclient,
+        "use=if, if=eth1\nprotocol=easydns, login=u, password=p # no\n\
+         a.example,b.example\nlogin=other, c.example \\  \r\n\npassword=late\na.example x y\n",
+    );
+    let all = shown(&import);
+    assert_eq!(all, ["easydns a.example:A b.example:A interface:eth1", "easydns c.example:A interface:eth1"]);
+    let all = written(&import);
+    assert_eq!(
+        (extra(&all[0].1, "__USER__"), extra(&all[0].1, "__PASSWORD__")),
+        ("u", "p"),
+        "the first line of a host stays"
+    );
+    assert_eq!(extra(&all[1].1, "__USER__"), "other");
+    let later = read(Peer::Ddclient, "usev6=ifv6\nprotocol=easydns\na.example\nlogin=u\npassword=later\n");
+    assert_eq!(shown(&later), ["easydns a.example:AAAA default"]);
+    assert_eq!(extra(&written(&later)[0].1, "__PASSWORD__"), "later");
+}
+
+#[test]
+fn l10_ddclient_addresses_become_sources() {
+    let cases = [
+        ("use=web", "A public"),
+        ("use=web, web=dyndns", "A public"),
+        ("use=web, web=ipify-ipv4", "A public"),
+        ("usev4=webv4, webv4=ip.example.org/x", "A url:https://ip.example.org/x"),
+        ("usev4=webv4, webv4=ip.example.org/x, ssl=no", "A url:http://ip.example.org/x"),
+        ("usev4=web", "A public"),
+        ("usev6=webv6, webv6=https://1.1.1.1/cdn-cgi/trace", "AAAA public"),
+        ("use=if", "A interface:ppp0"),
+        ("usev6=if, ifv6=eth0", "AAAA interface:eth0"),
+        ("use=cmd, cmd='my script -4'", "A shell:my script -4"),
+        ("use=fw, fw=192.168.1.1/s, fw-login=a, fw-password=b/c", "A url:http://a:b%2Fc@192.168.1.1/s"),
+        ("use=netgear-rt3xx", "A public"),
+        ("use=ip, ip=192.0.2.7", "A shell:echo 192.0.2.7"),
+    ];
+    for (settings, expected) in cases {
+        let import = read(Peer::Ddclient, &format!("{settings}\nprotocol=easydns, login=u, password=p h.example\n"));
+        assert_eq!(shown(&import), [format!("easydns h.example:{expected}")], "{settings}");
+    }
+    let none = read(Peer::Ddclient, "protocol=easydns, login=u, password=p h.example\n");
+    assert!(none.entries.is_empty());
+    assert_eq!(notes(&none, NotePart::LeftOut), ["1 h.example"]);
+}
+
+#[test]
+fn l8_ddclient_servers_and_protocols_become_recipes() {
+    let cases = [
+        ("server=svc.joker.com, login=u, password=p", "joker"),
+        ("protocol=cloudflare, zone=example, login=token, password=p", "cloudflare"),
+        ("protocol=namecheap, login=h.example, password=p", "namecheap"),
+        ("protocol=he.net, password=p", "he-net"),
+        ("protocol=porkbun, apikey=a, secretapikey=b, root-domain=h.example", "porkbun"),
+        ("protocol=cloudns, dynurl=https://ipv4.cloudns.net/api/dynamicURL/?q=abc", "cloudns"),
+        ("server=dns.loopia.se, script=/XDynDNSServer/XDynDNS.php, login=u, password=p", "loopia"),
+        ("server=own.example, login=u, password=p", "dyndns2"),
+        ("server=own.example, script=/x, login=u, password=p", "-"),
+        ("server=own.example, ssl=no, login=u, password=p", "-"),
+        ("server=members.dyndns.org, ssl=no, login=u@example.org, password=p", "dyn"),
+    ];
+    for (settings, recipe) in cases {
+        let import = read(Peer::Ddclient, &format!("usev4=webv4\n{settings} h.example\n"));
+        assert_eq!(shown(&import), [format!("{recipe} h.example:A public")], "{settings}");
+    }
+    let duck = read(Peer::Ddclient, "usev4=webv4\nprotocol=duckdns, password=t short\n");
+    assert_eq!(shown(&duck), ["duckdns short.duckdns.org:A public"]);
+    let global = read(
+        Peer::Ddclient,
+        "usev4=webv4\nprotocol=cloudflare, zone=example, login=a@b.example, password=p h.example\n",
+    );
+    assert!(global.entries.is_empty());
+    assert_eq!(notes(&global, NotePart::LeftOut), ["2 cloudflare (h.example)"]);
+}
+
+#[test]
+fn l11_ddclient_settings_that_mean_the_same() {
+    let import = read(
+        Peer::Ddclient,
+        "daemon=10m, proxy=p.example:3128, timeout=20, min-interval=2m, max-interval=25d, ssl_ca_file=/ca.pem, usev4=webv4\n\
+         mx=m.example, wildcard=no, postscript=/x\nprotocol=easydns, login=u, password=p h.example\n",
+    );
+    let entry = &written(&import)[0].1;
+    let text = |name: &str| entry.member(name).map(crate::import::settings::scalar).unwrap_or_default();
+    let all = ["interval", "proxy", "timeout", "min_interval", "cache_max_age", "ssl"].map(text);
+    assert_eq!(all, ["10m", "http://p.example:3128", "20", "2m", "2160000", "/ca.pem"]);
+    assert_eq!(notes(&import, NotePart::Dropped), ["2 mx", "2 postscript"], "what has its default is not mentioned");
+}

@@ -1,0 +1,102 @@
+//! What files of inadyn become.
+
+use crate::import::tests::{extra, notes, read, shown, try_read, written};
+use crate::import::{Import, NotePart, Peer, PeerSurroundings};
+use crate::text::json::Value;
+
+#[test]
+fn l7_inadyn_words_lists_quotes_and_comments() {
+    let import = read(
+        Peer::Inadyn,
+        "/* a\n b */ period = 60 // c\niface = eth9\nprovider default@easydns.com {\n username = \"a\\\"b\\x41\\101${SET}\"\n\
+         password = 'x\\'y${SET}\\z'\n hostname = { a.example, \"b.example\" }\n hostname += c.example # d\n}\n",
+    );
+    let all = written(&import);
+    assert_eq!(extra(&all[0].1, "__USER__"), "a\"bAAfrom-environment");
+    assert_eq!(extra(&all[0].1, "__PASSWORD__"), "x'y${SET}\\z");
+    assert_eq!(shown(&import), ["easydns a.example:A b.example:A c.example:A interface:eth9"]);
+    assert_eq!(all[0].1.member("interval").and_then(Value::text), Some("1m"));
+    let default =
+        read(Peer::Inadyn, "provider easydns.com { username = ${NO:-u;} password = p hostname = *.a.example }");
+    assert!(default.entries.is_empty(), "a bare * is dropped, and `.a.example` is no name");
+    for (text, line) in
+        [("provider x {\n a = ", 2), ("a = \"b\nc", 1), ("provider x {\n a = b\n", 3), ("= 1", 1), ("a = {b", 1)]
+    {
+        assert_eq!(try_read(Peer::Inadyn, text).expect_err(text).line, line, "{text}");
+    }
+}
+
+#[test]
+fn l7_inadyn_of_two_sections_of_one_title_the_later_counts() {
+    let section =
+        |host: &str| format!("provider easydns.com {{\n username = u\n password = p\n hostname = {host}\n}}\n");
+    let import = read(Peer::Inadyn, &(section("a.example") + &section("b.example")));
+    assert_eq!(shown(&import), ["easydns b.example:A public"]);
+    assert_eq!(notes(&import, NotePart::Dropped), ["1 easydns.com"]);
+}
+
+#[test]
+fn l6_inadyn_includes_are_read_and_bounded() {
+    let with = |text: &str, file: &str| {
+        let (file, variable) = (file.to_owned(), |_: &str| None);
+        let read = move |path: &str| if path == "x" { Ok(file.clone()) } else { Err("does not exist".to_owned()) };
+        Import::read(Peer::Inadyn, text, &PeerSurroundings { file: "f", read: &read, variable: &variable })
+    };
+    let import =
+        with("provider easydns.com {\n hostname = a.example\n include(\"x\")\n}\n", "username = u\npassword = p");
+    assert_eq!(extra(&written(&import.expect("valid"))[0].1, "__USER__"), "u");
+    let endless = with("include(\"x\")", "include(\"x\")").expect_err("endless");
+    assert!(endless.message.contains("10 deep"), "{}", endless.message);
+    let missing = with("include(\"y\")\nprovider easydns.com { hostname = a.example username = u password = p }", "")
+        .expect("valid");
+    assert_eq!(notes(&missing, NotePart::Dropped), ["1 include y"]);
+}
+
+#[test]
+fn l9_inadyn_families_and_sources() {
+    let cases = [
+        (
+            "provider ipv6@cloudflare.com { username = example password = t hostname = h.example }",
+            "cloudflare h.example:AAAA public",
+        ),
+        ("provider default@dynv6.com { username = t hostname = h.example }", "dynv6 h.example:AAAA public"),
+        ("provider DYNV6.com:2 { username = t hostname = h.example }", "dynv6 h.example:A public"),
+        (
+            "allow-ipv6 = yes provider dyndns { username = a@b.example password = p hostname = h.example checkip-command = 'ip -6 a' }",
+            "dyn h.example:AAAA shell:ip -6 a",
+        ),
+        (
+            "provider easydns.com { username = u password = p hostname = h.example checkip-server = ip.example checkip-path = /x checkip-ssl = false }",
+            "easydns h.example:A url:http://ip.example/x",
+        ),
+        (
+            "provider easydns.com { username = u password = p hostname = h.example checkip-server = default iface = eth0 }",
+            "easydns h.example:A interface:eth0",
+        ),
+        (
+            "provider namecheap.com { username = example.org password = p hostname = { '@', www } }",
+            "namecheap example.org:A www.example.org:A public",
+        ),
+        (
+            "custom x { ddns-server = dynamicdns.park-your-domain.com username = example.org password = p hostname = www }",
+            "namecheap www.example.org:A public",
+        ),
+        (
+            "custom x { ddns-server = own.example ddns-path = '/u/' username = u password = p hostname = h.example }",
+            "- h.example:A public",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(shown(&read(Peer::Inadyn, text)), [expected], "{text}");
+    }
+    let custom = read(
+        Peer::Inadyn,
+        "custom x { ddns-server = own.example ssl = no ddns-path = '/u/?a=%u&i=%i&n=%h' ddns-response = { 'a.b', 'c' } username = u password = p hostname = h.example append-myip = no }",
+    );
+    let entry = &written(&custom)[0].1;
+    assert_eq!(
+        entry.member("id").and_then(Value::text),
+        Some("http://__USER__:__PASSWORD__@own.example/u/?a=__USER__&i=__IP__&n=__DOMAIN__")
+    );
+    assert_eq!(entry.member("expect").and_then(|it| it.member("accept")).and_then(Value::text), Some(r"(?i)a\.b|c"));
+}

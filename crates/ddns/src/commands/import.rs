@@ -1,0 +1,268 @@
+//! `ddns import`: another client's configuration as one of this program (section L). Finds and reads files, asks, writes and
+//! reports; what they mean is decided in the core. Sends nothing.
+
+mod places;
+mod write;
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+use std::path::absolute;
+
+use ddns_core::import::{Detected, Import, NotePart, Peer, PeerSurroundings, ReportRow, detected, rows};
+use ddns_core::object;
+use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
+use ddns_core::text::shell;
+
+use self::places::{PeerText, is_running, near, source};
+use crate::cli::Given;
+use crate::environment::{Environment, any_variable};
+use crate::hidden_prompt;
+use crate::load::validate_new;
+use crate::output::layout::{beside, broken, width_of};
+use crate::output::{complain, json, print, put};
+
+/// The column in which the text of a row begins.
+const COLUMN: usize = 12;
+
+/// 0 where everything that sends was taken over, 1 where something was left out, 2 where nothing was written.
+pub(crate) fn run(given: &Given) -> u8 {
+    import(given).unwrap_or_else(|code| code)
+}
+
+fn wrong(message: &str, hint: &str) -> u8 {
+    complain(&[Diagnostic::error(Place::Nowhere, message).hint(hint)])
+}
+
+fn import(given: &Given) -> Result<u8, u8> {
+    let environment = Environment::read();
+    let target = given.second().unwrap_or("config.json");
+    let is_dry = given.has("dry-run");
+    if !is_dry {
+        write::check(target, given.word(), &environment)?;
+    }
+    let from = given.value("from").map(peer).transpose()?;
+    let PeerText { name, text, is_open } = source(given.word(), &environment)?;
+    let peer = match from.map_or_else(|| detected(&text), Detected::Peer) {
+        Detected::Peer(peer) => peer,
+        Detected::Own => {
+            return Ok(print(&format!(
+                "{name} is a configuration of ddns: nothing to import. `ddns check -c {name}` checks it.\n"
+            )));
+        }
+        Detected::Unknown(why) => {
+            let known = Peer::ALL.map(Peer::key).join(", ");
+            return Err(wrong(&format!("{name}: {why}"), &format!("--from NAME chooses the client: {known}")));
+        }
+    };
+    let read = |path: &str| near(&name, path);
+    let around = PeerSurroundings { file: &name, read: &read, variable: &any_variable };
+    let mut import = Import::read(peer, &text, &around).map_err(|error| {
+        let place = if error.line > 0 { format!(", line {}", error.line) } else { String::new() };
+        wrong(
+            &format!("{name}{place} is not understood: {}", error.message),
+            &format!("it was read as {}; --from NAME chooses another client", peer.word()),
+        )
+    })?;
+    answers(&mut import, given)?;
+    let may_ask = !given.has("json") && !is_dry && io::stdin().is_terminal() && io::stdout().is_terminal();
+    let mut left: Vec<Option<String>> = Vec::new();
+    for place in 0..import.entries.len() {
+        left.push(judge(&mut import, place, &name, may_ask, &environment)?);
+    }
+    let chosen: Vec<usize> = (0..left.len()).filter(|place| left[*place].is_none()).collect();
+    if chosen.is_empty() {
+        report(given, &import, &name, &left, None, is_open);
+        return Err(wrong(
+            "nothing can be taken over: no file is written",
+            "the report above says why, and what to do",
+        ));
+    }
+    let cannot = |why: String| {
+        wrong(&format!("the configuration cannot be made: {why}"), "please report this, without your secrets")
+    };
+    let whole = import.document(&chosen, None, &name).map_err(cannot)?;
+    validate_new("the imported configuration", &whole.text, &environment).map_err(|wrong| complain(&wrong))?;
+    if !is_dry {
+        let folder = given.value("secrets").map(|folder| absolute(environment.path(folder))).transpose();
+        let folder = folder
+            .map_err(|error| wrong(&format!("the folder for secrets is not possible ({error})"), "name another one"))?;
+        let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
+        write::all(target, &import.document(&chosen, folder.as_deref(), &name).map_err(cannot)?, &environment)?;
+    }
+    report(given, &import, &name, &left, Some((target, is_dry)), is_open);
+    let is_whole = left.iter().all(Option::is_none) && import.notes.iter().all(|note| note.part != NotePart::LeftOut);
+    Ok(u8::from(!is_whole))
+}
+
+fn peer(name: &str) -> Result<Peer, u8> {
+    Peer::parse(name).ok_or_else(|| {
+        let near = nearest(name, Peer::ALL.map(Peer::key));
+        let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        wrong(
+            "--from: the import does not know this client",
+            &format!("{near}It knows {}", Peer::ALL.map(Peer::key).join(", ")),
+        )
+    })
+}
+
+/// Takes what --set answers.
+fn answers(import: &mut Import, given: &Given) -> Result<(), u8> {
+    for assignment in given.values("set") {
+        let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
+        let (number, name) = name.split_once('.').unwrap_or(("", name));
+        let count = import.entries.len();
+        let entry = number.parse::<usize>().ok().and_then(|number| import.entries.get_mut(number.checked_sub(1)?));
+        let hint = "e.g. --set 1.zone=example.com; the report of --dry-run has the numbers";
+        let entry = entry
+            .ok_or_else(|| wrong(&format!("--set needs the number of an entry, from 1 to {count}, and a dot"), hint))?;
+        entry.answer(name, value).map_err(|why| wrong(&format!("--set: {why}"), hint))?;
+    }
+    Ok(())
+}
+
+/// Why an entry is left out; nothing where it can be written. Asks what is missing where somebody is there.
+fn judge(
+    import: &mut Import,
+    place: usize,
+    name: &str,
+    may_ask: bool,
+    environment: &Environment,
+) -> Result<Option<String>, u8> {
+    let missing = match import.entries[place].missing() {
+        Ok(missing) => missing,
+        Err(why) => return Ok(Some(why)),
+    };
+    if !missing.is_empty() && !may_ask {
+        let all = missing.iter().map(|it| {
+            let help = if it.help.is_empty() { String::new() } else { format!(": {}", it.help) };
+            format!("{} (--set {}.{}=…{help})", it.label, place + 1, it.name)
+        });
+        return Ok(Some(format!("it needs {}", all.collect::<Vec<_>>().join(", "))));
+    }
+    for it in missing {
+        let about = &import.entries[place];
+        let about = format!("\nEntry {}, {} in line {}. Enter leaves it out.\n", place + 1, about.service, about.line);
+        let help = if it.help.is_empty() { String::new() } else { format!("{}: {}.\n", it.label, it.help) };
+        loop {
+            let Some(answer) = asked(&format!("{about}{help}{}: ", it.label), it.secret)? else {
+                return Ok(Some(format!("it needs {}", it.label)));
+            };
+            match import.entries[place].answer(&it.name, &answer) {
+                Ok(()) => break,
+                Err(why) => drop(put(&format!("  Not possible: {why}\n"))),
+            }
+        }
+    }
+    let text = import.document(&[place], None, name).map(|filled| filled.text);
+    let valid = text.map(|text| validate_new("entry", &text, environment));
+    Ok(match valid {
+        Ok(Ok(_)) => None,
+        Ok(Err(wrong)) => Some(wrong.iter().map(|wrong| wrong.message.clone()).collect::<Vec<_>>().join("; ")),
+        Err(why) => Some(why),
+    })
+}
+
+/// An answer; nothing where it is empty. Fails where the input ends.
+fn asked(question: &str, is_secret: bool) -> Result<Option<String>, u8> {
+    let typed = if is_secret {
+        hidden_prompt::line(|| drop(put(question)))
+    } else {
+        let _ = put(question);
+        let mut line = String::new();
+        io::stdin().lock().read_line(&mut line).map(|length| (length > 0).then_some(line))
+    };
+    match typed {
+        Ok(Some(line)) => Ok(Some(line.trim().to_owned()).filter(|line| !line.is_empty())),
+        _ => Err(wrong(
+            "the input ended before the last question: nothing was written",
+            "use --set, or --dry-run to see the report",
+        )),
+    }
+}
+
+/// Prints what became of the file, and what comes next.
+fn report(
+    given: &Given,
+    import: &Import,
+    name: &str,
+    left: &[Option<String>],
+    written: Option<(&str, bool)>,
+    is_open: bool,
+) {
+    let parts = rows(import, left);
+    let target = written.map(|(target, _)| target);
+    let is_written = written.is_some_and(|(_, is_dry)| !is_dry);
+    if given.has("json") {
+        let [taken, changed, not_taken] = parts.each_ref().map(|rows| {
+            let row = |row: &ReportRow| {
+                let (what, text) = (row.what.clone(), row.text.clone());
+                object! { line: row.line, what: what, text: text, sends: row.sends; entry: row.entry }
+            };
+            rows.iter().map(row).collect::<Vec<_>>()
+        });
+        print(&json(&object! {
+            client: import.peer.key(), file: name, written: is_written, taken_over: taken, taken_over_in_another_way: changed,
+            not_taken_over: not_taken; target: target
+        }));
+        return;
+    }
+    let width = width_of(io::stdout());
+    let mut text = broken(&format!("{name} is a configuration of {}.", import.peer.word()), 0, width);
+    let headings = ["Taken over", "Taken over in another way", "Not taken over"];
+    for (heading, rows) in headings.iter().zip(&parts).filter(|(_, rows)| !rows.is_empty()) {
+        text += &format!("\n{heading}\n");
+        for row in rows {
+            let place = match (row.entry, row.line) {
+                (Some(entry), _) => format!("entry {entry}"),
+                (None, 0) => String::new(),
+                (None, line) => format!("line {line}"),
+            };
+            let line =
+                if row.entry.is_some() && row.line > 0 { format!(" (line {})", row.line) } else { String::new() };
+            text += &beside(&format!("  {place}"), &format!("{}{line}: {}", row.what, row.text), COLUMN, width);
+        }
+    }
+    if is_open {
+        let warning = format!("Everybody can write to {name}: `chmod go-w` it, or delete it when you are done.");
+        text += &format!("\n{}", broken(&warning, 0, width));
+    }
+    if let Some((target, is_dry)) = written {
+        text += &next(import.peer, name, target, is_dry, width);
+        if let Some(folder) = given.value("secrets").filter(|_| !is_dry) {
+            text += &broken(
+                &format!("Secrets are in files of their own in {folder}: keep it with the configuration."),
+                0,
+                width,
+            );
+        }
+    }
+    print(&text);
+}
+
+fn next(peer: Peer, name: &str, target: &str, is_dry: bool, width: usize) -> String {
+    if is_dry {
+        return format!("\nNothing was written (--dry-run). Without it: {target}\n");
+    }
+    let file = if target == "config.json" { String::new() } else { format!(" -c {}", shell::quote(target)) };
+    let mut text = format!("\nWrote {target}: only you can read it.\n");
+    if peer == Peer::NewFuture && name == "config.json" {
+        text +=
+            &format!("To swap the two: mv config.json config.old.json && mv {0} config.json\n", shell::quote(target));
+    }
+    if is_running(peer) {
+        text += &broken(
+            &format!("{} is still running: stop it before ddns sends, or both will send updates.", peer.word()),
+            0,
+            width,
+        );
+    }
+    let rows = [
+        (format!("ddns check{file}"), "check it"),
+        (format!("ddns preview{file}"), "show every request, send none"),
+        (peer.stop().to_owned(), "stop the old client"),
+        (format!("ddns service install{file}"), "run ddns as a service"),
+    ];
+    let column = rows.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
+    text += "\nNext:\n";
+    text.extend(rows.iter().map(|(command, what)| format!("  {command:<column$}   {what}\n")));
+    text
+}

@@ -1,0 +1,148 @@
+//! Where the configurations of other clients are, and their texts.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use ddns_core::import::{Detected, Peer, detected};
+
+use super::wrong;
+use crate::environment::{Environment, all_variables};
+use crate::load::{cannot, default_places};
+use crate::open_file::open_any;
+
+/// No file of another client is larger.
+const MAX_FILE: u64 = 1024 * 1024;
+
+/// Variables by which a client is known that has no file.
+const TELLING: [&str; 3] = ["CLOUDFLARE_API_TOKEN", "CF_API_TOKEN", "CONFIG"];
+
+/// How the names of variables begin that such a client understands.
+const THEIRS: &str = "CLOUDFLARE_ CF_ DOMAINS IP4_ IP6_ UPDATE_ CONFIG PERIOD HTTP_TIMEOUT PUBLICIP HEALTH SHOUTRRR RESOLVER_ \
+    LISTENING_ADDRESS ROOT_URL BACKUP_ PROXIED TTL RECORD_COMMENT DELETE_ON_STOP WAF_ MANAGED_ CACHE_EXPIRATION \
+    DETECTION_TIMEOUT UPTIMEKUMA";
+
+const ENVIRONMENT: &str = "the environment";
+
+const USUAL: [&str; 10] = [
+    "/etc/config/ddns",
+    "/etc/ddclient/ddclient.conf",
+    "/etc/ddclient.conf",
+    "/usr/local/etc/ddclient.conf",
+    "/etc/inadyn.conf",
+    "/usr/local/etc/inadyn.conf",
+    "/root/.ddns_go_config.yaml",
+    "/opt/ddns-go/.ddns_go_config.yaml",
+    "data/config.json",
+    "/updater/data/config.json",
+];
+
+/// A configuration that is to be imported.
+pub(super) struct PeerText {
+    pub(super) name: String,
+    pub(super) text: String,
+    /// Whether everybody can write to it.
+    pub(super) is_open: bool,
+}
+
+/// The configuration that was named, or the only one that there is (L5).
+pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<PeerText, u8> {
+    if let Some(name) = named {
+        return read(name, environment);
+    }
+    let own = environment.get("DDNS_CONFIG_FILE_PATH").map(str::to_owned);
+    let home = environment.home().map(|home| home.join(".ddns_go_config.yaml").display().to_string());
+    let mut found: Vec<String> = USUAL.iter().map(|place| (*place).to_owned()).chain(own).chain(home).collect();
+    found.retain(|place| fs::metadata(place).is_ok_and(|it| it.is_file()) || is_forbidden(place));
+    found.dedup();
+    for place in default_places(environment).filter(|place| fs::metadata(place).is_ok_and(|it| it.is_file())) {
+        let is_other = |text: &PeerText| matches!(detected(&text.text), Detected::Peer(_));
+        if read_quietly(&place).is_ok_and(|text| is_other(&text)) {
+            found.push(place);
+        }
+    }
+    let variables = all_variables();
+    if variables.iter().any(|(name, _)| TELLING.contains(&name.as_str())) {
+        found.push(ENVIRONMENT.to_owned());
+    }
+    match found.as_slice() {
+        [] => Err(wrong(
+            "no configuration of another client was found in the usual places",
+            "name it: `ddns import FILE`; `ddns import --help` lists the clients",
+        )),
+        [only] if only == ENVIRONMENT => {
+            let known = variables.iter().filter(|(name, _)| THEIRS.split(' ').any(|start| name.starts_with(start)));
+            let text = known.map(|(name, value)| format!("{name}={}\n", value.replace(['\n', '\r'], " "))).collect();
+            Ok(PeerText { name: ENVIRONMENT.to_owned(), text, is_open: false })
+        }
+        [only] => read(only, environment),
+        several => {
+            let list = several.join("\n    ");
+            Err(wrong(&format!("there are several configurations:\n    {list}"), "name one: `ddns import FILE`"))
+        }
+    }
+}
+
+fn is_forbidden(place: &str) -> bool {
+    fs::metadata(place).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+}
+
+fn read(name: &str, environment: &Environment) -> Result<PeerText, u8> {
+    let path = if name == "-" { name.to_owned() } else { environment.path(name).display().to_string() };
+    read_quietly(&path).map(|text| PeerText { name: name.to_owned(), ..text }).map_err(|why| {
+        let hint = match () {
+            () if why.contains("by this user") => "run it as root: `sudo ddns import`",
+            () if why.contains("does not exist") => "without FILE, `ddns import` looks in the usual places",
+            () => "name another file",
+        };
+        wrong(&format!("{name} {why}"), hint)
+    })
+}
+
+/// The text of a file, or why there is none: a phrase that follows its name.
+fn read_quietly(path: &str) -> Result<PeerText, String> {
+    let (mut bytes, mut is_open) = (Vec::new(), false);
+    if path == "-" {
+        io::stdin().lock().take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    } else {
+        let file = open_any(Path::new(path)).map_err(cannot)?;
+        is_open = file.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o002 != 0);
+        file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    }
+    if bytes.len() as u64 > MAX_FILE {
+        return Err("is larger than 1 MiB".to_owned());
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let before = &error.as_bytes()[..at];
+        let line = before.split(|byte| *byte == b'\n').count();
+        let column = at - before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1) + 1;
+        format!("is not UTF-8 text (line {line}, column {column}): save it as UTF-8")
+    })?;
+    Ok(PeerText { name: path.to_owned(), text, is_open })
+}
+
+/// Another file that a configuration names, relative to it.
+pub(super) fn near(file: &str, path: &str) -> Result<String, String> {
+    let path = Environment::read().path(path);
+    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    read_quietly(&folder.join(path).display().to_string()).map(|text| text.text)
+}
+
+/// Whether a process of the client can be seen.
+pub(super) fn is_running(peer: Peer) -> bool {
+    let name = match peer {
+        Peer::Ddclient | Peer::Inadyn | Peer::DdnsGo => peer.key(),
+        Peer::OpenWrt => "dynamic_dns_updater.sh",
+        // Others are called as we are, or run in a container.
+        _ => return false,
+    };
+    let names = |entry: io::Result<fs::DirEntry>| {
+        let line = fs::read(entry.ok()?.path().join("cmdline")).ok()?;
+        let words = line.split(|byte| *byte == 0).take(2);
+        Some(words.map(|word| String::from_utf8_lossy(word).into_owned()).collect::<Vec<_>>())
+    };
+    let is_it = |words: Vec<String>| words.iter().any(|word| word.split([' ', '/']).any(|part| part == name));
+    fs::read_dir("/proc").is_ok_and(|entries| entries.filter_map(names).any(is_it))
+}
