@@ -50,9 +50,8 @@ pub(crate) fn wanted(configs: &[Valid]) -> Result<Option<&Group>, Vec<Diagnostic
     let mut all = configs.iter().map(|(config, _)| (&config.name, config.group.as_ref()));
     let Some((name, first)) = all.next() else { return Ok(None) };
     if let Some((other, _)) = all.find(|(_, group)| *group != first) {
-        let message =
-            format!("`group` differs from that of {name}: a process is in one group, with everything it sends");
-        let hint = "write the same `group` in all of the files, or run them apart";
+        let message = format!("`group` differs from {name}: a process can only be in one group");
+        let hint = "write the same `group` in all files, or run them separately";
         return Err(vec![Diagnostic::error(Place::file(other), message).hint(hint)]);
     }
     Ok(first)

@@ -57,14 +57,15 @@ pub fn toward_internet(route: IpAddr, addresses: &[LocalAddress]) -> Result<Choi
         };
         if let Some(stable) = addresses.iter().find(is_stable) {
             let kind = if own.flags.temporary { "temporary" } else { "deprecated" };
-            let why = format!("the stable address beside {route}, the {kind} one that the kernel uses on {name}");
+            let why = format!("the stable address of {name}; the kernel itself uses {route}, which is {kind}");
             return Ok(Choice { ip: stable.ip, why });
         }
     }
     match own.unusable() {
         None if own.flags.temporary => {
-            let why =
-                format!("the kernel uses it toward the internet, on {name}; temporary, but there is no stable one");
+            let why = format!(
+                "the kernel uses it toward the internet, on {name}; it is temporary, but there is no stable address"
+            );
             Ok(Choice { ip: route, why })
         }
         None => Ok(Choice { ip: route, why: format!("the kernel uses it toward the internet, on {name}") }),
@@ -83,7 +84,7 @@ pub fn nth_interface(number: usize, family: Family, addresses: &[LocalAddress]) 
     let Some(index) = indexes.get(number) else {
         let count = indexes.len();
         return Err(format!(
-            "there is no interface number {number}: {count} have a usable {family} address, counted from 0"
+            "there is no interface number {number}: {count} with a usable {family} address, counting from 0"
         ));
     };
     let name = addresses.iter().find(|address| address.index == *index).map_or("", |address| &address.interface);
@@ -102,7 +103,7 @@ pub fn of_interface(name: &str, family: Family, addresses: &[LocalAddress]) -> R
     match refused.next() {
         Some(address) => {
             let why = address.unusable().unwrap_or("it cannot be used");
-            Err(format!("{name} has no usable {family} address: {} is there, but {why}", address.ip))
+            Err(format!("{name} has no usable {family} address: it has {}, but {why}", address.ip))
         }
         None if own().next().is_some() => Err(format!("{name} has no {family} address")),
         None => Err(format!("there is no interface {name} with an address")),

@@ -87,7 +87,7 @@ impl Source {
             ("default" | "local", None) => Ok(Self::Default),
             ("public", None) => Ok(Self::Public),
             ("url" | "interface" | "regex" | "cmd" | "shell" | "stun" | "quorum", None | Some("")) => {
-                Err(format!("`{form}:` needs something after the colon"))
+                Err(format!("`{form}:` needs a value after the colon"))
             }
             ("url", Some(url)) => address(url),
             ("interface", Some(name)) => Ok(Self::Interface(name.to_owned())),
@@ -104,7 +104,7 @@ impl Source {
             (digits, None) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
                 digits.parse().map(Self::Number).map_err(|_| format!("there is no interface number {digits}"))
             }
-            ("http" | "https", Some(_)) => Err(format!("an address is written after `url:`{}", suggestion(text))),
+            ("http" | "https", Some(_)) => Err(format!("a URL needs `url:` in front of it{}", suggestion(text))),
             _ if text.parse::<std::net::IpAddr>().is_ok() => {
                 Err(format!("`{text}` is an address, not a source of one: did you mean `cmd:echo {text}`?"))
             }
@@ -245,7 +245,7 @@ fn quorum(text: &str, before: usize) -> Result<Source, String> {
             return wrong(at, "a source is missing");
         }
         match Source::parse(item) {
-            Ok(Source::Quorum(..)) => return wrong(start, "a quorum cannot hold another quorum"),
+            Ok(Source::Quorum(..)) => return wrong(start, "a quorum cannot contain another quorum"),
             Ok(source) => sources.push(source),
             Err(why) => return wrong(start, &why),
         }

@@ -8,7 +8,7 @@ use crate::text::duration::{duration, seconds};
 use crate::update::outcome::{Outcome, Why};
 
 /// What is said of an endpoint that did not change anything.
-const HAD_IT: &str = ", it had this address already";
+const HAD_IT: &str = ", which already had this address";
 
 /// What happened, for the log; empty where [`What::level`] is none. The origin is named where `is_one_of_several`; `has_body` is
 /// how the callback sends.
@@ -20,7 +20,7 @@ pub fn sentence(JournalEvent { at, what }: &JournalEvent, is_one_of_several: boo
         }
         What::Held(Held { about, ip, why, .. }) => {
             let way_out = "change its configuration, or run `ddns --retry-stopped`";
-            format!("{about} {ip}: stopped: the service refused it for good with `{why}`; {way_out}")
+            format!("{about} {ip}: stopped: the service refused it permanently with `{why}`; {way_out}")
         }
         What::Said { text, .. } => text.clone(),
         _ => String::new(),
@@ -38,7 +38,7 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
             let by = origin.map(|origin| format!(" by {origin}")).unwrap_or_default();
             let more = match outcome {
                 Outcome::Unchanged(_) => HAD_IT,
-                Outcome::Made(_) => ": the record was made",
+                Outcome::Made(_) => ": the record was created",
                 _ => "",
             };
             format!("{update}: accepted{by}{more} ({status}, {took} ms)")
@@ -53,8 +53,8 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
         Outcome::Stopped { status, words, .. } => {
             let response = quoted(*status, words);
             format!(
-                "{update}: stopped: {endpoint} refuses it for good: {response} ({took} ms). It is not sent again before \
-                 its configuration changes, or `ddns --retry-stopped` says so."
+                "{update}: stopped: {endpoint} refused it permanently: {response} ({took} ms). It is not sent again \
+                 until you change its configuration or run `ddns --retry-stopped`."
             )
         }
         Outcome::Failed(Why::Response { status, words }) => {
@@ -64,7 +64,7 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
             };
             // Nobody can know which of the two it was: proxies have their own 403, 500 or 502, tinyproxy even a 401.
             let relay =
-                settled.relay.as_ref().map(|relay| format!(", by or through the proxy {relay}")).unwrap_or_default();
+                settled.relay.as_ref().map(|relay| format!(", from or through the proxy {relay}")).unwrap_or_default();
             let (said, advice) = match words.as_str() {
                 "" => (String::new(), format!("{advice} --debug shows the response.")),
                 words => (format!(": `{words}`"), advice),
@@ -80,7 +80,7 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
 
 /// ``200 `badauth` ``: a status and what the service said.
 fn quoted(status: u16, words: &str) -> String {
-    if words.is_empty() { format!("{status} and no text") } else { format!("{status} `{words}`") }
+    if words.is_empty() { format!("{status} with no text") } else { format!("{status} `{words}`") }
 }
 
 /// What a status usually means for the user who configured the callback.
@@ -122,7 +122,7 @@ impl Record {
             EventKind::Accepted => format!("accepted again{}", self.response()),
             EventKind::Unchanged => format!("accepted{HAD_IT}{}", self.response()),
             EventKind::AlreadyThere => format!("already there, nothing was sent{}", before()),
-            EventKind::Made => format!("accepted: the record was made{}", self.response()),
+            EventKind::Made => format!("accepted: the record was created{}", self.response()),
             EventKind::Failed => {
                 let tries = if self.attempt > 1 { format!(", try {}", self.attempt) } else { String::new() };
                 format!("failed: {reason}{tries}")
@@ -135,7 +135,7 @@ impl Record {
             EventKind::Address => format!("new address, from {source}{}", before()),
             EventKind::NoAddress => format!("no address found{}", before()),
             EventKind::SourceFailed => format!("no address from {source}: {reason}"),
-            EventKind::SourceRecovered => format!("an address from {source} again"),
+            EventKind::SourceRecovered => format!("{source} gives an address again"),
             EventKind::TookOver | EventKind::GaveBack | EventKind::Lost => String::new(),
         }
     }

@@ -248,7 +248,7 @@ fn command(words: &[&str]) -> String {
 pub fn unfit(program: &str) -> Option<&'static str> {
     program
         .contains(['"', '\'', '\\'])
-        .then_some("systemd starts no program whose path contains a quote or a backslash")
+        .then_some("systemd cannot start a program whose path contains a quote or a backslash")
 }
 
 /// A word of a unit: `%` is doubled, and what would separate or be read as something else stands in quotes.

@@ -161,7 +161,7 @@ pub(super) fn no_domain(option: &str, value: &str) -> Option<Diagnostic> {
 
 /// A topic without a page.
 pub(super) fn unknown_topic<'a>(value: &str, known: impl Iterator<Item = &'a str> + Clone) -> Diagnostic {
-    let error = Diagnostic::error(Place::Nowhere, format!("there is no help on this topic{}", shown(value)));
+    let error = Diagnostic::error(Place::Nowhere, format!("there is no such help topic{}", shown(value)));
     match nearest(value, known.clone()) {
         Some(near) => error.hint(format!("did you mean `ddns help {near}`?")),
         None => error.hint(format!("use `ddns help` with one of {}", known.collect::<Vec<_>>().join(", "))),

@@ -64,7 +64,7 @@ fn a_users_service_is_installed_updated_and_removed() {
     assert_eq!(place.calls(), ["systemctl --user disable --now ddns.service", "systemctl --user daemon-reload"]);
     assert!(gone.stdout.contains("other.json") && gone.stdout.contains(".local/state/ddns"), "{}", gone.stdout);
     let twice = own(&place, "uninstall", &[]).expect(0);
-    assert!(twice.stdout.starts_with("No service of ddns is installed: there is no "), "{}", twice.stdout);
+    assert!(twice.stdout.starts_with("No ddns service is installed: there is no "), "{}", twice.stdout);
     assert!(place.calls().is_empty());
 }
 
@@ -248,8 +248,8 @@ fn status_shows_the_unit_and_the_updates_in_short() {
     let place = StandIns::new(host());
     place.sandbox.write("config.json", endpoint.config(&json!({})).to_string());
     let nothing = own(&place, "status", &[]).expect(3);
-    assert!(nothing.stdout.contains("No service of ddns is installed"), "{}", nothing.stdout);
-    own(&place, "logs", &[]).expect(3).prints("no service of ddns is installed");
+    assert!(nothing.stdout.contains("No ddns service is installed"), "{}", nothing.stdout);
+    own(&place, "logs", &[]).expect(3).prints("no ddns service is installed");
     own(&place, "install", &[]).expect(0);
 
     place

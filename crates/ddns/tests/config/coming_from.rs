@@ -200,7 +200,7 @@ fn b_the_log_of_an_entry_is_a_warning_and_that_of_the_file_counts() {
     let config = with(&without(basic(&receiver), "dns"), &json!({"providers": entries, "log": {"level": "WARNING"}}));
     let run = Sandbox::new().sync(&config).expect(0);
     assert_eq!(receiver.callbacks().len(), 1);
-    run.prints("`log` inside `providers` has no effect: the log of the file counts").never_prints("accepted");
+    run.prints("`log` inside `providers` has no effect: it applies to the whole file").never_prints("accepted");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn e4_the_cache_of_the_other_client_is_named_and_set_aside() {
     let theirs = r#"{"home.example.com:A":"203.0.113.7","home.example.com:AAAA":"2001:db8::7"}"#;
     sandbox.write("state/ddns.cache", theirs);
     sandbox.write("config.json", config.to_string());
-    let name = "the cache is a file of another client (NewFuture/DDNS)";
+    let name = "the cache belongs to another client (NewFuture/DDNS)";
     sandbox.run(&["preview"]).expect(0).prints(name);
     sandbox.sync(&config).expect(0).prints(name).prints("every address is sent again");
     assert_eq!(receiver.take().len(), 1);

@@ -19,7 +19,7 @@ fn j7_after_the_store_was_wiped_one_of_the_same_members_holds_and_sends() {
     let first = one.watch();
     endpoint.wait(1, SOON);
     let second = other.watch();
-    second.prints("stands by: one");
+    second.prints("is on standby: one");
     etcd.restart(|data| fs::remove_dir_all(data).expect("it is wiped"));
     until(SOON, "`status` shows that nobody holds", || status(&one.sandbox).1 == 1);
     // Nobody knows what was accepted: it is sent again.

@@ -114,7 +114,7 @@ fn is_right(request: &Received) -> bool {
 /// What the first run says.
 fn sentence(status: u16, body: &str, next: Next) -> String {
     let words = body.trim();
-    let response = if words.is_empty() { format!("{status} and no text") } else { format!("{status} `{words}`") };
+    let response = if words.is_empty() { format!("{status} with no text") } else { format!("{status} `{words}`") };
     match next {
         // Where the status is none of success, it says more than a text that is no return code.
         Again if status >= 300 => format!("failed: the endpoint responded with {status} "),
@@ -159,7 +159,7 @@ fn h4_every_return_code_of_dyndns2_decides_what_the_next_runs_do() {
                 (held.clone(), held.clone(), held)
             }
             Stopped => {
-                let refused = ((1, 0), format!("the service refused it for good with `{}`", body.trim()));
+                let refused = ((1, 0), format!("the service refused it permanently with `{}`", body.trim()));
                 (refused.clone(), refused, accepted)
             }
         };

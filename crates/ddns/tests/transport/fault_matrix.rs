@@ -82,7 +82,7 @@ fn expected(stage: Stage, fault: Fault) -> [Expected; 2] {
     match (stage, fault) {
         (Stage::Connect, Fault::Refuse) => [Failed(&["connection refused"], Old); 2],
         (Stage::Connect, Fault::Reset) => {
-            let ended = &["broke the connection off", "connection reset", "closed the connection without a response"];
+            let ended = &["reset the connection", "connection reset", "closed the connection without a response"];
             [Failed(ended, Either); 2]
         }
         (Stage::Connect, Fault::Hang) => [Failed(&["no response within", "within 2 s"], Old); 2],

@@ -246,7 +246,7 @@ fn i8_sync_does_not_wait_for_a_service_that_hangs() {
         let asking = scope.spawn(|| sandbox.run(&["sync"]));
         endpoint.wait(2, SOON);
         watch.signal(Signal::STOP);
-        asking.join().expect("it ends").expect(1).prints("does not respond any more");
+        asking.join().expect("it ends").expect(1).prints("no longer responds");
         watch.signal(Signal::CONT);
     });
 }

@@ -55,7 +55,7 @@ impl Fault {
             }
             FaultKind::Broken(error) => match error.kind() {
                 io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
-                    format!("{origin} broke the connection off before it had responded")
+                    format!("{origin} reset the connection before it responded")
                 }
                 _ if is_certificate_wanted(error) => format!("{origin} {WANTS_CERTIFICATE}"),
                 _ => {

@@ -1,0 +1,122 @@
+//! Every sentence that the program can print, in one list for a reader, and none with a turn of phrase that has to be read twice.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::given::files;
+use crate::support::pages::root;
+
+/// Turns of phrase that a native writer would not use, and what to write in their place.
+const TURNS: [(&str, &str); 14] = [
+    ("none where", "say when there is none"),
+    ("so many", "name the number"),
+    ("as it stands", "say what is meant"),
+    ("how everything stands", "the state of everything"),
+    ("did not come about", "failed"),
+    ("came about", "happened"),
+    ("whoever", "name the actor"),
+    ("makes none", "does not create one"),
+    ("for good", "permanently"),
+    ("holds a blank", "contains a space"),
+    ("stands by", "is on standby"),
+    ("how it stands", "its state"),
+    ("what usual runs", "say which runs"),
+    ("os error", "say what went wrong"),
+];
+
+/// The texts in a source file, with their lines; those of its tests are left out.
+fn texts(source: &str) -> Vec<(usize, String)> {
+    let source = source.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let (mut found, mut rest) = (Vec::new(), source);
+    while let Some(letter) = rest.chars().next() {
+        let line = || source[..source.len() - rest.len()].matches('\n').count() + 1;
+        let after_comment = rest.starts_with("//").then(|| rest.split_once('\n').map_or("", |(_, next)| next));
+        let hashes = rest.strip_prefix('r').map(|raw| raw.len() - raw.trim_start_matches('#').len());
+        let raw = hashes.and_then(|count| {
+            let text = rest[1 + count..].strip_prefix('"')?;
+            text.split_once(&format!("\"{}", "#".repeat(count)))
+        });
+        if let Some(next) = after_comment {
+            rest = next;
+        } else if let Some((text, next)) = raw {
+            found.push((line(), text.to_owned()));
+            rest = next;
+        } else if letter == '"' {
+            let (text, next) = quoted(&rest[1..]);
+            found.push((line(), text));
+            rest = next;
+        } else {
+            // A quotation mark as a character begins no text.
+            let skipped = ["'\"'", "b'\"'", "'\\\"'", "b'\\\"'"].iter().find(|sign| rest.starts_with(**sign));
+            rest = &rest[skipped.map_or(letter.len_utf8(), |sign| sign.len())..];
+        }
+    }
+    found
+}
+
+/// A text up to its closing quotation mark, as the program has it, and what follows.
+fn quoted(rest: &str) -> (String, &str) {
+    let mut text = String::new();
+    let mut letters = rest.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '"' => return (text, &rest[at + 1..]),
+            '\\' => match letters.next() {
+                Some((_, '\n')) => while letters.next_if(|(_, next)| next.is_whitespace()).is_some() {},
+                Some((_, 'n')) => text.push('\n'),
+                Some((_, other)) => text.push(other),
+                None => {}
+            },
+            _ => text.push(letter),
+        }
+    }
+    (text, "")
+}
+
+/// Three words or more, so that it can be read wrongly.
+fn is_sentence(text: &str) -> bool {
+    let is_word =
+        |word: &&str| word.len() > 1 && word.chars().all(|letter| letter.is_alphabetic() || ",.;:'`".contains(letter));
+    text.split_whitespace().filter(is_word).count() >= 3
+}
+
+/// What people read, with its place.
+fn sentences() -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    let place =
+        |file: &Path, line: usize| format!("{}:{line}", file.strip_prefix(root()).expect("a file of ours").display());
+    for krate in ["core", "ddns", "group"] {
+        for file in files(&root().join("crates").join(krate).join("src")) {
+            if file.extension().is_some_and(|end| end == "rs") && !file.ends_with("tests.rs") {
+                let source = fs::read_to_string(&file).expect("a source file");
+                let texts = texts(&source).into_iter().filter(|(_, text)| is_sentence(text));
+                all.extend(texts.map(|(line, text)| (place(&file, line), text)));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn words_the_sentences_of_the_program_are_listed_and_plain() {
+    let all = sentences();
+    assert!(all.len() > 1000, "{}", all.len());
+    let list: String = all.iter().map(|(place, text)| format!("{place}\t{}\n", text.replace('\n', " "))).collect();
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sentences.txt");
+    fs::write(&path, list).expect("the list is written");
+    let mut wrong = Vec::new();
+    for (place, text) in &all {
+        for (turn, better) in TURNS.iter().filter(|(turn, _)| text.to_lowercase().contains(turn)) {
+            wrong.push(format!("{place}: `{turn}` ({better}): {text}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} is the list of all; {}:\n{}", path.display(), wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn words_texts_are_found_as_the_program_has_them() {
+    let source = "let a = \"one two three\"; // \"not this\"\nlet b = r#\"raw \"text\" here\"#; let c = '\"';\nf(\"x \\\n      y\\n\\\"z\\\"\");\n\n#[cfg(test)]\nmod tests {\n\"no\"";
+    let found: Vec<(usize, String)> = texts(source);
+    let expected = [(1, "one two three"), (2, "raw \"text\" here"), (3, "x y\n\"z\"")];
+    assert_eq!(found, expected.map(|(line, text)| (line, text.to_owned())));
+}
