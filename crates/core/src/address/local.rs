@@ -84,7 +84,7 @@ pub fn nth_interface(number: usize, family: Family, addresses: &[LocalAddress]) 
     let Some(index) = indexes.get(number) else {
         let count = indexes.len();
         return Err(format!(
-            "there is no interface number {number}: {count} with a usable {family} address, counting from 0"
+            "there is no interface number {number}: interfaces with a usable {family} address: {count}, counting from 0"
         ));
     };
     let name = addresses.iter().find(|address| address.index == *index).map_or("", |address| &address.interface);
@@ -217,10 +217,10 @@ mod tests {
                 &["eth0 2001:db8::a/64 temporary", "eth1 2001:db8::7/64"],
                 "2001:db8::a: the kernel uses it",
             ),
-            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8:1::7/64"], "no stable one"),
-            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 deprecated"], "no stable one"),
-            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 tentative"], "no stable one"),
-            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 temporary"], "no stable one"),
+            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8:1::7/64"], "no stable address"),
+            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 deprecated"], "no stable address"),
+            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 tentative"], "no stable address"),
+            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 temporary"], "no stable address"),
             (
                 "fe80::1",
                 &["eth0 fe80::1/64"],
@@ -249,7 +249,11 @@ mod tests {
         let table = [
             (0, Family::V4, "203.0.113.7: the public address of eth2, interface number 0"),
             (1, Family::V4, "10.0.0.3: the private address of eth4, interface number 1"),
-            (2, Family::V4, "none: there is no interface number 2: 2 have a usable IPv4 address"),
+            (
+                2,
+                Family::V4,
+                "none: there is no interface number 2: interfaces with a usable IPv4 address: 2, counting from 0",
+            ),
             (0, Family::V6, "2001:db8::7: the public address of eth2"),
         ];
         for (number, family, expected) in table {
@@ -268,7 +272,7 @@ mod tests {
                 "2001:db8::a: the public address, a temporary one, of eth0",
             ),
             (&["eth0 fd00::1/64"], "fd00::1: the private address of eth0"),
-            (&["eth0 fe80::1/64"], "none: eth0 has no usable IPv6 address: fe80::1 is there, but it is a link-local"),
+            (&["eth0 fe80::1/64"], "none: eth0 has no usable IPv6 address: it has fe80::1, but it is a link-local"),
             (&["eth0 2001:db8::7/64 dadfailed"], "but another host on the link has it too"),
             (&["eth0 203.0.113.7/24"], "none: eth0 has no IPv6 address"),
             (&["eth1 2001:db8::7/64"], "none: there is no interface eth0"),

@@ -494,7 +494,7 @@ mod tests {
             ("quorum:3(default, public)", 8, "between 1 and 2"),
             ("quorum:0(default)", 8, "between 1 and 1"),
             ("quorum:x(default)", 8, "a number is missing"),
-            ("quorum:1(quorum:1(default))", 10, "cannot hold another quorum"),
+            ("quorum:1(quorum:1(default))", 10, "cannot contain another quorum"),
         ];
         for (text, character, why) in wrong {
             let error = Source::parse(text).expect_err(text);

@@ -1,5 +1,7 @@
 //! What happened, as sentences for people: in the log, and in the history.
 
+use std::net::IpAddr;
+
 use super::event::{EventKind, Held, JournalEvent, Settled, What};
 use super::record::Record;
 use crate::lease::role_change;
@@ -8,7 +10,7 @@ use crate::text::duration::{duration, seconds};
 use crate::update::outcome::{Outcome, Why};
 
 /// What is said of an endpoint that did not change anything.
-const HAD_IT: &str = ", which already had this address";
+const HAD_IT: &str = "; the service already had this address";
 
 /// What happened, for the log; empty where [`What::level`] is none. The origin is named where `is_one_of_several`; `has_body` is
 /// how the callback sends.
@@ -52,9 +54,13 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
         }
         Outcome::Stopped { status, words, .. } => {
             let response = quoted(*status, words);
+            let what = match set_instead(words, settled.ip) {
+                Some(other) => format!("set {other} instead of {}", settled.ip),
+                None => "refused it permanently".to_owned(),
+            };
             format!(
-                "{update}: stopped: {endpoint} refused it permanently: {response} ({took} ms). It is not sent again \
-                 until you change its configuration or run `ddns --retry-stopped`."
+                "{update}: stopped: {endpoint} {what}: {response} ({took} ms). It is not sent again until you change \
+                 its configuration or run `ddns --retry-stopped`."
             )
         }
         Outcome::Failed(Why::Response { status, words }) => {
@@ -76,6 +82,12 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
             format!("{update}: failed: {why} ({took} ms){again}")
         }
     }
+}
+
+/// The other address in ``good 192.0.2.2``: the service took something else for the address of this host (dyndns2).
+fn set_instead(words: &str, sent: IpAddr) -> Option<IpAddr> {
+    let rest = ["good ", "nochg "].iter().find_map(|code| words.strip_prefix(code))?;
+    rest.split([' ', ',']).filter_map(|word| word.parse().ok()).find(|ip| *ip != sent)
 }
 
 /// ``200 `badauth` ``: a status and what the service said.

@@ -166,8 +166,8 @@ mod tests {
         for (login, response, part) in [
             (open, [5, 255], "asks for a user and password"),
             (open, [5, 2], "asks for a user and password"),
-            (closed, [5, 255], "a kind of login"),
-            (open, [5, 1], "a kind of login"),
+            (closed, [5, 255], "a login other than"),
+            (open, [5, 1], "a login other than"),
             (open, [4, 0], "does not speak SOCKS5"),
         ] {
             assert!(chosen(login, response).is_err_and(|why| why.contains(part)), "{response:?}");

@@ -122,7 +122,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
                 "Also notify, by a recipe of the kind notification; its answers: --set notify.NAME=…",
             ),
             option("secrets", "FOLDER", "Put each secret of the recipe into a file of its own in FOLDER"),
-            flag("offline", "Has no effect any more: nothing is looked up at the service"),
+            flag("offline", "No longer has an effect: nothing is looked up at the service"),
         ],
         word: Some(word("FILE", "The file to write; config.json by default")),
         example: "ddns init",
@@ -143,7 +143,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         which: Name::Status,
         name: "status",
         summary: "Show the state of every domain",
-        about: "Asks the `ddns watch` that uses the same configuration as `ddns` would here, or the only one that is running. If it does \
+        about: "Asks the `ddns watch` that uses the same configuration as `ddns` would here, or the only running service. If it does \
                 not respond, shows what the cache contains. Exit status: 0 if everything is up to date, 1 if something is not, 2 if \
                 several services match, 3 if no service responds. With --alive, 0 means that the service responds: for health checks.",
         configured: true,
@@ -155,7 +155,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         which: Name::History,
         name: "history",
         summary: "Show what was sent, what changed and what failed",
-        about: "Asks the `ddns watch` that uses the same configuration as `ddns` would here, or the only one that is running; if it does not \
+        about: "Asks the `ddns watch` that uses the same configuration as `ddns` would here, or the only running service; if it does not \
                 respond, reads the history file of that configuration. Lists, oldest first, every outcome of an update, every changed address, every failed \
                 source, and every time this host took over or lost the lease of a `group`. If a failure repeats, it lists the 2nd, 4th, 8th … attempt. \
                 With a DOMAIN, lists only what concerns it.",
@@ -176,7 +176,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         which: Name::Sync,
         name: "sync",
         summary: "Make the running service synchronize now",
-        about: "Asks the `ddns watch` that uses the same configuration as `ddns` would here, or the only one that is running, waits \
+        about: "Asks the `ddns watch` that uses the same configuration as `ddns` would here, or the only running service, waits \
                 until it is done and prints the result. Failed updates are retried at once, unless their \
                 endpoint sent a `Retry-After` that has not passed yet.",
         configured: true,
@@ -392,7 +392,7 @@ impl CommandSpec {
             Name::Init => ("FILE", "The same as FILE"),
             Name::Status | Name::History | Name::Sync => (
                 "FILE…",
-                "The service that uses this configuration; by default the one that `ddns` would use here, or the only one",
+                "The service that uses this configuration; by default the configuration that `ddns` would use here, or the only service",
             ),
             Name::Watch => return CONFIG,
             Name::Service => ("FILE…", "The configuration of the service"),

@@ -186,7 +186,7 @@ fn help_names_every_option() {
 #[test]
 fn help_says_what_a_file_is_for_in_each_command() {
     let page = |name: &str| help::about(Some(name), WIDE).expect("a page");
-    assert!(page("watch").contains("-c, --config FILE…") && page("watch").contains("all of them are run"));
+    assert!(page("watch").contains("-c, --config FILE…") && page("watch").contains("ddns runs all of them"));
     assert!(page("init").contains("-c, --config FILE ") && page("init").contains("Usage: ddns init [FILE] [OPTION…]"));
     for name in ["init", "status", "sync", "check", "preview", "addresses"] {
         assert!(!page(name).contains("are run"), "{}", page(name));

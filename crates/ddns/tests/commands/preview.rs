@@ -67,7 +67,7 @@ fn preview_curl_in_a_pipe() {
     let version = env!("CARGO_PKG_VERSION");
     let expected = format!(
         "\
-# Secrets show as ***; --show-secrets prints them.
+# Secrets appear as ***; --show-secrets prints them.
 # home.example.com A: would be sent: never accepted
 curl -q -i -g --path-as-is --noproxy '*' -A ddns-callback/{version} \\
   -H 'Accept: */*' -H 'Content-Type: application/json' -H Expect: \\
@@ -258,7 +258,7 @@ fn a8_a_preview_of_an_example_is_no_command() {
     // In one request: it is an example as a whole, and only one address of it was given.
     let both = json!({"id": receiver.url("/?a=__IPV4__&b=__IPV6__"), "combine": {"families": true}});
     let shown = preview(&sandbox, &with(&config, &both), &["--ip", "198.51.100.1"]).expect(0).stdout;
-    for expected in ["its address was given with --ip", "the other address was given with --ip"] {
+    for expected in ["its address comes from --ip", "the other address comes from --ip"] {
         assert_eq!(shown.matches(expected).count(), 1, "{shown}");
     }
     let alone = with(&with(&config, &both), &json!({"index6": "shell:false"}));

@@ -160,7 +160,7 @@ fn a_step_that_fails_is_reported_with_the_way_back() {
 fn what_cannot_be_written_is_a_sentence() {
     let place = place();
     place.sandbox.write(".config/systemd", "a file in the way");
-    own(&place, "install", &[]).expect(2).prints("ddns.service is there already, and cannot be read");
+    own(&place, "install", &[]).expect(2).prints("ddns.service already exists, and cannot be read");
     fs::remove_file(place.sandbox.path(".config/systemd")).expect("it was there");
     let folder = place.sandbox.path(".config");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).expect("it is closed");
@@ -195,7 +195,7 @@ fn the_host_is_for_root() {
     assert!(!printed.contains("root"), "whoever only looks needs no rights: {printed}");
     let sudo = StandIns::new(Sandbox::new().env("SUDO_USER", "alice"));
     if rustix::process::geteuid().is_root() {
-        own(&sudo, "install", &[]).expect(2).prints("leave out sudo");
+        own(&sudo, "install", &[]).expect(2).prints("leave out either sudo");
     }
 }
 

@@ -289,7 +289,7 @@ fn d6_ssl_counts_for_a_fetched_configuration() {
         (Some("auto"), 0, unverified),
         (Some("false"), 0, "`ssl` is off"),
         (own.to_str(), 0, ""),
-        (Some("true"), 2, "an issuer that this system does not know"),
+        (Some("true"), 2, "an issuer that this system does not trust"),
         (Some("/nowhere.pem"), 2, "the CA file /nowhere.pem cannot be read"),
     ] {
         let options = ssl.map(|ssl| vec!["--ssl", ssl]).unwrap_or_default();

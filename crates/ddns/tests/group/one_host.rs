@@ -18,7 +18,7 @@ fn j6_a_second_member_in_one_home_is_told_to_use_another_cache_and_then_stands_b
     config["group"]["member"] = json!("second");
     one.sandbox.write("second.json", config.to_string());
     let refused = one.sandbox.run(&["watch", "-c", "second.json"]).expect(1);
-    for words in ["already uses the cache", "set a different `cache`", "a second member of a group on the same host"] {
+    for words in ["already uses the cache", "set a different `cache`", "a second group member on the same host"] {
         assert!(refused.stderr.contains(words), "{}", refused.stderr);
     }
     config["cache"] = json!("second-cache.json");

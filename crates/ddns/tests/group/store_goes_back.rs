@@ -29,7 +29,12 @@ fn j7_after_the_store_was_wiped_one_of_the_same_members_holds_and_sends() {
     until(SOON, "all is well", || [&one, &other].iter().all(|member| status(&member.sandbox).1 == 0));
     assert_eq!(status(&member.sandbox).0["group"]["role"], "holder");
     for watch in [&first, &second] {
-        assert_eq!(watch.lines_with("it went back (was it wiped, or restored from a snapshot?)"), 1, "{}", watch.log());
+        assert_eq!(
+            watch.lines_with("its data went back in time (was it wiped, or restored from a snapshot?)"),
+            1,
+            "{}",
+            watch.log()
+        );
     }
     first.stop();
     second.stop();

@@ -95,7 +95,7 @@ fn h15_h16_an_answer_that_is_wrong_sends_nothing_and_is_named() {
         (one(r#"{"name": "other.example.com", "id": 1}"#), "nothing matches /name home.example.com"),
         (one(r#"{"name": "home.example.com"}"#), "the result has nothing at `/id`"),
         (named("null"), "the result has nothing at `/id`"),
-        (named(r#"{"a": 1}"#), "`/id` of what was found is an object"),
+        (named(r#"{"a": 1}"#), "`/id` of the result is an object"),
         (named(r#""a\nb""#), "`/id` of the result is not a single line"),
         (named(r#""..""#), "`/id` of the result is not a single line"),
         (named(r#""""#), "`/id` of the result is not a single line"),
@@ -264,12 +264,12 @@ fn h18_what_is_missing_is_made_and_shown_so() {
         (seen[1].line.as_str(), seen[1].json()),
         ("POST /records HTTP/1.1", json!({"name": "home.example.com", "ip": "203.0.113.7"}))
     );
-    assert!(sandbox.run(&["history"]).stdout.contains("the record was made"));
+    assert!(sandbox.run(&["history"]).stdout.contains("the record was created"));
     // `none` of a step says the same by a status; an earlier step that finds nothing is a failure.
     let gone = Receiver::responding(|request| Response::status(if request.target() == "/zone" { 404 } else { 200 }));
     let none = json!({"id": "/zone", "take": {"/id": "__ID__"}, "expect": {"none": {"status": 404}}});
     let one = with(&absent, &json!({"before": none}));
-    Sandbox::new().sync(&config(&gone, &one)).expect(0).prints("the record was made");
+    Sandbox::new().sync(&config(&gone, &one)).expect(0).prints("the record was created");
     gone.take();
     let two = with(&absent, &json!({"before": [none, {"id": "/find"}]}));
     Sandbox::new().sync(&config(&gone, &two)).expect(1).prints("before 1 of 2").prints("nothing was found");
@@ -448,22 +448,22 @@ fn h14_what_cannot_be_right_is_an_error_with_its_place() {
         (json!({"before": step(&json!({"keep": "1d", "same": {"/a": "__IP__"}}))}), "leave out `keep`"),
         (json!({"before": step(&json!({"keep": "1d", "not": {"/a": "__IP__"}}))}), "leave out `keep`"),
         (json!({"before": step(&json!({"keep": "5s"}))}), "a time from 10 s to 30 days"),
-        (json!({"before": step(&json!({"method": "DELETE"}))}), "`method` is GET or POST"),
+        (json!({"before": step(&json!({"method": "DELETE"}))}), "`method` must be GET or POST"),
         (json!({"before": step(&json!({"wher": {}}))}), "did you mean `where`?"),
         (json!({"before": step(&json!({"next": {"at": "/a"}}))}), "an object with `at` and `as`"),
-        (json!({"before": step(&json!({"expect": "dyndns2"}))}), "`expect` of a step is an object"),
-        (json!({"before": vec![step(&json!({})); 4]}), "`before` has 4 steps, 3 are possible"),
+        (json!({"before": step(&json!({"expect": "dyndns2"}))}), "`expect` of a step must be an object"),
+        (json!({"before": vec![step(&json!({})); 4]}), "`before` has 4 steps; at most 3 are allowed"),
         (json!({"before": [step(&json!({})), step(&json!({}))]}), "`__ID__` is taken twice"),
         (
             json!({"before": null, "absent": {"id": "/new"}, "id": receiver.url("/?__IP__")}),
             "no effect without `before`",
         ),
         (json!({"expect": {"none": {"status": 404}}}), "`none` has no meaning here"),
-        (json!({"id": "http://__ID__/"}), "the host is a value that a step takes"),
+        (json!({"id": "http://__ID__/"}), "the host must not come from a step"),
         (json!({"notify": {"id": receiver.url("/n"), "before": {"id": "/x"}}}), "it has no `before`"),
         (
             json!({"ipv6": ["home.example.com"], "index6": "shell:echo 2001:db8::7", "combine": {"domains": 2}}),
-            "no single meaning",
+            "is ambiguous",
         ),
     ];
     for (more, expected) in cases {
@@ -490,7 +490,7 @@ fn h14_everything_is_seen_before_it_is_sent() {
     assert_eq!(json[0]["requests"].as_array().map(Vec::len), Some(4));
     assert_eq!(receiver.take().len(), 0, "nothing was sent");
     for other in ["--json", "--curl"] {
-        sandbox.run(&["preview", "--lookup", other]).expect(2).prints("is shown as text alone");
+        sandbox.run(&["preview", "--lookup", other]).expect(2).prints("only works with text output");
     }
     assert_eq!(receiver.take().len(), 0, "nor is it where it could not be shown");
     let run = sandbox.run(&["preview", "--lookup"]).expect(0);

@@ -236,7 +236,7 @@ fn h7_placeholders_without_a_single_meaning_are_errors() {
         (json!({"domains": 5}), "/?old=__OLDIP__&ip=__IP__&d=__DOMAINS__"),
     ] {
         let config = both(&receiver, &json!({"combine": combine, "id": receiver.url(id)}));
-        Sandbox::new().sync(&config).expect(2).prints("has no single meaning");
+        Sandbox::new().sync(&config).expect(2).prints("is ambiguous");
     }
     for wrong in [
         json!({"families": 1}),

@@ -118,11 +118,16 @@ fn sentence(status: u16, body: &str, next: Next) -> String {
     match next {
         // Where the status is none of success, it says more than a text that is no return code.
         Again if status >= 300 => format!("failed: the endpoint responded with {status} "),
-        UpToDate if words.starts_with("nochg") => format!("accepted, it had this address already ({status}"),
+        UpToDate if words.starts_with("nochg") => format!("accepted; the service already had this address ({status}"),
         UpToDate => format!("accepted ({status}"),
         Again => format!("failed: the endpoint responded with {response}"),
         HeldBack(_) => format!("failed: the endpoint asks to wait: {response}"),
-        Stopped => format!("stopped: the endpoint refuses it for good: {response}"),
+        Stopped => match words.split_once(' ') {
+            Some(("good" | "nochg", ip)) => {
+                format!("stopped: the endpoint set {ip} instead of 203.0.113.7: {response}")
+            }
+            _ => format!("stopped: the endpoint refused it permanently: {response}"),
+        },
     }
 }
 

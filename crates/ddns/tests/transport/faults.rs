@@ -289,7 +289,7 @@ fn e2_the_wrong_scheme_is_reported() {
         (vec![say("HTTP/1.1 400 Bad Request\r\n\r\n"), Close], ["is it an http address?"; 2]),
         (vec![Close], ["is it an http address?"; 2]),
         (vec![Pause(Duration::from_millis(200)), Reset], ["is it an http address?"; 2]),
-        (vec![Stall], ["the connection to https://", "was made, but TLS did not come about within 1."]),
+        (vec![Stall], ["connected to https://", "but the TLS handshake did not finish within 1."]),
     ] {
         let server = Server::at_once(steps);
         let run = bounded(&Sandbox::new(), &secure(&server), "https to a plain port").expect(1);

@@ -88,7 +88,7 @@ fn e2_what_a_socks_proxy_responds_is_reported_and_passed_over() {
         (refuses(8), "it does not support this kind of address"),
         (refuses(99), "its reason 99 is unknown"),
         (vec![vec![5, 255]], "asks for a user and password"),
-        (vec![vec![5, 1]], "a kind of login that is not user and password"),
+        (vec![vec![5, 1]], "a login other than user and password"),
         (vec![b"HTTP/1.1 400 Bad\r\n\r\n".to_vec()], "does not speak SOCKS5"),
         (vec![vec![5, 0], b"SSH-2".to_vec()], "does not speak SOCKS5"),
         (vec![vec![5, 0], vec![5, 0, 0, 9, 9, 9, 9, 9]], "does not speak SOCKS5"),

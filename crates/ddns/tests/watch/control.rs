@@ -281,7 +281,11 @@ fn i6_status_shows_from_the_cache_what_the_endpoint_may_have() {
     drop(watch);
     let run = sandbox.run(&["status", "-c", "config.json"]).expect(3);
     let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("in doubt: sent again by the next run; the endpoint may have 203.0.113.7"), "{}", run.stdout);
+    assert!(
+        text.contains("in doubt: the next run sends it again; the endpoint may have 203.0.113.7"),
+        "{}",
+        run.stdout
+    );
 }
 
 #[test]

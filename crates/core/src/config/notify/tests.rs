@@ -135,7 +135,7 @@ fn i5_what_is_wrong_is_named() {
         (format!(r#""notify": {{{id}, "timeout": 0}}"#), "`timeout` must be a number of seconds"),
         (
             format!(r#""cache": false, "notify": {{{id}}}"#),
-            "`cache` is off: a single run does not know what `notify` sent",
+            "`cache` is off: a single run cannot report changed addresses",
         ),
         (
             r#""notify": {"id": "https://n.example/?x=__IP__"}"#.to_owned(),
