@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use ddns_core::config::group::Group;
 use ddns_core::config::validate::Valid;
+use ddns_core::lease::messages::news;
 use ddns_core::lease::role_change::RoleChange;
 use ddns_core::lease::standing::Standing;
-use ddns_core::lease::words::news;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_group::machine::{Machine, Settings};
 use ddns_group::view::Keys;

@@ -47,10 +47,10 @@ pub struct Row {
     /// `A` or `AAAA`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Where it is sent: the origin, or the address where that is needed; none where no other update has the same domain and
+    /// Where it is sent: the origin, or the whole URL if that is needed; `None` if no other update has the same domain and
     /// type.
     pub endpoint: Option<String>,
-    /// The address that was looked up; none where there is none, or nothing was looked up.
+    /// The address that was found; `None` if there is none, or nothing was looked up.
     pub address: Option<IpAddr>,
     /// The source that gave it.
     pub source: Option<String>,

@@ -77,9 +77,9 @@ const LIFE: &str = "\
 WatchdogSec=1min
 Restart=on-failure
 RestartSec=10s
-# A wrong configuration does not get better by retrying.
+# Retrying does not fix a wrong configuration.
 RestartPreventExitStatus=2
-# Requests under way have 5 s to finish.
+# Running requests have 5 s to finish.
 TimeoutStopSec=15s
 ";
 

@@ -120,7 +120,7 @@ pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own:
     let is_ours = memory.entry(update.domain, update.family).in_doubt.is_some_and(|doubt| doubt.by == own);
     let min_interval = if is_ours { Duration::ZERO } else { rules.min_interval };
     match (reason, hold.until(min_interval, now)) {
-        (Reason::Old(age), _) if hold.is_known_well() => Verdict::UpToDate(now.saturating_sub(age)),
+        (Reason::Old(age), _) if hold.nochg_limit_reached() => Verdict::UpToDate(now.saturating_sub(age)),
         (_, Some((until, by))) => Verdict::Held(until, by),
         (reason, None) => Verdict::Send(reason),
     }

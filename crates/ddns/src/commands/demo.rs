@@ -87,7 +87,7 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     round(&mut driver, Event::Synchronize, [CHANGED_V4, v6], &received, out).await?;
     let outcome = "A status from 200 to 299 means that the update was accepted, and it is remembered. After any other \
         response the next run sends it again.";
-    let keys = "Keys in a configuration show as *** in every log, as they do above.";
+    let keys = "Keys in a configuration appear as *** in every log, as above.";
     writeln!(out, "{}", broken(&format!("{outcome} {keys}"), 0, width))?;
     let next = "Next: `ddns init` asks a few questions and writes config.json; then run `ddns`.";
     write!(out, "{}", broken(next, 0, width))

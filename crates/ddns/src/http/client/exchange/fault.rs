@@ -47,7 +47,7 @@ impl Fault {
                 let limits = format!("{} KiB, or has more than {MAX_HEADERS} headers", HEAD_LIMIT >> 10);
                 format!("{origin} sent a response whose head is longer than {limits}")
             }
-            FaultKind::OnlyInterim => format!("{origin} sends interim responses (1xx) without end"),
+            FaultKind::OnlyInterim => format!("{origin} keeps sending interim responses (1xx)"),
             FaultKind::Secured => format!("{origin} speaks TLS: is it an https address?"),
             FaultKind::Invalid(error) => {
                 let text = error.to_string();
