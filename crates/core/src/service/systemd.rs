@@ -67,7 +67,7 @@ LockPersonality=yes
 MemoryDenyWriteExecute=yes
 RestrictNamespaces=yes
 RestrictRealtime=yes
-# Requests; notifications of the kernel about addresses; control socket and systemd.
+# Requests; address notifications from the kernel; control socket and systemd.
 RestrictAddressFamilies=AF_INET AF_INET6 AF_NETLINK AF_UNIX
 SystemCallArchitectures=native
 ";
@@ -114,7 +114,7 @@ TimeoutStartSec=10min
 /// `packaging/systemd/programs.conf`
 pub fn programs() -> String {
     drop_in(
-        "For configurations with `cmd:` or `shell:` sources: lets ddns start programs, which are confined as it is.\n\
+        "For configurations with `cmd:` or `shell:` sources: lets ddns start programs, which are confined like ddns itself.\n\
          # Install in /etc/systemd/system/ddns.service.d/ (for the timer: ddns-once.service.d/).",
     )
 }
@@ -165,7 +165,7 @@ StartLimitBurst=5
 [Service]
 Type=notify
 ExecStart={}
-# With full privileges, because only ddns itself can be started inside (NoExecPaths below).
+# With full privileges, because only ddns itself can be started in the unit (NoExecPaths below).
 ExecReload=+/bin/kill -HUP $MAINPID
 {LIFE}# The control socket, for `ddns status` and `ddns sync`.
 RuntimeDirectory=ddns
@@ -223,7 +223,7 @@ fn confinement(service: &ServiceSpec) -> String {
              libraries.\nNoExecPaths=/\nExecPaths={program} -/lib -/lib32 -/lib64 -/usr/lib -/usr/lib32 -/usr/lib64\n"
         ),
         Starts::Programs => {
-            "# Programs can be started, for `cmd:` or `shell:` in the configuration; they are confined as ddns is.\n"
+            "# Programs can be started, for `cmd:` or `shell:` in the configuration; they are confined like ddns itself.\n"
                 .to_owned()
         }
     };
