@@ -323,7 +323,7 @@ fn listen_a_port_in_use_is_a_failure_and_a_wrong_option_is_usage() {
         (&["--delay"], "--delay needs a value"),
         (&["--retry-after", "soon"], "whole number"),
         (&["--count", "0"], "1 or more"),
-        (&["--redirect", "a\r\nb"], "without blanks"),
+        (&["--redirect", "a\r\nb"], "without spaces"),
         (&["--redirect", "/x", "--status", "200"], "300 to 399"),
         (&["-c", "config.json"], "takes no configuration"),
     ];

@@ -77,7 +77,7 @@ fn b11_of_several_words_after_line_the_first_counts() {
     sandbox.write("config.json", with(&basic(&receiver), &json!({"id": receiver.url("/__LINE__")})).to_string());
     sandbox.run(&["--line", "one", "two"]).expect(0).prints("only the first one, `one`, is used");
     assert_eq!(receiver.only().target(), "/one");
-    sandbox.run(&["--line", "one", "check"]).expect(2).prints("a command comes first");
+    sandbox.run(&["--line", "one", "check"]).expect(2).prints("put the command first");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn h_one_value_of_extra_may_be_an_option() {
     );
     sandbox.run(&["--extra.__KEY__", "s3cret", "--extra.__ZONE_ID__=z1"]).expect(0).never_prints("s3cret");
     assert_eq!(receiver.only().target(), "/s3cret/z1");
-    sandbox.run(&["--extra", "{}", "--extra.__KEY__", "v"]).expect(2).prints("use one");
+    sandbox.run(&["--extra", "{}", "--extra.__KEY__", "v"]).expect(2).prints("use only one");
 }
 
 #[test]

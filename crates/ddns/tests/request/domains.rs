@@ -208,7 +208,7 @@ fn h9_an_interface_id_is_another_host_of_the_network() {
     let cache = fs::read_to_string(sandbox.cache_file()).expect("the cache");
     assert!(cache.contains("\"nas.example AAAA\":[\"2001:db8:1:2aa:1234:5678:9abc:def0\""), "{cache}");
     let preview = sandbox.run(&["preview", "-c", "config.json"]).expect(0).stdout;
-    assert!(preview.contains("2001:db8:1:2aa:1234:5678:9abc:def0: interface_id behind"), "{preview}");
+    assert!(preview.contains("2001:db8:1:2aa:1234:5678:9abc:def0: interface_id after"), "{preview}");
     // Another host behind the same prefix: its address changes with the router's.
     let moved = with(&config, &json!({"index6": "shell:echo 2001:db8:1:2ab::7"}));
     sandbox.sync(&moved).expect(0);

@@ -460,7 +460,7 @@ fn h14_what_cannot_be_right_is_an_error_with_its_place() {
         ),
         (json!({"expect": {"none": {"status": 404}}}), "`none` has no meaning here"),
         (json!({"id": "http://__ID__/"}), "the host must not come from a step"),
-        (json!({"notify": {"id": receiver.url("/n"), "before": {"id": "/x"}}}), "it has no `before`"),
+        (json!({"notify": {"id": receiver.url("/n"), "before": {"id": "/x"}}}), "has no `before`"),
         (
             json!({"ipv6": ["home.example.com"], "index6": "shell:echo 2001:db8::7", "combine": {"domains": 2}}),
             "is ambiguous",

@@ -162,7 +162,7 @@ fn a4_interim_responses_are_passed_over() {
     let refused = format!("{go_on}{hints}HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n");
     fails("then a refusal", &Server::always(vec![say(refused)]), "responded with 503");
     fails("then an end", &Server::always(vec![say(go_on), Close]), "closed the connection without a response");
-    fails("without end", &Server::always(vec![Flood(go_on.into())]), "interim responses (1xx) without end");
+    fails("without end", &Server::always(vec![Flood(go_on.into())]), "keeps sending interim responses (1xx)");
     let switching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n";
     fails("101", &Server::always(vec![say(switching), Stall]), "responded with 101");
     fails("101, then 204", &Server::always(vec![say(format!("{switching}{done}"))]), "responded with 101");

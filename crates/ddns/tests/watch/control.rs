@@ -91,7 +91,7 @@ fn sync_reports_that_the_service_ended_before_it_was_done() {
         endpoint.wait(2, SOON);
         watch.signal(Signal::KILL);
         watch.ended(SOON);
-        asking.join().expect("it ends").expect(1).prints("ended before");
+        asking.join().expect("it ends").expect(1).prints("stopped before");
     });
 }
 
@@ -334,7 +334,7 @@ fn i6_status_shows_what_is_wrong_with_a_new_configuration() {
     sandbox.write("config.json", endpoint.config(&json!({"timeout": "soon"})).to_string());
     watch.prints("keeping the previous one");
     let run = sandbox.run(&["status"]).expect(1);
-    assert!(run.stdout.contains("cannot be used") && run.stdout.contains("timeout"), "{}", run.stdout);
+    assert!(run.stdout.contains("is invalid") && run.stdout.contains("timeout"), "{}", run.stdout);
     watch.stop();
 }
 
