@@ -217,9 +217,9 @@ impl std::fmt::Display for RenderError {
         match self {
             Self::Address(why) => write!(f, "the address {why}"),
             Self::Header(name) => {
-                write!(f, "a value would put a line end or another control character into the header `{name}`")
+                write!(f, "a value would put a line break or another control character into the header `{name}`")
             }
-            Self::Signature => f.write_str("the key of `sign` cannot sign"),
+            Self::Signature => f.write_str("the key in `sign` cannot be used to sign"),
         }
     }
 }

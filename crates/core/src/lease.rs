@@ -1,8 +1,8 @@
-//! Of several hosts with one name one sends (J1): the one that has the lease. What is said of that, as plain data that knows
-//! no store: [`standing`] is how this host stands, [`membership`] and [`words`] say so to people and programs,
-//! [`role_change`] is that the lease was taken over, given back or lost.
+//! Of several hosts with one name, only the holder of the lease sends (J1). Plain data that knows no store: [`standing`] is the
+//! state of this host, [`membership`] and [`messages`] describe it to people and programs, and [`role_change`] reports that the
+//! lease was taken over, given back or lost.
 
 pub mod membership;
+pub mod messages;
 pub mod role_change;
 pub mod standing;
-pub mod words;

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use ddns_core::config::group::Group;
 use ddns_core::config::validate::Valid;
+use ddns_core::lease::messages::news;
 use ddns_core::lease::role_change::RoleChange;
 use ddns_core::lease::standing::Standing;
-use ddns_core::lease::words::news;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_group::machine::{Machine, Settings};
 use ddns_group::view::Keys;
@@ -50,9 +50,8 @@ pub(crate) fn wanted(configs: &[Valid]) -> Result<Option<&Group>, Vec<Diagnostic
     let mut all = configs.iter().map(|(config, _)| (&config.name, config.group.as_ref()));
     let Some((name, first)) = all.next() else { return Ok(None) };
     if let Some((other, _)) = all.find(|(_, group)| *group != first) {
-        let message =
-            format!("`group` differs from that of {name}: a process is in one group, with everything it sends");
-        let hint = "write the same `group` in all of the files, or run them apart";
+        let message = format!("`group` differs from {name}: a process can only be in one group");
+        let hint = "write the same `group` in all files, or run them separately";
         return Err(vec![Diagnostic::error(Place::file(other), message).hint(hint)]);
     }
     Ok(first)

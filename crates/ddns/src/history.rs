@@ -171,7 +171,8 @@ impl PendingLines<'_> {
             Err(error) => {
                 self.has_warned = true;
                 let path = self.path.display();
-                self.log.warning(format!("{path}: the history cannot be written ({error}); updates go on without it"));
+                self.log
+                    .warning(format!("{path}: the history cannot be written ({error}); updates continue without it"));
             }
         }
     }

@@ -91,6 +91,6 @@ fn wait_for(task: impl Future<Output = Ended> + 'static) -> u8 {
             std::mem::forget(runtime);
             code.map_or(1, |ended| ended.unwrap_or_else(|code| code))
         }
-        Err(error) => output::fail(&format!("the system gives no means to wait for the network ({error})")),
+        Err(error) => output::fail(&format!("this system cannot wait for network events ({error})")),
     }
 }

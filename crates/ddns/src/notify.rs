@@ -398,7 +398,7 @@ pub(crate) fn judged(notification: &Notification, notice: &Notice, response: &Re
         return if (200..300).contains(&response.status) { Ok(()) } else { Err(status) };
     };
     if expect.needs_body() && !response.is_whole && response.body.len() < BODY_LIMIT {
-        return Err(format!("{status}, but the rest of the response did not come, and `expect` needs it"));
+        return Err(format!("{status}, but the rest of the response did not arrive, and `expect` needs it"));
     }
     let about = (notice.into(), Moment::from(unix_time()), &[][..]);
     let judged = notification.callback.judge(expect, about, false, (response.status, &response.body), 1);

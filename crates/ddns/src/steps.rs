@@ -55,7 +55,7 @@ pub(crate) async fn walk<'a>(
             let status = response.status;
             let is_whole = response.is_whole && response.body.len() < ANSWER_LIMIT;
             let text = std::str::from_utf8(&response.body).ok().filter(|_| is_whole || !(200..300).contains(&status));
-            let Some(text) = text else { return Err(place("the answer is not whole, or not UTF-8".to_owned())) };
+            let Some(text) = text else { return Err(place("the response is incomplete, or not UTF-8".to_owned())) };
             let about = (parcel.batch().into(), moment, &walked.taken[..]);
             match callback.take_page(number, about, false, (status, text), &mut search) {
                 StepEnd::Next(next) => page = Some(next),

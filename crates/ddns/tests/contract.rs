@@ -188,6 +188,7 @@ mod docs {
     mod guard;
     mod imports;
     mod packaging;
+    mod sentences;
     mod type_names;
     mod vocabulary;
 }

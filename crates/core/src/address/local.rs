@@ -57,14 +57,15 @@ pub fn toward_internet(route: IpAddr, addresses: &[LocalAddress]) -> Result<Choi
         };
         if let Some(stable) = addresses.iter().find(is_stable) {
             let kind = if own.flags.temporary { "temporary" } else { "deprecated" };
-            let why = format!("the stable address beside {route}, the {kind} one that the kernel uses on {name}");
+            let why = format!("the stable address of {name}; the kernel itself uses {route}, which is {kind}");
             return Ok(Choice { ip: stable.ip, why });
         }
     }
     match own.unusable() {
         None if own.flags.temporary => {
-            let why =
-                format!("the kernel uses it toward the internet, on {name}; temporary, but there is no stable one");
+            let why = format!(
+                "the kernel uses it toward the internet, on {name}; it is temporary, but there is no stable address"
+            );
             Ok(Choice { ip: route, why })
         }
         None => Ok(Choice { ip: route, why: format!("the kernel uses it toward the internet, on {name}") }),
@@ -83,7 +84,7 @@ pub fn nth_interface(number: usize, family: Family, addresses: &[LocalAddress]) 
     let Some(index) = indexes.get(number) else {
         let count = indexes.len();
         return Err(format!(
-            "there is no interface number {number}: {count} have a usable {family} address, counted from 0"
+            "there is no interface number {number}: interfaces with a usable {family} address: {count}, counting from 0"
         ));
     };
     let name = addresses.iter().find(|address| address.index == *index).map_or("", |address| &address.interface);
@@ -102,7 +103,7 @@ pub fn of_interface(name: &str, family: Family, addresses: &[LocalAddress]) -> R
     match refused.next() {
         Some(address) => {
             let why = address.unusable().unwrap_or("it cannot be used");
-            Err(format!("{name} has no usable {family} address: {} is there, but {why}", address.ip))
+            Err(format!("{name} has no usable {family} address: it has {}, but {why}", address.ip))
         }
         None if own().next().is_some() => Err(format!("{name} has no {family} address")),
         None => Err(format!("there is no interface {name} with an address")),
@@ -221,10 +222,10 @@ mod tests {
                 &["eth0 2001:db8::a/64 temporary", "eth1 2001:db8::7/64"],
                 "2001:db8::a: the kernel uses it",
             ),
-            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8:1::7/64"], "no stable one"),
-            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 deprecated"], "no stable one"),
-            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 tentative"], "no stable one"),
-            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 temporary"], "no stable one"),
+            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8:1::7/64"], "no stable address"),
+            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 deprecated"], "no stable address"),
+            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 tentative"], "no stable address"),
+            ("2001:db8::a", &["eth0 2001:db8::a/64 temporary", "eth0 2001:db8::7/64 temporary"], "no stable address"),
             (
                 "fe80::1",
                 &["eth0 fe80::1/64"],
@@ -253,7 +254,11 @@ mod tests {
         let table = [
             (0, Family::V4, "203.0.113.7: the public address of eth2, interface number 0"),
             (1, Family::V4, "10.0.0.3: the private address of eth4, interface number 1"),
-            (2, Family::V4, "none: there is no interface number 2: 2 have a usable IPv4 address"),
+            (
+                2,
+                Family::V4,
+                "none: there is no interface number 2: interfaces with a usable IPv4 address: 2, counting from 0",
+            ),
             (0, Family::V6, "2001:db8::7: the public address of eth2"),
         ];
         for (number, family, expected) in table {
@@ -272,7 +277,7 @@ mod tests {
                 "2001:db8::a: the public address, a temporary one, of eth0",
             ),
             (&["eth0 fd00::1/64"], "fd00::1: the private address of eth0"),
-            (&["eth0 fe80::1/64"], "none: eth0 has no usable IPv6 address: fe80::1 is there, but it is a link-local"),
+            (&["eth0 fe80::1/64"], "none: eth0 has no usable IPv6 address: it has fe80::1, but it is a link-local"),
             (&["eth0 2001:db8::7/64 dadfailed"], "but another host on the link has it too"),
             (&["eth0 203.0.113.7/24"], "none: eth0 has no IPv6 address"),
             (&["eth1 2001:db8::7/64"], "none: there is no interface eth0"),

@@ -95,7 +95,7 @@ impl Source {
                 "`router:` needs the IPv4 address of a router after the colon; `router` alone asks that of the default route".to_owned()
             }),
             ("url" | "interface" | "regex" | "cmd" | "shell" | "stun" | "quorum", None | Some("")) => {
-                Err(format!("`{form}:` needs something after the colon"))
+                Err(format!("`{form}:` needs a value after the colon"))
             }
             ("url", Some(url)) => address(url),
             ("interface", Some(name)) => Ok(Self::Interface(name.to_owned())),
@@ -112,7 +112,7 @@ impl Source {
             (digits, None) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
                 digits.parse().map(Self::Number).map_err(|_| format!("there is no interface number {digits}"))
             }
-            ("http" | "https", Some(_)) => Err(format!("an address is written after `url:`{}", suggestion(text))),
+            ("http" | "https", Some(_)) => Err(format!("a URL needs `url:` in front of it{}", suggestion(text))),
             _ if text.parse::<std::net::IpAddr>().is_ok() => {
                 Err(format!("`{text}` is an address, not a source of one: did you mean `cmd:echo {text}`?"))
             }
@@ -264,7 +264,7 @@ fn quorum(text: &str, before: usize) -> Result<Source, String> {
             return wrong(at, "a source is missing");
         }
         match Source::parse(item) {
-            Ok(Source::Quorum(..)) => return wrong(start, "a quorum cannot hold another quorum"),
+            Ok(Source::Quorum(..)) => return wrong(start, "a quorum cannot contain another quorum"),
             Ok(source) => sources.push(source),
             Err(why) => return wrong(start, &why),
         }
@@ -513,7 +513,7 @@ mod tests {
             ("quorum:3(default, public)", 8, "between 1 and 2"),
             ("quorum:0(default)", 8, "between 1 and 1"),
             ("quorum:x(default)", 8, "a number is missing"),
-            ("quorum:1(quorum:1(default))", 10, "cannot hold another quorum"),
+            ("quorum:1(quorum:1(default))", 10, "cannot contain another quorum"),
         ];
         for (text, character, why) in wrong {
             let error = Source::parse(text).expect_err(text);

@@ -153,13 +153,13 @@ impl Conditions {
             (Meaning::Rejected, because, Some(condition))
         } else {
             match &self.accept {
-                None if is_success => (Meaning::Accepted, "the status is one of success".to_owned(), None),
-                None => (Meaning::Rejected, "the status is not one of success".to_owned(), None),
+                None if is_success => (Meaning::Accepted, "the status is from 200 to 299".to_owned(), None),
+                None => (Meaning::Rejected, "the status is not from 200 to 299".to_owned(), None),
                 Some(accept) => match found("accept", accept) {
                     Some((condition, because)) if is_success || condition.has_status() => {
                         (Meaning::Accepted, because, Some(condition))
                     }
-                    _ => (Meaning::Rejected, "no condition of `expect` holds".to_owned(), None),
+                    _ => (Meaning::Rejected, "no condition of `expect` matches".to_owned(), None),
                 },
             }
         };

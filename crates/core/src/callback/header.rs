@@ -112,9 +112,9 @@ fn holds_control(value: &str) -> bool {
 impl std::fmt::Display for HeaderError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Name => f.write_str("has a name that no header can have"),
+            Self::Name => f.write_str("contains an invalid header name"),
             Self::Ours(name) => write!(f, "must not set `{name}`"),
-            Self::Control(name) => write!(f, "has a line end or another control character in the value of `{name}`"),
+            Self::Control(name) => write!(f, "has a line break or another control character in the value of `{name}`"),
         }
     }
 }
@@ -123,10 +123,10 @@ impl HeaderError {
     /// How to mend it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Name => "a name has letters, digits and dashes, e.g. `X-Api-Key`",
-            Self::Ours("Accept-Encoding") => "leave it out: compressed responses are never asked for",
-            Self::Ours(_) => "leave it out: the program sets it for each request",
-            Self::Control(_) => "a value is one line",
+            Self::Name => "use letters, digits and dashes, e.g. `X-Api-Key`",
+            Self::Ours("Accept-Encoding") => "leave it out: ddns never asks for compressed responses",
+            Self::Ours(_) => "leave it out: ddns sets it for each request",
+            Self::Control(_) => "a value must be a single line",
         }
     }
 }

@@ -239,7 +239,7 @@ impl Variables {
             return Err("is a built-in placeholder");
         }
         if self.extra.iter().any(|(known, _)| known == name) {
-            return Err("is set in `extra`, too");
+            return Err("is also set in `extra`");
         }
         self.taken.push(TakenName { name: name.to_owned(), is_secret, step });
         Ok(self.taken.len() - 1)
@@ -293,7 +293,7 @@ impl Variables {
         let value = allowed(name, value)?;
         let at = self.extra.iter().position(|(known, _)| known == name).unwrap_or(self.extra.len());
         if at >= Self::MAX_EXTRA {
-            return Err("is one too many: no more than 1,000 names are possible");
+            return Err("is one too many: at most 1,000 names are allowed");
         }
         if at == self.extra.len() {
             self.extra.push((name.to_owned(), Value::Null));

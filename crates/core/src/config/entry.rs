@@ -75,7 +75,7 @@ impl Maker<'_, '_> {
         let is_sent = |family: Family| !domains[family.index()].is_empty() && !sources[family.index()].is_empty();
         let is_right = self.errors() == before_domains;
         if is_right && domains.iter().any(|names| !names.is_empty()) && !Family::ALL.into_iter().any(is_sent) {
-            let message = "every family with domains is switched off: nothing is sent";
+            let message = "every family with domains is turned off: nothing is sent";
             self.note(Severity::Warning, message, &|| None);
         }
         self.reader.refuse_fetched_path(Key::Cache);
@@ -135,7 +135,7 @@ impl Maker<'_, '_> {
         match text_of(self.files, path) {
             Ok(text) => Some(Value::String(text)),
             Err(why) => {
-                let hint = "`file` is the path of a file that holds the value on one line";
+                let hint = "`file` is the path of a file that contains the value on one line";
                 self.reader.wrong(key, at, format!("{what}: {} {why}", self.files.shown(path)), hint);
                 None
             }
@@ -178,8 +178,8 @@ impl Maker<'_, '_> {
         let is_other = way_out.is_some();
         let hint = way_out.unwrap_or_else(|| {
             format!(
-                "set `{name}` to `callback` and `id` to the address of your endpoint; `ddns recipes` lists services that \
-                 are known"
+                "set `{name}` to `callback` and `id` to the URL of your endpoint; `ddns recipes` lists the services with a \
+                 recipe"
             )
         });
         self.reader.wrong(Key::Dns, node.span, message, &hint);
@@ -234,7 +234,7 @@ impl Maker<'_, '_> {
     /// What must be remembered, is not (H6).
     fn warn_forgetful(&mut self, key: Key) {
         let name = Field::of(key).name;
-        let message = format!("`cache` is off: what `{name}` demands is forgotten when ddns ends");
+        let message = format!("`cache` is off: ddns forgets what `{name}` needs when it exits");
         self.reader.warn_whole(key, message, "leave `cache` on");
     }
 

@@ -346,7 +346,7 @@ const NONE: &[SubField] = &[];
 pub const FILE: &[SubField] = parts! { "file" SecretPath must Path [] NONE; };
 
 const SIGN: &[SubField] = parts! {
-    "file" SecretPath may Path [] NONE "A file that holds a secret `whsec_…` on one line";
+    "file" SecretPath may Path [] NONE "A file that contains a secret `whsec_…` on one line";
     "scheme" Text may Never [CacheKey Recipe Notify] NONE "`aws4`, `tc3`, `acs3`, `huawei`, `ovh`, `google` or `rsa-sha512`";
     "id" Text may Never [CacheKey Recipe Notify] NONE "The public id of the key";
     "secret" Secret may Never [Recipe Notify] NONE;
@@ -355,8 +355,8 @@ const SIGN: &[SubField] = parts! {
     "consumer" Secret may Never [CacheKey Recipe Notify] NONE;
     "token" Secret may Never [Recipe Notify] NONE "The session token of temporary credentials";
     "key" Secret may Never [CacheKey Recipe Notify] NONE "A private key in PEM, or the JSON file of a service account";
-    "header" Text may Never [Recipe Notify] NONE "Where the signature of `rsa-sha512` stands; not set: `Signature`";
-    "audience" Text may Never [Recipe Notify] NONE "Whom a token of `google` is for; not set: the origin";
+    "header" Text may Never [Recipe Notify] NONE "The header for the signature of `rsa-sha512`; not set: `Signature`";
+    "audience" Text may Never [Recipe Notify] NONE "The audience of a token of `google`; not set: the origin";
 };
 
 const DOMAIN: &[SubField] = parts! {
@@ -379,25 +379,25 @@ const EXPECT: &[SubField] = parts! {
     "wait" Conditions may Deep [CacheKey Recipe Notify] CONDITION;
     "reject" Conditions may Deep [CacheKey Recipe Notify] CONDITION;
     "accept" Conditions may Deep [CacheKey Recipe Notify] CONDITION;
-    "forget" Conditions may Deep [CacheKey Recipe] CONDITION "What was kept is old: it is asked for again";
-    "none" Conditions may Deep [CacheKey Recipe] CONDITION "In a step: the service has nothing of that kind";
+    "forget" Conditions may Deep [CacheKey Recipe] CONDITION "The kept values are outdated: look them up again";
+    "none" Conditions may Deep [CacheKey Recipe] CONDITION "In a step: the service has no such entry";
 };
 
 const NEXT: &[SubField] = parts! {
-    "at" Text must Deep [CacheKey Recipe] NONE "Where the answer says what asks for the next page: a JSON pointer";
-    "as" Text must Deep [CacheKey Recipe] NONE "The parameter of the query that asks for it";
+    "at" Text must Deep [CacheKey Recipe] NONE "Where the response has the value for the next page: a JSON pointer";
+    "as" Text must Deep [CacheKey Recipe] NONE "The query parameter that takes this value";
 };
 
 const STEP: &[SubField] = parts! {
-    "in" Text may Deep [CacheKey Recipe] NONE "The list in the answer: a JSON pointer; not set: the whole answer";
-    "where" Pointers may Deep [CacheKey Recipe] NONE "What the one entry has that is looked for: JSON pointers and values";
-    "not" Pointers may Deep [CacheKey Recipe] NONE "What an entry has that is left out";
-    "total" Text may Deep [CacheKey Recipe] NONE "How many entries the list should have: a JSON pointer";
-    "next" Object may Deep [CacheKey Recipe] NEXT "How further pages are asked for";
-    "same" Pointers may Deep [CacheKey Recipe] NONE "What the entry has if nothing need be sent";
-    "take" Pointers may Deep [CacheKey Recipe] NONE "Values of the entry for what follows: JSON pointers and names such as `__ID__`";
-    "secret" Pointers may Deep [CacheKey Recipe] NONE "The same, never shown";
-    "keep" Text may Deep [Recipe] NONE "Use what was found again for so long, e.g. `10m`";
+    "in" Text may Deep [CacheKey Recipe] NONE "The list in the response: a JSON pointer; not set: the whole response";
+    "where" Pointers may Deep [CacheKey Recipe] NONE "Choose the entry with these values: JSON pointers and values";
+    "not" Pointers may Deep [CacheKey Recipe] NONE "Leave out entries with these values";
+    "total" Text may Deep [CacheKey Recipe] NONE "Where the response says how many entries the list has: a JSON pointer";
+    "next" Object may Deep [CacheKey Recipe] NEXT "How to ask for further pages";
+    "same" Pointers may Deep [CacheKey Recipe] NONE "Send nothing if the entry has these values";
+    "take" Pointers may Deep [CacheKey Recipe] NONE "Values of the entry for later requests: JSON pointers and names such as `__ID__`";
+    "secret" Pointers may Deep [CacheKey Recipe] NONE "Like `take`, but never shown";
+    "keep" Text may Deep [Recipe] NONE "How long to reuse the result, e.g. `10m`";
 };
 
 const COMBINE: &[SubField] = parts! {
@@ -431,7 +431,7 @@ const GROUP: &[SubField] = parts! {
 };
 
 const NOTIFICATION: &[SubField] = parts! {
-    "on" Events may Deep [Recipe] NONE "What to tell; not set: `changed`, `failed`, `recovered` and `stopped`";
+    "on" Events may Deep [Recipe] NONE "Events to report; not set: `changed`, `failed`, `recovered` and `stopped`";
     "after" Whole may Deep [Recipe] NONE "Failures in a row before `failed` is sent; not set: 3";
 };
 
@@ -481,21 +481,21 @@ fields! {
         "NAME" "" "\"callback\"" "a string"; "The provider: always `callback`"
     Id "id" ("DDNS_ID" "id" FILE) Text [] Entry Url Free Content [CacheKey Recipe Notify Step] NONE;
         "URL" "" "\"/hook?ip=__IP__\"" "a string";
-        "Address of the callback, or a path that is appended to `endpoint`; placeholders are filled in"
+        "URL of the callback, or a path to append to `endpoint`; may contain placeholders"
     Endpoint "endpoint" ("DDNS_ENDPOINT" "endpoint") Text [] Entry BaseUrl Free Content [CacheKey Recipe Notify] NONE;
-        "URL" "" "\"https://example.com/api/\"" "a string"; "Base address; placeholders in it are not filled in"
+        "URL" "" "\"https://example.com/api/\"" "a string"; "Base URL; placeholders are not filled in here"
     Token "token" ("DDNS_TOKEN" "token" FILE) Document [] Entry Body Free Content [CacheKey Recipe Notify Step] NONE;
-        "JSON" "" "{ \"domain\": \"__DOMAIN__\", \"ip\": \"__IP__\" }" "an object, or a string that holds a JSON object or list";
-        "JSON body of a POST; placeholders are filled in; without it a GET is sent"
+        "JSON" "" "{ \"domain\": \"__DOMAIN__\", \"ip\": \"__IP__\" }" "an object, or a string that contains a JSON object or list";
+        "JSON body of a POST; may contain placeholders; without it ddns sends a GET"
     Method "method" ("DDNS_METHOD" "method") Word ["GET", "POST", "PUT", "PATCH", "DELETE"] Entry Plain Free Content [CacheKey Recipe Notify Step] NONE;
         "METHOD" "" "\"GET\"" "one of GET, POST, PUT, PATCH, DELETE";
-        "Method of the request; not set: POST with a `token`, GET without"
+        "Request method; not set: POST with a `token`, GET without"
     // The option sets one header, and may be repeated.
     Headers "headers" ("DDNS_HEADERS" "header") Headers [] Entry Headers Free Content [CacheKey Recipe Notify Step] NONE;
         "HEADER" "" "{ \"Authorization\": \"Bearer my-key\" }" "an object of strings";
-        "Headers of the request, e.g. `Authorization: Bearer KEY`; placeholders are filled in"
+        "Request headers, e.g. `Authorization: Bearer KEY`; may contain placeholders"
     Format "format" ("DDNS_FORMAT" "format") Word ["json", "form", "text"] Entry Plain Free Content [CacheKey Recipe Notify Step] NONE;
-        "FORMAT" "json" "" "`json`, `form` or `text`"; "What `token` is sent as: `json`, `form` (a web form) or `text`"
+        "FORMAT" "json" "" "`json`, `form` or `text`"; "How to send `token`: `json`, `form` (a web form) or `text`"
     Ipv4 "ipv4" ("DDNS_IPV4" "ipv4") Domains [] Entry Domains Free Content [] DOMAIN;
         "DOMAIN" "" "[\"home.example.com\"]" "a list of domains, or one domain"; "Domains to update with your IPv4 address (A)"
     Ipv6 "ipv6" ("DDNS_IPV6" "ipv6") Domains [] Entry Domains Free Content [] DOMAIN;
@@ -512,19 +512,19 @@ fields! {
         "TEXT" "" "\"default\"" "a string"; "The value of `__LINE__`"
     Extra "extra" ("DDNS_EXTRA" "extra") Values [] Entry Never Free Content [CacheKey Recipe Notify] FILE;
         "JSON" "" "{ \"__KEY__\": \"my-key\" }" "an object of strings, numbers, booleans and files (`{\"file\": \"path\"}`)";
-        "Placeholders of your own: an object with keys such as `__KEY__`"
+        "Your own placeholders: an object with keys such as `__KEY__`"
     Zone "zone" ("DDNS_ZONE" "zone") List [] Entry Plain Free Content [CacheKey Recipe] NONE;
         "ZONE" "" "\"example.com\"" "a domain name, or a list of them";
-        "Zone of the domains: gives `__ZONE__`, `__HOST__` (`@` for the zone itself) and `__SUBDOMAIN__`"
+        "Zone of the domains; sets `__ZONE__`, `__HOST__` (`@` for the zone itself) and `__SUBDOMAIN__`"
     Sign "sign" ("DDNS_SIGN" "sign" FILE) Secrets [] Entry Never Free Content [CacheKey Recipe Notify Step] SIGN;
         "SECRET" "" "\"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"" "a secret `whsec_…`, a list of them, files (`{\"file\": \"path\"}`), or a scheme (`{\"scheme\": \"aws4\", …}`)";
-        "Sign requests: with a secret `whsec_…` (Standard Webhooks), or as a service wants it (`scheme`)"
+        "Sign requests: with a secret `whsec_…` (Standard Webhooks), or the way a service requires (`scheme`)"
     Proxy "proxy" ("DDNS_PROXY" "proxy") List [] Entry Proxies Free Way [Notify] NONE;
         "PROXY" "SYSTEM" "[\"DIRECT\"]" "a list of strings, or one string";
         "Proxies for callbacks, tried in order: `http://`, `https://`, `socks5://`, `socks5h://`, `DIRECT`, `SYSTEM`"
     Ssl "ssl" ("DDNS_SSL" "ssl") FlagOrText ["auto", "true", "false"] Entry Plain NoPath Way [Notify] NONE;
         "MODE" "auto" "" "`auto`, `true`, `false` or the path of a CA file";
-        "How https certificates are verified: `auto`, `true`, `false`, or a CA file to trust as well"
+        "How to verify https certificates: `auto`, `true`, `false`, or a CA file to trust as well"
     Cache "cache" ("DDNS_CACHE" "cache") FlagOrText ["true", "false"] Entry Plain NoPath Nothing [] NONE;
         "PATH" "true" "" "`true`, `false` or the path of a file"; "Remember what was accepted: `true`, `false`, or the file to use"
     CacheMaxAge "cache_max_age" ("DDNS_CACHE_MAX_AGE" "cache-max-age") Whole [] Entry Plain Free Nothing [Recipe] NONE;
@@ -533,8 +533,8 @@ fields! {
         "SECONDS" "30" "" "a number of seconds, more than 0 and at most 3600";
         "Time limit for one request, from connecting to the status of the response"
     MinInterval "min_interval" ("DDNS_MIN_INTERVAL" "min-interval") WholeOrText [] Entry Plain Free Nothing [Recipe] NONE;
-        "TIME" "" "\"10m\"" "minutes as a whole number, or a text such as `90s`, `5m`, `1h`";
-        "Least time between two requests for one update: minutes, or e.g. 90s, 10m, 1h"
+        "TIME" "" "\"10m\"" "minutes as a whole number, or a string such as `90s`, `5m`, `1h`";
+        "Minimum time between two requests for one update: minutes, or e.g. 90s, 10m, 1h"
     Expect "expect" ("DDNS_EXPECT" "expect") ObjectOrText [] Entry Deep Free Content [CacheKey Recipe Notify Step] EXPECT;
         "RULE" "" "\"dyndns2\"" "`dyndns2`, or an object with `stop`, `wait`, `reject`, `accept` and `forget`";
         "What the response must say: `dyndns2`, or an object with `stop`, `wait`, `reject`, `accept`"
@@ -543,25 +543,25 @@ fields! {
         "Several updates in one request: an object with `families`, `domains`, `missing`"
     Before "before" ("DDNS_BEFORE" "before") Callbacks [] Entry Fields Free Content [CacheKey Recipe] STEP;
         "JSON" "" "{ \"id\": \"/records?name=__DOMAIN__\", \"in\": \"/records\", \"take\": { \"/id\": \"__RECORD_ID__\" } }" "an object, or a list of up to three objects";
-        "Requests that look something up before the update, e.g. the id of a record: `id` and the like, `in`, `where`, `take`, `same`"
+        "Requests that look something up before the update, e.g. a record ID: `id` and other request fields, `in`, `where`, `take`, `same`"
     Absent "absent" ("DDNS_ABSENT" "absent") Callbacks [] Entry Fields Free Content [CacheKey Recipe] NONE;
         "JSON" "" "{ \"method\": \"POST\", \"id\": \"/records\" }" "an object";
-        "What is sent in place of the update where `before` finds nothing; what it does not set is as in the entry"
+        "Request to send instead of the update if `before` finds nothing; inherits the fields of the entry"
     After "after" ("DDNS_AFTER" "after") Callbacks [] Entry Fields Free Content [CacheKey Recipe] NONE;
         "JSON" "" "{ \"method\": \"POST\", \"id\": \"/refresh\", \"token\": null }" "an object";
-        "A request that follows the update; what it does not set is as in the entry"
+        "Request to send after the update; inherits the fields of the entry"
     Concurrency "concurrency" ("DDNS_CONCURRENCY" "concurrency") WholeOrText ["auto"] File Plain Free Nothing [Recipe] NONE;
         "NUMBER" "auto" "" "`auto` or a whole number from 1 to 1000";
-        "Requests at the same time: `auto` or a number; 1: strictly one after the other"
+        "How many requests to send at once: `auto` or a number; 1: one after the other"
     Interval "interval" ("DDNS_INTERVAL" "interval") WholeOrText [] File Plain Free Nothing [] NONE;
-        "TIME" "" "\"5m\"" "minutes as a whole number, or a text such as `90s`, `5m`, `1h`";
+        "TIME" "" "\"5m\"" "minutes as a whole number, or a string such as `90s`, `5m`, `1h`";
         "Keep running and synchronize this often: minutes, or e.g. 90s, 5m, 1h"
     Web "web" ("DDNS_WEB" "web") FlagObjectOrText [] File PlainOrParts Host Nothing [] WEB;
         "ADDRESS" "" "\"127.0.0.1:9876\"" "`true`, an address to listen on, or an object";
-        "A page that shows how `ddns watch` stands: where it listens (127.0.0.1:9876), or an object"
+        "A page with the state of `ddns watch`: the address to listen on (127.0.0.1:9876), or an object"
     Group "group" () Object [] File Parts Host Nothing [] GROUP;
-        "" "" "{ \"store\": \"etcd://10.0.0.1:2379\", \"name\": \"home\" }" "an object with `store`, `name`, `lease` and the like";
-        "Several hosts, one name: an object with `store` (`etcd://HOST:PORT,…`) and `name`; one of the group sends"
+        "" "" "{ \"store\": \"etcd://10.0.0.1:2379\", \"name\": \"home\" }" "an object with `store`, `name`, `lease` and other fields";
+        "Several hosts, one name, and one host that sends: an object with `store` (`etcd://HOST:PORT,…`) and `name`"
     Debug "debug" ("DDNS_DEBUG" "debug") Flag [] FileOrEntry Plain Free Nothing [] NONE;
         "" "false" "" "`true` or `false`"; "Detailed log: requests and responses, secrets masked"
     LogLevel "log.level" ("DDNS_LOG_LEVEL" "log-level") Text ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] File Plain Free Nothing [] NONE;
@@ -576,14 +576,14 @@ fields! {
         "FORMAT" "%Y-%m-%dT%H:%M:%S%z" "" "a string"; "Format of the time in a log line, as in strftime"
     Notify "notify" ("DDNS_NOTIFY" "notify") Callbacks [] File Fields Host Nothing [] NOTIFICATION;
         "JSON" "" "{ \"id\": \"https://ntfy.sh/TOPIC/publish?message=__MESSAGE__\" }" "an object, a list of objects, or a URL";
-        "Callbacks that tell what happens: `id` and the like, `on` (`changed`, `failed`, …) and `after`; a URL alone gets the message as `text`"
+        "Callbacks that report what happens: `id` and other request fields, `on` (`changed`, `failed`, …) and `after`; a URL alone gets the message as `text`"
     Providers "providers" () Entries [] File Fields Free Nothing [] NONE;
         "" "" "[{\"provider\": \"callback\", \"id\": \"https://a.example/__IP__\"}]" "a list of objects";
-        "Several callbacks in one file: each entry has `provider` in place of `dns` and its own fields"
+        "Several callbacks in one file: each entry has `provider` instead of `dns`, and its own fields"
     Recipe "recipe" () Text [] FileOrEntry Plain Free Nothing [] NONE;
-        "" "" "\"cloudflare@2\"" "a string"; "The recipe and its version that this was written from; it has no effect on what is sent"
+        "" "" "\"cloudflare@2\"" "a string"; "The recipe, with its version, that wrote this configuration; does not affect what is sent"
     Schema "$schema" () Text [] FileOrEntry Plain Free Nothing [] NONE;
-        "" "" "\"ddns.schema.json\"" "a string"; "Address of a JSON schema, for editors"
+        "" "" "\"ddns.schema.json\"" "a string"; "URL or path of a JSON schema, for editors"
 }
 
 #[cfg(test)]

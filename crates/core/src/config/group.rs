@@ -140,10 +140,10 @@ impl<'a> GroupReader<'a, '_, '_> {
         self.needed("name");
         let name = self.name("name", "the same on all hosts of the group");
         let lease = self.lease();
-        let member = self.name("member", "another on each host");
+        let member = self.name("member", "different on each host");
         let number = |node: &Node| digits(&node.value)?.parse().ok().filter(|number| *number <= MAX_PREFER);
         let must = &format!("a whole number from 0 to {MAX_PREFER}");
-        let prefer = self.part("prefer", number, [must, "the host with the highest one sends as long as it can"]);
+        let prefer = self.part("prefer", number, [must, "the host with the highest value sends as long as it can"]);
         let [ca, certificate, key] = ["ca", "certificate", "key"].map(|name| self.file(name));
         let login = self.login();
         self.refuse_halves([("certificate", "key"), ("user", "password_file")]);
@@ -222,11 +222,11 @@ impl<'a> GroupReader<'a, '_, '_> {
     fn lease(&mut self) -> Duration {
         let Some(node) = self.get("lease") else { return DEFAULT_LEASE };
         let lease = digits(&node.value).and_then(duration::parse);
-        let hint = "e.g. 15s: so long after a host died another one sends; a number alone is minutes";
+        let hint = "e.g. 15s: this long after a host dies, another one takes over; a number alone is minutes";
         let shown = lease.map(duration::duration).unwrap_or_default();
         match lease {
             Some(lease) if (MIN_LEASE..=MAX_LEASE).contains(&lease) => return lease,
-            Some(_) => self.wrong(node.span, &format!("`group.lease` is {shown}; 5s to 10m are possible"), hint),
+            Some(_) => self.wrong(node.span, &format!("`group.lease` is {shown}; use 5s to 10m"), hint),
             None => self.wrong(node.span, "`group.lease` must be a time from 5s to 10m", hint),
         }
         DEFAULT_LEASE
@@ -275,7 +275,7 @@ impl<'a> GroupReader<'a, '_, '_> {
     fn refuse_without_tls(&mut self) {
         for name in ["ca", "certificate", "key"] {
             if let Some(node) = self.get(name) {
-                let message = format!("`group.{name}` has no meaning with `etcd://`, which is not encrypted");
+                let message = format!("`group.{name}` has no effect with `etcd://`, which is not encrypted");
                 self.wrong(node.span, &message, "write `etcds://` in `store`");
             }
         }
@@ -297,7 +297,7 @@ fn store(text: &str) -> Result<StoreLocation, (String, Option<&'static str>)> {
     let plain = |why: String| (why, None);
     if text.contains('@') {
         let hint = "set `user` and `password_file` beside it, and no user in the address";
-        return Err(("must not hold a user or a password".to_owned(), Some(hint)));
+        return Err(("must not contain a user or a password".to_owned(), Some(hint)));
     }
     let (scheme, rest) = split_scheme(text).ok_or_else(|| plain("must begin with etcd:// or etcds://".to_owned()))?;
     let secure = match scheme.to_ascii_lowercase().as_str() {
@@ -307,7 +307,7 @@ fn store(text: &str) -> Result<StoreLocation, (String, Option<&'static str>)> {
     };
     let servers: Vec<&str> = rest.split(',').map(str::trim).collect();
     if servers.len() > MAX_SERVERS {
-        return Err(plain(format!("has {} servers; {MAX_SERVERS} are possible", servers.len())));
+        return Err(plain(format!("has {} servers; at most {MAX_SERVERS} are allowed", servers.len())));
     }
     let read =
         |(at, text): (usize, &str)| server(text).map_err(|(why, hint)| (format!("{why} (server {})", at + 1), hint));
@@ -333,8 +333,8 @@ fn server(text: &str) -> Result<StoreServer, (&'static str, Option<&'static str>
     if text.parse::<Ipv6Addr>().is_ok() {
         return Err(("has an IPv6 address without brackets", Some("e.g. etcd://[2001:db8::1]:2379")));
     }
-    let (host, port) = split_host(text).map_err(|_| ("has a host that is none", None))?;
-    let port = read_port(port, PORT).ok_or(("has a port that is none", None))?;
+    let (host, port) = split_host(text).map_err(|_| ("has an invalid host", None))?;
+    let port = read_port(port, PORT).ok_or(("has an invalid port", None))?;
     Ok(StoreServer { host, port })
 }
 

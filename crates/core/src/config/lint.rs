@@ -114,7 +114,7 @@ fn warn_without_address(reader: &mut SettingReader<'_>, entry: &Entry) {
 fn hint_at_dyndns2(reader: &mut SettingReader<'_>, entry: &Entry) {
     let is_dyndns2 = |url: &Url| url.path.starts_with("/nic/update") || url.path.starts_with("/v3/update");
     if entry.callback.request.expect.is_none() && sample(entry).as_ref().is_some_and(is_dyndns2) {
-        let message = "this looks like a dyndns2 service, which says in its text whether it accepted an update";
+        let message = "this looks like a dyndns2 service, whose response text says whether it accepted an update";
         reader.warn_whole(Key::Id, message, "add \"expect\": \"dyndns2\"");
     }
 }

@@ -33,13 +33,13 @@ pub(super) fn notify(
     let mut reader = SettingReader { layers, diagnostics };
     let objects = reader.objects(Key::Notify);
     if objects.len() > MAX_NOTIFICATIONS {
-        let message = format!("`notify` has {} items; {MAX_NOTIFICATIONS} are possible", objects.len());
+        let message = format!("`notify` has {} items; at most {MAX_NOTIFICATIONS} are allowed", objects.len());
         reader.wrong_whole(Key::Notify, message, "");
         return Vec::new();
     }
     if !is_service && entries.iter().any(|entry| entry.cache == Cache::Off) {
-        let message = "`cache` is off: a single run does not know what `notify` sent before, nor which address was \
-                       accepted, so it tells of no change and counts no failures of runs before";
+        let message = "`cache` is off: a single run cannot report changed addresses or count the failures of \
+                       earlier runs";
         reader.warn_whole(Key::Notify, message, "leave `cache` on");
     }
     let inherited = [&around.options, file, &around.environment].map(|layer| layer.only(RequestPart::Way));
@@ -138,7 +138,7 @@ fn read_after(reader: &mut SettingReader<'_>, node: &Node) -> Option<u32> {
 
 fn warn_unknown(reader: &mut SettingReader<'_>, Member { key, key_span, .. }: &Member) {
     if matches!(key.as_str(), "before" | "absent" | "after") {
-        let message = format!("`notify`: a notification is one request, it has no `{key}`");
+        let message = format!("`notify`: a notification is a single request and has no `{key}`");
         reader.wrong(Key::Notify, *key_span, message, "leave it out");
         return;
     }

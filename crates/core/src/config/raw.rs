@@ -216,8 +216,8 @@ pub(crate) fn read_root(document: &Rc<Document>, root: Node) -> Result<FileLayer
     let count = entries.as_ref().map_or(0, Vec::len);
     if file.size().saturating_mul(count) > MAX_INHERITED_BYTES {
         let (count, size) = (grouped(count), grouped(file.size()));
-        let message = format!("`providers` has {count} entries, and each inherits {size} bytes: that is too much");
-        let hint = "move what is large into the entries that need it";
+        let message = format!("`providers` has {count} entries, and each inherits {size} bytes, which is too much");
+        let hint = "move large values into the entries that need them";
         return Err(Diagnostic::error(Place::file(&document.name), message).hint(hint));
     }
     reader.warn_overridden(&file, entries.as_deref().unwrap_or_default());
@@ -294,7 +294,7 @@ impl RawReader<'_> {
     fn take(&mut self, layer: &mut Raw, member: Member, prefix: &str, in_entry: bool) {
         let written = if prefix.is_empty() { member.key } else { [prefix, &member.key].concat() };
         if in_entry && written == "log" {
-            let message = "`log` inside `providers` has no effect: the log of the file counts";
+            let message = "`log` inside `providers` has no effect: it applies to the whole file";
             self.note(Severity::Warning, member.key_span, message, &|| Some(MOVE_OUT.to_owned()));
             return;
         }

@@ -63,7 +63,7 @@ impl<'a> SettingReader<'a> {
             (None, None) => format!("use {}", quoted(parts, ", ")),
             (None, near) => did_you_mean(near),
         };
-        self.wrong(key, member.key_span, format!("`{name}`: `{}` is not a part of it", member.key), &hint);
+        self.wrong(key, member.key_span, format!("`{name}` has no field `{}`", member.key), &hint);
     }
 
     /// What a part of an object means; notes what it must be where that is nothing.
@@ -247,7 +247,8 @@ impl<'a> SettingReader<'a> {
         if items.len() <= MAX_ITEMS {
             return items;
         }
-        let message = format!("`{}` has {} items; {MAX_ITEMS} are possible", Field::of(key).name, grouped(items.len()));
+        let message =
+            format!("`{}` has {} items; at most {MAX_ITEMS} are allowed", Field::of(key).name, grouped(items.len()));
         self.wrong_whole(key, message, "");
         Vec::new()
     }

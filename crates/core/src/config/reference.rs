@@ -19,7 +19,7 @@ pub fn schema() -> String {
         }
     }
     let log = Value::object(vec![
-        ("description", Value::string("Where and how the runtime log is written")),
+        ("description", Value::string("Where and how to write the log")),
         ("type", one_of(&["object", "null"])),
         ("properties", Value::object(log)),
     ]);
@@ -174,20 +174,20 @@ const ABOVE: &str = "\
 # Configuration
 
 A configuration is a JSON object; `//`, `#` and `/* */` comments and trailing commas are allowed. Each field can also be
-set by a variable of the environment or an option. The command line wins over the file, the file over the environment;
-`null` in a file sets a field to nothing, whatever the environment says. In the environment a list is JSON or separated by commas. Editors find a schema in
-[schema/ddns.schema.json](../schema/ddns.schema.json).
+set by an environment variable or an option. The command line overrides the file, and the file overrides the environment;
+`null` in a file clears a field, whatever the environment says. In an environment variable, write a list as JSON or separate its items by commas.
+[schema/ddns.schema.json](../schema/ddns.schema.json) is a JSON schema for editors.
 
-This page is generated from the table of fields in the source.
+This page is generated from the table of fields in the source code.
 
 ";
 
 const BELOW: &str = "`DDNS_CONFIG` names
 configuration files, as `-c` does.
 
-Inside of an entry of `providers` a field is called as above, but `provider` in place of `dns`; `log`, `debug`,
-`concurrency`, `interval`, `web`, `group` and `notify` apply to the whole file and belong outside. [notifications.md](notifications.md)
-explains `notify`, [several-hosts.md](several-hosts.md) `group`.
+In an entry of `providers`, the fields have the names above, except that `dns` is called `provider`. `log`, `debug`,
+`concurrency`, `interval`, `web`, `group` and `notify` apply to the whole file and belong outside `providers`.
+[notifications.md](notifications.md) explains `notify`, [several-hosts.md](several-hosts.md) `group`.
 ";
 
 /// The text of `docs/configuration.md`.
@@ -207,5 +207,5 @@ pub fn page() -> String {
         );
     }
     let files: Vec<String> = file_variables().map(|(_, variable)| format!("`{variable}`")).collect();
-    text + &format!("\n{} name files that hold the value. {BELOW}", files.join(" and "))
+    text + &format!("\n{} name files that contain the value. {BELOW}", files.join(" and "))
 }

@@ -10,7 +10,7 @@ use crate::text::diagnostic::Diagnostic;
 use crate::text::json::{Node, Value, pretty, push_string};
 
 const ABOVE: &str = "\
-// Configuration of ddns. What follows // is a comment.
+// Configuration of ddns. Text after // is a comment.
 // `ddns preview` shows what it would send, `ddns` sends it.
 ";
 

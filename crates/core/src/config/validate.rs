@@ -123,7 +123,7 @@ fn log(reader: &mut SettingReader<'_>) -> Option<LogSettings> {
             reader.warn_whole(Key::LogFormat, message, "leave it out");
         }
         for part in unknown {
-            let message = format!("`log.format`: {part} is unknown and stays as it is");
+            let message = format!("`log.format`: {part} is unknown and is left unchanged");
             let hint = "known: %(asctime)s, %(msecs)03d, %(levelname)s, %(name)s, %(message)s; or `json` alone";
             reader.warn_whole(Key::LogFormat, message, hint);
         }
@@ -168,7 +168,7 @@ fn interval(reader: &mut SettingReader<'_>) -> Option<Duration> {
         Some(_) => format!("`interval` is longer than {} days", MAX_INTERVAL.as_secs() / 86_400),
         None => format!("`interval` must be {}, not `{text}`", Field::of(Key::Interval).allowed),
     };
-    let hint = "changes of this host's own addresses are noticed at once, whatever the interval";
+    let hint = "ddns notices changes of this host's own addresses at once, whatever the interval";
     reader.wrong_whole(Key::Interval, message, interval.map_or("", |_| hint));
     None
 }

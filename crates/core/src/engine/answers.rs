@@ -16,7 +16,7 @@ use crate::text::log_format::Level;
 use crate::update::outcome::{Outcome, Why};
 
 /// Why an update is tried later that the service seems to have already: a request of ours may still arrive and undo it (E4a).
-const MAY_ARRIVE: &str = "the service has this address, but a request that was sent before may still arrive";
+const MAY_ARRIVE: &str = "the service has this address, but an earlier request may still arrive";
 
 /// What a page of an answer came to.
 pub(super) enum PageEnd {
@@ -97,7 +97,7 @@ impl Engine {
                 return None;
             }
             PageEnd::Next(_) => {
-                let outcome = self.step_failed(plan, &request, None, "a page of the answer is missing");
+                let outcome = self.step_failed(plan, &request, None, "a page of the list is missing");
                 self.conclude(plan, request, &[outcome], None);
                 return None;
             }

@@ -107,7 +107,7 @@ impl Engine {
                 if was_holding && self.mode == Mode::Once {
                     let group = self.plan.config(0).group.as_ref().map_or("", |group| &group.name).to_owned();
                     self.say(0, Level::Error, || {
-                        format!("lost the lease of group {group}: what was not accepted is sent by its next holder")
+                        format!("lost the lease of group {group}: the next holder sends what was not accepted")
                     });
                     self.out.effects.push_back(Effect::Ended(1));
                 }

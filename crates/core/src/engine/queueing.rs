@@ -195,7 +195,7 @@ impl Engine {
         if failed > 0 {
             self.tallies[plan.config_of(at)].failed += failed;
             let plural = if failed == 1 { "" } else { "s" };
-            let way_out = "`combine.missing` says what stands in its place";
+            let way_out = "`combine.missing` sets what to send instead";
             self.say(at, Level::Error, || {
                 format!("{failed} update{plural} not sent: the other address is missing; {way_out}")
             });
@@ -420,7 +420,7 @@ impl Engine {
     /// Another process is sending an older address: it is waited for.
     pub(super) fn wait(&mut self, id: UpdateId, at: usize, update: &Update<'_>) {
         if self.waiting.insert(id) {
-            let why = "another process is sending an older address, or was killed while it did";
+            let why = "another process is sending an older address, or was killed while sending it";
             self.say(at, Level::Info, || format!("{update}: waiting: {why}"));
         }
         self.recheck_at.get_or_insert(self.now.steady + RECHECK);

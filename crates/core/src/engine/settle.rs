@@ -258,7 +258,7 @@ impl Engine {
             return (smallvec![request.made(outcome)], Vec::new());
         };
         if expect.needs_body() && !response.is_whole && response.body.len() < BODY_LIMIT {
-            let why = format!("{status}, but the rest of the response did not come, and `expect` needs it");
+            let why = format!("{status}, but the rest of the response did not arrive, and `expect` needs it");
             return (smallvec![Outcome::Failed(Why::NoResponse { why, reached: true })], Vec::new());
         }
         let mut domains: Vec<&Domain> = Vec::new();
@@ -412,6 +412,6 @@ pub(super) fn wrong_clock(response: &ResponseFacts, now: u64) -> Option<String> 
     let way = if now < theirs { "behind" } else { "ahead of" };
     (apart > CLOCK_TOLERANCE).then(|| {
         let minutes = (apart.as_secs() + 30) / 60;
-        format!("the clock of this host is {minutes} minutes {way} that of the service")
+        format!("this host's clock is {minutes} minutes {way} the clock of the service")
     })
 }

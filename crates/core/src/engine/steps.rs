@@ -181,11 +181,11 @@ impl Engine {
         let status = response.status;
         let key = request.sequence.as_mut().and_then(|sequence| sequence.key);
         let why = match std::str::from_utf8(&response.body) {
-            _ if response.body.len() >= ANSWER_LIMIT => Err("the answer has more than 1 MiB"),
-            _ if !response.is_whole && (200..300).contains(&status) => Err("the rest of the answer did not come"),
+            _ if response.body.len() >= ANSWER_LIMIT => Err("the response is larger than 1 MiB"),
+            _ if !response.is_whole && (200..300).contains(&status) => Err("the rest of the response did not arrive"),
             Ok(text) => Ok(text),
             Err(_) if !(200..300).contains(&status) => Ok(""),
-            Err(_) => Err("the answer is not UTF-8"),
+            Err(_) => Err("the response is not UTF-8"),
         };
         let is_scheme = |step: &LookupStep| matches!(step.request.sign, Some(Signing::Scheme(_)));
         let why = match wrong_clock(&response, self.now.day.seconds) {

@@ -14,7 +14,7 @@ use crate::update::plan::{Reason, Verdict};
 use crate::update::state::Accepted;
 
 /// What decides where there is no `expect` (A4).
-const STATUS: &str = "the status alone: 200 to 299 is accepted";
+const STATUS: &str = "only the status: 200 to 299 means accepted";
 
 /// The state of an update, the seconds until it changes, and why.
 type RowState = (UpdateState, Option<u64>, Option<String>);

@@ -1,5 +1,7 @@
 //! What happened, as sentences for people: in the log, and in the history.
 
+use std::net::IpAddr;
+
 use super::event::{EventKind, Held, JournalEvent, Settled, What};
 use super::record::Record;
 use crate::lease::role_change;
@@ -8,7 +10,7 @@ use crate::text::duration::{duration, seconds};
 use crate::update::outcome::{Outcome, Why};
 
 /// What is said of an endpoint that did not change anything.
-const HAD_IT: &str = ", it had this address already";
+const HAD_IT: &str = "; the service already had this address";
 
 /// What happened, for the log; empty where [`What::level`] is none. The origin is named where `is_one_of_several`; `has_body` is
 /// how the callback sends.
@@ -20,7 +22,7 @@ pub fn sentence(JournalEvent { at, what }: &JournalEvent, is_one_of_several: boo
         }
         What::Held(Held { about, ip, why, .. }) => {
             let way_out = "change its configuration, or run `ddns --retry-stopped`";
-            format!("{about} {ip}: stopped: the service refused it for good with `{why}`; {way_out}")
+            format!("{about} {ip}: stopped: the service refused it permanently with `{why}`; {way_out}")
         }
         What::Said { text, .. } => text.clone(),
         _ => String::new(),
@@ -38,7 +40,7 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
             let by = origin.map(|origin| format!(" by {origin}")).unwrap_or_default();
             let more = match outcome {
                 Outcome::Unchanged(_) => HAD_IT,
-                Outcome::Made(_) => ": the record was made",
+                Outcome::Made(_) => ": the record was created",
                 _ => "",
             };
             format!("{update}: accepted{by}{more} ({status}, {took} ms)")
@@ -52,9 +54,13 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
         }
         Outcome::Stopped { status, words, .. } => {
             let response = quoted(*status, words);
+            let what = match set_instead(words, settled.ip) {
+                Some(other) => format!("set {other} instead of {}", settled.ip),
+                None => "refused it permanently".to_owned(),
+            };
             format!(
-                "{update}: stopped: {endpoint} refuses it for good: {response} ({took} ms). It is not sent again before \
-                 its configuration changes, or `ddns --retry-stopped` says so."
+                "{update}: stopped: {endpoint} {what}: {response} ({took} ms). It is not sent again until you change \
+                 its configuration or run `ddns --retry-stopped`."
             )
         }
         Outcome::Failed(Why::Response { status, words }) => {
@@ -64,7 +70,7 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
             };
             // Nobody can know which of the two it was: proxies have their own 403, 500 or 502, tinyproxy even a 401.
             let relay =
-                settled.relay.as_ref().map(|relay| format!(", by or through the proxy {relay}")).unwrap_or_default();
+                settled.relay.as_ref().map(|relay| format!(", from or through the proxy {relay}")).unwrap_or_default();
             let (said, advice) = match words.as_str() {
                 "" => (String::new(), format!("{advice} --debug shows the response.")),
                 words => (format!(": `{words}`"), advice),
@@ -78,9 +84,15 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
     }
 }
 
+/// The other address in ``good 192.0.2.2``: the service took something else for the address of this host (dyndns2).
+fn set_instead(words: &str, sent: IpAddr) -> Option<IpAddr> {
+    let rest = ["good ", "nochg "].iter().find_map(|code| words.strip_prefix(code))?;
+    rest.split([' ', ',']).filter_map(|word| word.parse().ok()).find(|ip| *ip != sent)
+}
+
 /// ``200 `badauth` ``: a status and what the service said.
 fn quoted(status: u16, words: &str) -> String {
-    if words.is_empty() { format!("{status} and no text") } else { format!("{status} `{words}`") }
+    if words.is_empty() { format!("{status} with no text") } else { format!("{status} `{words}`") }
 }
 
 /// What a status usually means for the user who configured the callback.
@@ -122,7 +134,7 @@ impl Record {
             EventKind::Accepted => format!("accepted again{}", self.response()),
             EventKind::Unchanged => format!("accepted{HAD_IT}{}", self.response()),
             EventKind::AlreadyThere => format!("already there, nothing was sent{}", before()),
-            EventKind::Made => format!("accepted: the record was made{}", self.response()),
+            EventKind::Made => format!("accepted: the record was created{}", self.response()),
             EventKind::Failed => {
                 let tries = if self.attempt > 1 { format!(", try {}", self.attempt) } else { String::new() };
                 format!("failed: {reason}{tries}")
@@ -135,7 +147,7 @@ impl Record {
             EventKind::Address => format!("new address, from {source}{}", before()),
             EventKind::NoAddress => format!("no address found{}", before()),
             EventKind::SourceFailed => format!("no address from {source}: {reason}"),
-            EventKind::SourceRecovered => format!("an address from {source} again"),
+            EventKind::SourceRecovered => format!("{source} gives an address again"),
             EventKind::TookOver | EventKind::GaveBack | EventKind::Lost => String::new(),
         }
     }

@@ -47,10 +47,10 @@ pub struct Row {
     /// `A` or `AAAA`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Where it is sent: the origin, or the address where that is needed; none where no other update has the same domain and
+    /// Where it is sent: the origin, or the whole URL if that is needed; `None` if no other update has the same domain and
     /// type.
     pub endpoint: Option<String>,
-    /// The address that was looked up; none where there is none, or nothing was looked up.
+    /// The address that was found; `None` if there is none, or nothing was looked up.
     pub address: Option<IpAddr>,
     /// The source that gave it.
     pub source: Option<String>,
@@ -98,7 +98,7 @@ vocabulary! {
         /// No service runs; the cache remembers that it was accepted.
         Accepted = "accepted",
         /// Another host of the group sends it, or nobody does yet.
-        StandBy = "stand_by" "stands by",
+        StandBy = "stand_by" "on standby",
         /// It is being sent, or about to be.
         Sending = "sending",
         /// The service asked to wait, or `min_interval` has not passed.
@@ -164,15 +164,14 @@ impl Status {
         group.objection()
     }
 
-    /// `12 records up to date`, `9 of 12 records up to date`, `12 records stand by`; and why, where something is wrong with the
+    /// `12 records up to date`, `9 of 12 records up to date`, `12 records on standby`; and why, where something is wrong with the
     /// group.
     pub fn summary(&self) -> String {
         let all = self.rows.len();
         let good = self.rows.iter().filter(|row| row.state.is_good()).count();
         let plural = if all == 1 { "" } else { "s" };
         let state = match self.rows.iter().any(|row| row.state == UpdateState::StandBy) {
-            true if good == 1 => "stands by",
-            true => "stand by",
+            true => "on standby",
             false => "up to date",
         };
         let why = self.obstacle().map_or_else(String::new, |why| format!(": {why}"));
@@ -357,16 +356,16 @@ mod tests {
             Status { rows: [UpdateState::Sending, UpdateState::Retrying].map(row).into(), ..Status::default() };
         let stand_by = || membership(Role::StandBy, Some("b"));
         let standing = status.clone().in_group(Some(stand_by()));
-        assert_eq!((standing.summary().as_str(), standing.is_good()), ("2 records stand by", true));
+        assert_eq!((standing.summary().as_str(), standing.is_good()), ("2 records on standby", true));
         let mut alone = stand_by();
         alone.standing.store = Err("refused".to_owned());
         let alone = status.clone().in_group(Some(alone));
-        let summary = "2 records stand by: the store of the group cannot be used";
+        let summary = "2 records on standby: the store of the group cannot be used";
         assert_eq!((alone.summary().as_str(), alone.is_good()), (summary, false), "nobody knows who sends");
         let missing =
             Status { rows: [UpdateState::Sending, UpdateState::NoAddress].map(row).into(), ..Status::default() };
         let missing = missing.in_group(Some(stand_by()));
-        assert_eq!((missing.summary().as_str(), missing.is_good()), ("1 of 2 records stands by", false));
+        assert_eq!((missing.summary().as_str(), missing.is_good()), ("1 of 2 records on standby", false));
         let holder = status.clone().in_group(Some(membership(Role::Holder, Some("a"))));
         assert_eq!((holder.rows, holder.group.is_some()), (status.rows, true));
     }
@@ -376,7 +375,7 @@ mod tests {
         let status =
             Status { rows: [UpdateState::UpToDate, UpdateState::UpToDate].map(row).into(), ..Status::default() };
         let status = status.in_group(Some(membership(Role::Unconfirmed, Some("a"))));
-        assert_eq!(status.summary(), "2 records stand by: the lease of the group is not confirmed");
+        assert_eq!(status.summary(), "2 records on standby: the lease of the group is not confirmed");
         assert!(status.rows.iter().all(|row| row.state == UpdateState::StandBy) && !status.is_good());
     }
 }

@@ -50,7 +50,7 @@ impl Membership {
         }
     }
 
-    /// What this member does, and who else: `stands by: router-b holds the lease`.
+    /// What this member does, and who else: `is on standby: router-b holds the lease`.
     pub fn sentence(&self) -> String {
         let Standing { member, role, holder, held_for, lease_left, store, .. } = &self.standing;
         let since = held_for.map_or_else(String::new, |time| format!(" for {}", duration(time)));
@@ -59,22 +59,22 @@ impl Membership {
                 let left = lease_left.map_or_else(String::new, |left| format!(", {} left", seconds(left.as_secs())));
                 format!("holds the lease{since}{left}")
             }
-            (Role::TakingOver, _) => "takes over: reads what was accepted".to_owned(),
-            (Role::HandingOver, _) => "gives the lease back when what is under way has ended".to_owned(),
+            (Role::TakingOver, _) => "is taking over: reading what was accepted".to_owned(),
+            (Role::HandingOver, _) => "gives the lease back once its requests have finished".to_owned(),
             (Role::Unconfirmed, _) => {
                 "could not renew the lease in time: nothing is sent until the store confirms it".to_owned()
             }
-            (Role::Joining, _) => "joins the group: nothing is sent yet".to_owned(),
+            (Role::Joining, _) => "is joining the group: nothing is sent yet".to_owned(),
             (Role::Left, _) => "left the group: nothing is sent".to_owned(),
             (Role::StandBy, Some(holder)) if holder == member => {
-                "stands by: a member of the same name holds the lease, this host before its last start or another"
+                "is on standby: a member of the same name holds the lease (this host before its last start, or another)"
                     .to_owned()
             }
             (Role::StandBy, Some(holder)) if store.is_err() => {
-                format!("stands by: {holder} held the lease when the store last answered")
+                format!("is on standby: {holder} held the lease when the store last answered")
             }
-            (Role::StandBy, Some(holder)) => format!("stands by: {holder} holds the lease"),
-            (Role::StandBy, None) => "stands by: nobody holds the lease".to_owned(),
+            (Role::StandBy, Some(holder)) => format!("is on standby: {holder} holds the lease"),
+            (Role::StandBy, None) => "is on standby: nobody holds the lease".to_owned(),
         }
     }
 
@@ -124,14 +124,14 @@ pub(crate) mod tests {
     fn j1_a_role_is_one_sentence_with_the_name_of_who_holds() {
         let cases = [
             (Role::Holder, Some("a"), "holds the lease for 3 h, 12 s left"),
-            (Role::StandBy, Some("b"), "stands by: b holds the lease"),
+            (Role::StandBy, Some("b"), "is on standby: b holds the lease"),
             (
                 Role::StandBy,
                 Some("a"),
-                "stands by: a member of the same name holds the lease, this host before its last start or another",
+                "is on standby: a member of the same name holds the lease (this host before its last start, or another)",
             ),
-            (Role::TakingOver, Some("a"), "takes over: reads what was accepted"),
-            (Role::HandingOver, Some("a"), "gives the lease back when what is under way has ended"),
+            (Role::TakingOver, Some("a"), "is taking over: reading what was accepted"),
+            (Role::HandingOver, Some("a"), "gives the lease back once its requests have finished"),
             (Role::Left, None, "left the group: nothing is sent"),
         ];
         for (role, holder, expected) in cases {
@@ -140,8 +140,8 @@ pub(crate) mod tests {
             assert!(membership.is_good(), "{role:?}");
         }
         for (role, expected) in [
-            (Role::StandBy, "stands by: nobody holds the lease"),
-            (Role::Joining, "joins the group: nothing is sent yet"),
+            (Role::StandBy, "is on standby: nobody holds the lease"),
+            (Role::Joining, "is joining the group: nothing is sent yet"),
         ] {
             let membership = membership(role, None);
             let objection = Some("nobody holds the lease of the group");
@@ -166,7 +166,7 @@ pub(crate) mod tests {
         assert_eq!(stand_by.objection(), Some("the store of the group cannot be used"));
         let store = stand_by.standing.store.clone();
         stand_by.standing.holder = Some("b".to_owned());
-        assert_eq!(stand_by.sentence(), "stands by: b held the lease when the store last answered");
+        assert_eq!(stand_by.sentence(), "is on standby: b held the lease when the store last answered");
         let mut holder = membership(Role::Holder, Some("a"));
         holder.standing.store = store;
         assert_eq!(holder.objection(), None, "until its lease ends");

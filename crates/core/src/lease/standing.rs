@@ -7,7 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::text::vocabulary::vocabulary;
 
 /// Why a store cannot be used that went back (J7).
-pub const WENT_BACK: &str = "it went back (was it wiped, or restored from a snapshot?): who held before may still send";
+pub const WENT_BACK: &str =
+    "its data went back in time (was it wiped, or restored from a snapshot?): the previous holder may still send";
 
 vocabulary! {
     /// What a member does in its group.
@@ -17,7 +18,7 @@ vocabulary! {
         /// Not known to the store yet, or not any more.
         Joining = "joining" "joins",
         /// Another sends, or nobody can.
-        StandBy = "stand-by" "stands by",
+        StandBy = "stand-by" "on standby",
         /// It won the lease and reads what was accepted; nothing is sent yet.
         TakingOver = "taking-over" "takes over",
         /// It sends.

@@ -94,7 +94,7 @@ impl Exposition {
         self.single(
             "ddns_configuration_rejected",
             "gauge",
-            "1 while a newer configuration cannot be used and the previous one still is.",
+            "1 while the newest configuration is invalid and the previous one is still used.",
             u8::from(!status.errors.is_empty()),
         );
         if let Some(next) = status.next {
@@ -108,14 +108,14 @@ impl Exposition {
         for outcome in EventKind::OUTCOMES {
             self.sample("ddns_updates_total", &[("outcome", outcome.key())], counts.events[outcome as usize]);
         }
-        self.single("ddns_retries_total", "counter", "Tries of an update after its first one.", counts.retries);
+        self.single("ddns_retries_total", "counter", "Retries of updates.", counts.retries);
         self.histogram("ddns_request_seconds", "How long requests took.", &counts.requests);
         let help = "From the moment a new address was found until an endpoint accepted it.";
         self.histogram("ddns_change_to_acceptance_seconds", help, &counts.changes);
     }
 
     fn about_addresses(&mut self, counts: &Counts, status: &Status) {
-        self.family("ddns_address_changes_total", "counter", "How often another address than before was found.");
+        self.family("ddns_address_changes_total", "counter", "How often a different address was found.");
         for family in Family::ALL {
             let count = counts.addresses[family.index()];
             self.sample("ddns_address_changes_total", &[("type", family.record_type())], count);
@@ -124,7 +124,7 @@ impl Exposition {
         for ((family, source), count) in &counts.source_failures {
             self.sample("ddns_source_failures_total", &[("type", family.record_type()), ("source", source)], count);
         }
-        self.family("ddns_address_info", "gauge", "The addresses that were found, and their sources.");
+        self.family("ddns_address_info", "gauge", "The addresses found, and their sources.");
         let found: BTreeSet<(&str, String, &str)> = status
             .rows
             .iter()
@@ -137,7 +137,7 @@ impl Exposition {
     }
 
     fn about_states(&mut self, status: &Status) {
-        self.family("ddns_records", "gauge", "Records by how far their update is.");
+        self.family("ddns_records", "gauge", "Records by the state of their update.");
         let can_be = |state: &UpdateState| match state {
             UpdateState::Accepted | UpdateState::InDoubt => false,
             UpdateState::StandBy => status.group.is_some(),
@@ -148,7 +148,7 @@ impl Exposition {
             self.sample("ddns_records", &[("state", state.key())], count);
         }
         if let Some(oldest) = status.rows.iter().filter_map(|row| row.accepted).min() {
-            let help = "When the record was accepted that was accepted longest ago, in seconds since 1970.";
+            let help = "When the least recently accepted record was accepted, in seconds since 1970.";
             self.single("ddns_oldest_success_timestamp_seconds", "gauge", help, oldest);
         }
     }
@@ -165,7 +165,7 @@ impl Exposition {
                 "Hosts of the group that this one sees, itself included.",
                 standing.members.len() as u64,
             ),
-            ("ddns_group_members_ready", "Those of them that could send.", ready as u64),
+            ("ddns_group_members_ready", "Hosts of the group that could send.", ready as u64),
         ];
         for (name, help, value) in gauges {
             self.family(name, "gauge", help);
@@ -173,7 +173,11 @@ impl Exposition {
         }
         let name = "ddns_group_lease_seconds";
         let left = standing.lease_left.filter(|_| is_holder).unwrap_or_default();
-        self.family(name, "gauge", "How long this host may go on sending without another renewal; 0 where it may not.");
+        self.family(
+            name,
+            "gauge",
+            "How long this host may go on sending without another renewal; 0 if it may not send.",
+        );
         self.sample(name, &labels, left.as_secs());
         let count = |kind: EventKind| counts.events[kind as usize];
         let losses = count(EventKind::Lost) + count(EventKind::GaveBack);
@@ -192,7 +196,7 @@ impl Exposition {
             ("ddns_record_up_to_date", "1 while the endpoint has the address.", |series, _| {
                 (series.worst != UpdateState::StandBy).then_some(u64::from(series.worst.is_good()))
             }),
-            ("ddns_record_stopped", "1 while the service refuses it for good.", |series, _| {
+            ("ddns_record_stopped", "1 after the service refused it permanently.", |series, _| {
                 Some(u64::from(series.worst == UpdateState::Stopped))
             }),
             ("ddns_record_failures", "How often in a row the update failed.", |series, _| Some(series.failures)),

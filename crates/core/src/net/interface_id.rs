@@ -28,7 +28,7 @@ impl InterfaceId {
             return Err(format!("has bits in the prefix of {prefix} bits, which comes from the address found"));
         }
         if bits == 0 {
-            return Err("has no bit that is set".to_owned());
+            return Err("has no bits set".to_owned());
         }
         Ok(Self { bits, prefix })
     }

@@ -158,20 +158,20 @@ pub enum ProxyError {
 
 impl ProxyError {
     /// The forms of a proxy that are possible: the hint for all of these.
-    pub const FORMS: &str = "possible are http://HOST:PORT, https://…, socks5://…, socks5h://…, HOST:PORT, each with \
+    pub const FORMS: &str = "use http://HOST:PORT, https://…, socks5://…, socks5h://…, HOST:PORT, each with \
                              USER:PASSWORD@ before the host (`@`, `/` and `:` in them as %40, %2F and %3A)";
 }
 
 impl fmt::Display for ProxyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => f.write_str("holds an empty text instead of a proxy"),
+            Self::Empty => f.write_str("contains an empty string instead of a proxy"),
             Self::Scheme(scheme) => {
-                write!(f, "names a proxy with the scheme `{scheme}`; http, https, socks5 and socks5h are possible")
+                write!(f, "names a proxy with the scheme `{scheme}`; use http, https, socks5 or socks5h")
             }
             Self::Host => f.write_str("names a proxy with an invalid host"),
             Self::Port => f.write_str("names a proxy whose port is not between 1 and 65535"),
-            Self::Path => f.write_str("names a proxy with a path; a proxy has none"),
+            Self::Path => f.write_str("names a proxy with a path; leave it out"),
             Self::Login => f.write_str("names a SOCKS5 proxy whose user or password is empty or longer than 255 bytes"),
         }
     }
@@ -284,7 +284,7 @@ impl Route<'_> {
                 format!("through the proxy {server} (absolute URL in the request line)")
             }
             Self::Via(server) => format!("through the proxy {server}"),
-            Self::Unusable(name, _) => format!("as the variable {name} says"),
+            Self::Unusable(name, _) => format!("set by the variable {name}"),
         }
     }
 }

@@ -46,7 +46,7 @@ pub fn chosen(login: Option<&Credentials>, response: [u8; 2]) -> Result<AfterGre
         [VERSION, NO_LOGIN] => Ok(AfterGreeting::Request),
         [VERSION, LOGIN] if login.is_some() => Ok(AfterGreeting::Login),
         [VERSION, LOGIN | 0xff] if login.is_none() => Err("asks for a user and password".to_owned()),
-        [VERSION, _] => Err("asks for a kind of login that is not user and password".to_owned()),
+        [VERSION, _] => Err("asks for a login other than user and password".to_owned()),
         _ => Err(no_socks()),
     }
 }
@@ -115,8 +115,8 @@ fn refusal(code: u8) -> String {
         4 => "host unreachable",
         5 => "connection refused",
         6 => "timed out",
-        7 => "it knows no such command",
-        8 => "it knows no such kind of address",
+        7 => "it does not support this command",
+        8 => "it does not support this kind of address",
         _ => return format!("cannot connect to the endpoint (its reason {code} is unknown)"),
     };
     format!("cannot connect to the endpoint: {why}")
@@ -166,8 +166,8 @@ mod tests {
         for (login, response, part) in [
             (open, [5, 255], "asks for a user and password"),
             (open, [5, 2], "asks for a user and password"),
-            (closed, [5, 255], "a kind of login"),
-            (open, [5, 1], "a kind of login"),
+            (closed, [5, 255], "a login other than"),
+            (open, [5, 1], "a login other than"),
             (open, [4, 0], "does not speak SOCKS5"),
         ] {
             assert!(chosen(login, response).is_err_and(|why| why.contains(part)), "{response:?}");

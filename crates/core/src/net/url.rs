@@ -131,18 +131,18 @@ impl fmt::Display for UrlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Relative => f.write_str("is not an absolute URL (https://…)"),
-            Self::Scheme(scheme) => write!(f, "has the scheme `{scheme}`; http and https are possible"),
+            Self::Scheme(scheme) => write!(f, "has the scheme `{scheme}`; use http or https"),
             Self::Host(host) if host.is_empty() => f.write_str("names no host"),
             Self::Host(host) if !host.is_ascii() => {
                 write!(f, "names the host `{host}`; write it in its ASCII form (xn--…)")
             }
             Self::Host(host) if host.matches(':').count() > 1 => {
-                write!(f, "names the host `{host}`; an IPv6 address stands in brackets, as in http://[::1]:8080/")
+                write!(f, "names the host `{host}`; put an IPv6 address in brackets, as in http://[::1]:8080/")
             }
             Self::Host(host) => write!(f, "names the host `{host}`, which is not valid"),
             Self::Port => f.write_str("names a port that is not between 1 and 65535"),
             Self::Password => f.write_str(
-                "names no valid host; `/`, `?`, `#` and `@` in a password are written %2F, %3F, %23 and %40",
+                "names no valid host; `/`, `?`, `#` and `@` in a password must be written as %2F, %3F, %23 and %40",
             ),
         }
     }

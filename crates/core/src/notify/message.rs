@@ -86,11 +86,11 @@ fn sentence(outgoing: &Outgoing) -> String {
             format!("{} updates fail: {}{}", grouped(lines.len()), names(&lines), of_first(&lines))
         }
         (NotifyEvent::Stopped, [line]) => {
-            format!("{} was refused for good{}; {}", line.about, reason(": ", line), way_out("it is"))
+            format!("{} was refused permanently{}; {}", line.about, reason(": ", line), way_out("it is"))
         }
         (NotifyEvent::Stopped, _) => {
             let (count, names) = (grouped(lines.len()), names(&lines));
-            format!("{count} updates were refused for good: {names}{}; {}", of_first(&lines), way_out("they are"))
+            format!("{count} updates were refused permanently: {names}{}; {}", of_first(&lines), way_out("they are"))
         }
         (NotifyEvent::Recovered, [line]) => {
             let ip = line.ip.map(|ip| format!(": {ip}")).unwrap_or_default();
@@ -103,7 +103,7 @@ fn sentence(outgoing: &Outgoing) -> String {
 }
 
 fn way_out(subject: &str) -> String {
-    format!("{subject} not sent again before you change the configuration or run ddns --retry-stopped")
+    format!("{subject} not sent again until you change the configuration or run ddns --retry-stopped")
 }
 
 /// What changed, address by address.
@@ -187,7 +187,7 @@ mod tests {
             (NotifyEvent::Recovered, "home.example.com A is up to date again: 203.0.113.7"),
             (
                 NotifyEvent::Stopped,
-                "home.example.com A was refused for good: 200: badauth; it is not sent again before you change the \
+                "home.example.com A was refused permanently: 200: badauth; it is not sent again until you change the \
                  configuration or run ddns --retry-stopped",
             ),
             (NotifyEvent::Synchronized, "everything is up to date"),

@@ -30,7 +30,7 @@ START=95
 STOP=10
 USE_PROCD=1
 
-# Both are in memory, which saves the flash; after a restart of the router the address is sent once more.
+# Both are in memory, to spare the flash; after the router restarts, the address is sent once more.
 STATE=/var/lib/ddns
 RUNTIME=/var/run/ddns
 

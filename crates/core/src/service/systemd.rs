@@ -67,7 +67,7 @@ LockPersonality=yes
 MemoryDenyWriteExecute=yes
 RestrictNamespaces=yes
 RestrictRealtime=yes
-# Requests; notifications of the kernel about addresses; control socket and systemd.
+# Requests; address notifications from the kernel; control socket and systemd.
 RestrictAddressFamilies=AF_INET AF_INET6 AF_NETLINK AF_UNIX
 SystemCallArchitectures=native
 ";
@@ -77,9 +77,9 @@ const LIFE: &str = "\
 WatchdogSec=1min
 Restart=on-failure
 RestartSec=10s
-# A wrong configuration does not get better by retrying.
+# Retrying does not fix a wrong configuration.
 RestartPreventExitStatus=2
-# Requests under way have 5 s to finish.
+# Running requests have 5 s to finish.
 TimeoutStopSec=15s
 ";
 
@@ -114,7 +114,7 @@ TimeoutStartSec=10min
 /// `packaging/systemd/programs.conf`
 pub fn programs() -> String {
     drop_in(
-        "For configurations with `cmd:` or `shell:` sources: lets ddns start programs, which are confined as it is.\n\
+        "For configurations with `cmd:` or `shell:` sources: lets ddns start programs, which are confined like ddns itself.\n\
          # Install in /etc/systemd/system/ddns.service.d/ (for the timer: ddns-once.service.d/).",
     )
 }
@@ -165,7 +165,7 @@ StartLimitBurst=5
 [Service]
 Type=notify
 ExecStart={}
-# With full privileges, because only ddns itself can be started inside (NoExecPaths below).
+# With full privileges, because only ddns itself can be started in the unit (NoExecPaths below).
 ExecReload=+/bin/kill -HUP $MAINPID
 {LIFE}# The control socket, for `ddns status` and `ddns sync`.
 RuntimeDirectory=ddns
@@ -223,7 +223,7 @@ fn confinement(service: &ServiceSpec) -> String {
              libraries.\nNoExecPaths=/\nExecPaths={program} -/lib -/lib32 -/lib64 -/usr/lib -/usr/lib32 -/usr/lib64\n"
         ),
         Starts::Programs => {
-            "# Programs can be started, for `cmd:` or `shell:` in the configuration; they are confined as ddns is.\n"
+            "# Programs can be started, for `cmd:` or `shell:` in the configuration; they are confined like ddns itself.\n"
                 .to_owned()
         }
     };
@@ -248,7 +248,7 @@ fn command(words: &[&str]) -> String {
 pub fn unfit(program: &str) -> Option<&'static str> {
     program
         .contains(['"', '\'', '\\'])
-        .then_some("systemd starts no program whose path contains a quote or a backslash")
+        .then_some("systemd cannot start a program whose path contains a quote or a backslash")
 }
 
 /// A word of a unit: `%` is doubled, and what would separate or be read as something else stands in quotes.

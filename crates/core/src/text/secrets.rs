@@ -14,7 +14,7 @@ use crate::text::json::{is_placeholder_name, push_escaped};
 /// What the masked part of a text shows as.
 pub const MASK: &str = "***";
 
-/// Shorter literals are words of every text (`on`, `1`): they are masked only where they stand alone.
+/// Shorter secrets match ordinary words (`on`, `1`): they are masked only as whole words.
 const SHORT: usize = 4;
 
 /// The steps of a search for each byte of a text. Honest texts take two or three; a hostile one, made of the letters that

@@ -102,12 +102,14 @@ impl fmt::Display for DomainError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("it is empty"),
-            Self::Blank => f.write_str("it holds a blank"),
-            Self::Control => f.write_str("it holds a control character"),
+            Self::Blank => f.write_str("it contains a space"),
+            Self::Control => f.write_str("it contains a control character"),
             Self::FinalDot => f.write_str("leave out the dot at its end"),
-            Self::EmptyLabel => f.write_str("nothing stands before or between two of its dots"),
-            Self::LongLabel(length) => write!(f, "one of its labels has {length} bytes, {MAX_LABEL} are allowed"),
-            Self::LongName(length) => write!(f, "it has {length} bytes, {MAX_NAME} are allowed"),
+            Self::EmptyLabel => f.write_str("it begins with a dot or has two dots in a row"),
+            Self::LongLabel(length) => {
+                write!(f, "one of its labels has {length} bytes; at most {MAX_LABEL} are allowed")
+            }
+            Self::LongName(length) => write!(f, "it has {length} bytes; at most {MAX_NAME} are allowed"),
         }
     }
 }

@@ -131,7 +131,7 @@ impl Hold {
     }
 
     /// Whether the service has said often enough that it has the address.
-    pub fn is_known_well(&self) -> bool {
+    pub fn nochg_limit_reached(&self) -> bool {
         self.unchanged >= MOST_UNCHANGED
     }
 
@@ -335,7 +335,7 @@ mod tests {
         let mut hold = Hold::default();
         for (is_same, count) in [(false, 1), (true, 2), (true, 3), (false, 1)] {
             hold = hold.settled(&Outcome::Unchanged(200), &update, is_same, NOW);
-            assert_eq!((hold.unchanged, hold.is_known_well()), (count, count >= 3));
+            assert_eq!((hold.unchanged, hold.nochg_limit_reached()), (count, count >= 3));
         }
         assert_eq!(hold.settled(&Outcome::Accepted(200), &update, true, NOW), Hold::default());
     }

@@ -88,13 +88,13 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::New => f.write_str("not accepted before"),
+            Self::New => f.write_str("never accepted"),
             Self::Changed(from) => write!(f, "changed from {from}"),
             Self::Old(age) => write!(f, "last accepted {age} s ago, longer than cache_max_age"),
-            Self::InDoubt(sent) => write!(f, "{sent} was sent without success: the endpoint may have it"),
+            Self::InDoubt(sent) => write!(f, "{sent} was sent without success, but the endpoint may have it"),
             Self::NoCache => f.write_str("the cache is off"),
             Self::AskedFor => f.write_str("sent again on request"),
-            Self::InGroup => f.write_str("if this host holds the lease, and its group does not know it as accepted"),
+            Self::InGroup => f.write_str("if this host holds the lease, and its group has not recorded it as accepted"),
         }
     }
 }
@@ -120,7 +120,7 @@ pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own:
     let is_ours = memory.entry(update.domain, update.family).in_doubt.is_some_and(|doubt| doubt.by == own);
     let min_interval = if is_ours { Duration::ZERO } else { rules.min_interval };
     match (reason, hold.until(min_interval, now)) {
-        (Reason::Old(age), _) if hold.is_known_well() => Verdict::UpToDate(now.saturating_sub(age)),
+        (Reason::Old(age), _) if hold.nochg_limit_reached() => Verdict::UpToDate(now.saturating_sub(age)),
         (_, Some((until, by))) => Verdict::Held(until, by),
         (reason, None) => Verdict::Send(reason),
     }
@@ -216,12 +216,12 @@ mod tests {
             state.set(&key, Claim { accepted: Some(Accepted { ip: ip(address), at }), in_doubt: None });
         }
         let cases = [
-            ("new.example", "203.0.113.7", "not accepted before"),
+            ("new.example", "203.0.113.7", "never accepted"),
             ("same.example", "203.0.113.7", "up to date"),
             ("moved.example", "203.0.113.7", "changed from 198.51.100.1"),
             ("old.example", "203.0.113.7", "last accepted 100 s ago, longer than cache_max_age"),
             ("same.example", "2001:db8::7", "up to date"),
-            ("moved.example", "2001:db8::7", "not accepted before"),
+            ("moved.example", "2001:db8::7", "never accepted"),
         ];
         for (name, address, expected) in cases {
             let domain = Domain::parse(name).expect("a domain");

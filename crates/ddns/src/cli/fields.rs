@@ -22,7 +22,8 @@ pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<
     // `--extra.__KEY__ value` is how NewFuture/DDNS sets one of them.
     if let Some(key) = name.strip_prefix("extra.") {
         let value = text(parser.value().map_err(|_| wrong(format!("--{name} needs a value")))?)?;
-        let more = with_member(options, Key::Extra, (key, &value), "--extra and --extra.NAME are both given: use one")?;
+        let more =
+            with_member(options, Key::Extra, (key, &value), "--extra and --extra.NAME are both given: use only one")?;
         options.set(Key::Extra, Node::synthetic(more), Origin::Option(format!("--{name}")));
         return Ok(true);
     }
@@ -125,7 +126,7 @@ pub(super) fn values(parser: &mut Parser, option: &str) -> Result<Vec<String>, D
     let values = parser.values().map_err(|_| wrong(format!("{option} needs a value")))?;
     let values: Vec<String> = values.map(text).collect::<Result<_, _>>()?;
     if values.iter().any(|value| value.trim().is_empty()) {
-        return Err(wrong(format!("{option} has an empty value: is a shell variable not set?")));
+        return Err(wrong(format!("{option} has an empty value: is a shell variable unset?")));
     }
     Ok(values)
 }

@@ -10,7 +10,7 @@ use crate::output::layout::{broken, fitted};
 
 /// Three ways to begin.
 pub(crate) const EXAMPLES: &str = "  \
-  ddns demo                 see what it does, in ten seconds
+  ddns demo                 see what ddns does, in ten seconds
   ddns init                 write config.json
   ddns -c config.json       look up the address, send what changed
 ";

@@ -90,7 +90,7 @@ const ELSEWHERE: [(&str, &str); 5] = [
         "`ddns service install` installs a service that keeps running. First remove the timer that `ddns task` made: \
          `systemctl disable --now ddns.timer`, or its line in `crontab -e`",
     ),
-    ("web", "the page belongs to the service: `ddns watch --web`"),
+    ("web", "the page is part of the service: run `ddns watch --web`"),
     ("mcp", "programs can use `ddns status --json` and the HTTP API of `ddns watch --web`"),
     ("open", "`ddns watch --web` prints the address of the page: open it in your browser"),
     ("port", "`ddns watch --web 127.0.0.1:PORT` sets the port of the page"),
@@ -104,7 +104,7 @@ fn elsewhere_hint(name: &str) -> Option<&'static str> {
 pub(super) fn no_command(values: &[String]) -> Result<(), Diagnostic> {
     let Some(command) = values.iter().find_map(|value| CommandSpec::typed(value)) else { return Ok(()) };
     let name = command.name;
-    let hint = format!("a command comes first: `ddns {name} …`; a file of this name is ./{name}");
+    let hint = format!("put the command first: `ddns {name} …`; to name a file, write ./{name}");
     Err(wrong(format!("`{name}` is a command")).hint(hint))
 }
 
@@ -121,7 +121,7 @@ pub(super) fn unexpected(value: &str, is_first: bool) -> Diagnostic {
             wrong(format!("there is no command `{value}`")).hint("`ddns --help` lists every command")
         }
         None if name.is_some() => {
-            wrong(format!("unexpected argument `{value}`")).hint(format!("a command comes first: `ddns {value} …`"))
+            wrong(format!("unexpected argument `{value}`")).hint(format!("put the command first: `ddns {value} …`"))
         }
         None if value.contains(".json") && shown_path(value) == value => {
             wrong(format!("unexpected argument `{value}`"))
@@ -151,7 +151,7 @@ pub(super) fn no_domain(option: &str, value: &str) -> Option<Diagnostic> {
     } else if CommandSpec::typed(value).is_some() {
         (
             format!("`{value}` is a command, not a domain name"),
-            format!("a command comes first: `ddns {value} {option} …`"),
+            format!("put the command first: `ddns {value} {option} …`"),
         )
     } else {
         return None;
@@ -161,7 +161,7 @@ pub(super) fn no_domain(option: &str, value: &str) -> Option<Diagnostic> {
 
 /// A topic without a page.
 pub(super) fn unknown_topic<'a>(value: &str, known: impl Iterator<Item = &'a str> + Clone) -> Diagnostic {
-    let error = Diagnostic::error(Place::Nowhere, format!("there is no help on this topic{}", shown(value)));
+    let error = Diagnostic::error(Place::Nowhere, format!("there is no such help topic{}", shown(value)));
     match nearest(value, known.clone()) {
         Some(near) => error.hint(format!("did you mean `ddns help {near}`?")),
         None => error.hint(format!("use `ddns help` with one of {}", known.collect::<Vec<_>>().join(", "))),

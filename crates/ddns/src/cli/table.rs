@@ -95,10 +95,10 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         which: Name::Demo,
         name: "demo",
-        summary: "Show what ddns does, on this machine alone",
+        summary: "Show what ddns does, without leaving this machine",
         about: "Starts a receiver on loopback in place of your endpoint and sends updates to it: two for new \
-                domains, none while the address stays the same, and one for a change. Needs no configuration. \
-                Nothing leaves this machine and no file is left behind.",
+                domains, nothing while the address stays the same, and one for a change. Needs no configuration, \
+                sends nothing beyond this machine, and leaves no files behind.",
         configured: false,
         options: &[],
         word: None,
@@ -161,7 +161,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         summary: "Keep running: send changes at once, retry what failed",
         about: "Synchronizes at the start, at every `interval` (5 minutes by default), as soon as the kernel reports \
                 that an address of this host changed, and on request: `ddns sync` or SIGUSR1. Reloads on SIGHUP and \
-                when a configuration file changes. SIGTERM stops it. With --web, a page shows how everything stands.",
+                when a configuration file changes. SIGTERM stops it. With --web, you can see its state in a browser.",
         configured: true,
         options: &[],
         word: None,
@@ -171,9 +171,9 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         which: Name::Status,
         name: "status",
         summary: "Show the state of every domain",
-        about: "Asks the `ddns watch` that runs on the configuration that `ddns` would use here, or the only one that runs. If none \
-                responds, shows what the cache remembers. Exit status: 0 if everything is up to date, 1 if something is not, 2 if \
-                several services could be meant, 3 if no service responds. With --alive only that counts: for health checks.",
+        about: "Asks the `ddns watch` that uses the same configuration as `ddns` would here, or the only running service. If it does \
+                not respond, shows what the cache contains. Exit status: 0 if everything is up to date, 1 if something is not, 2 if \
+                several services match, 3 if no service responds. With --alive, 0 means that the service responds: for health checks.",
         configured: true,
         options: &[ALL, JSON, WIDE, flag("alive", "Only check whether the service responds")],
         word: None,
@@ -183,15 +183,15 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         which: Name::History,
         name: "history",
         summary: "Show what was sent, what changed and what failed",
-        about: "Asks the `ddns watch` that runs on the configuration that `ddns` would use here, or the only one that runs; if none \
-                responds, reads the history of that configuration. Shows what was written down beside the cache, the oldest first: every outcome of an update, \
-                every change of an address, every source that failed, every lease of a `group` taken over or lost. Of a failure that repeats, the 2nd, 4th, 8th … try is \
-                shown. With a DOMAIN, only what concerns it.",
+        about: "Asks the `ddns watch` that uses the same configuration as `ddns` would here, or the only running service; if it does not \
+                respond, reads the history file of that configuration. Lists, oldest first, every outcome of an update, every changed address, every failed \
+                source, and every time this host took over or lost the lease of a `group`. If a failure repeats, it lists the 2nd, 4th, 8th … attempt. \
+                With a DOMAIN, lists only what concerns it.",
         configured: true,
         options: &[
-            option("since", "AGE", "Only what is not older: 30m, 12h, 7d"),
-            flag("failed", "Only what failed"),
-            flag("changed", "Only changes of an address"),
+            option("since", "AGE", "Only entries of this period: 30m, 12h, 7d"),
+            flag("failed", "Only failures"),
+            flag("changed", "Only changed addresses"),
             flag("group", "Only the group: its lease taken over, given back or lost"),
             ALL,
             JSON,
@@ -204,9 +204,9 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         which: Name::Sync,
         name: "sync",
         summary: "Make the running service synchronize now",
-        about: "Asks the `ddns watch` that runs on the configuration that `ddns` would use here, or the only one that runs, waits \
+        about: "Asks the `ddns watch` that uses the same configuration as `ddns` would here, or the only running service, waits \
                 until it is done and prints the result. Failed updates are retried at once, unless their \
-                endpoint sent a `Retry-After` that is not over yet.",
+                endpoint sent a `Retry-After` that has not passed yet.",
         configured: true,
         options: &[ALL, RETRY_STOPPED],
         word: None,
@@ -215,17 +215,18 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         which: Name::Service,
         name: "service",
-        summary: "Install `ddns watch` as a service, and look after it",
-        about: "`install` checks the configuration, writes what systemd, OpenWrt's procd or cron needs, starts \
-                it, and says what it did; a second time it updates that. `uninstall` takes back exactly that: \
-                configuration and state stay. `status` shows how it is, `logs` what it says. A service of the host reads \
-                /etc/ddns/config.json unless -c names another, and needs root; --user makes one of your own.",
+        summary: "Install and manage `ddns watch` as a service",
+        about: "`install` checks the configuration, writes the files that systemd, OpenWrt's procd or cron needs, starts \
+                the service, and lists what it did; run it again to update the service. `uninstall` removes exactly \
+                what `install` wrote, and keeps configuration and state. `status` shows whether the service runs, `logs` \
+                shows its log. A system service reads /etc/ddns/config.json unless you pass -c, and needs root; \
+                --user installs one for your own user.",
         configured: false,
         options: &[
-            flag("user", "Your own service, without root"),
-            flag("print", "Show files and commands, do nothing"),
+            flag("user", "A service for your own user, without root"),
+            flag("print", "Only show the files and commands"),
             FOLLOW.1,
-            option("manager", "NAME", "systemd, procd or cron, instead of what is found here"),
+            option("manager", "NAME", "systemd, procd or cron: overrides the detected service manager"),
         ],
         word: Some(Word {
             one_of: &["install", "uninstall", "status", "logs"],
@@ -238,7 +239,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         which: Name::Addresses,
         name: "addresses",
         summary: "Show this host's addresses, which one is sent, and why",
-        about: "Shows every address of this host and whether it can be used, what each source of the configuration \
+        about: "Shows every address of this host and whether it is usable, what each configured source \
                 returns now, and which address would be sent. Also works without a configuration. Sends no update.",
         configured: true,
         options: &[JSON, WIDE],
@@ -255,7 +256,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         configured: false,
         options: &[
             option("status", "CODE", "Status of the first response; 200 by default"),
-            option("then", "CODE", "Status of the next one; repeat for more. The last one stays"),
+            option("then", "CODE", "Status of the next response; repeat for more. The last one is kept"),
             option("delay", "TIME", "Wait before each response: 500ms, 2s, 1m"),
             option("retry-after", "SECONDS", "Send a Retry-After; the status is 503 unless --status is given"),
             option("redirect", "URL", "Redirect to URL; the status is 307 unless --status is another 3xx"),
@@ -287,13 +288,13 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         which: Name::Preview,
         name: "preview",
         summary: "Show every request that would be sent now, and why",
-        about: "For every domain: the exact request, the address and its source, and whether it would be sent. Sends \
-                no update and does not change the cache. What you typed into `token`, `extra` and URLs shows as ***.",
+        about: "Shows for every domain the exact request, the address and its source, and whether it would be sent. Sends \
+                no update and does not change the cache. Your values in `token`, `extra` and URLs appear as ***.",
         configured: true,
         options: &[
             flag("curl", "Print the requests as curl commands"),
             flag("lookup", "Send the requests of `before`, which only read, and show the finished update"),
-            flag("show-secrets", "Do not mask secrets; in a terminal, or with --yes"),
+            flag("show-secrets", "Do not mask secrets; only in a terminal, or with --yes"),
             flag("yes", "Allow --show-secrets when the output is not a terminal"),
             option("ip", "ADDRESS", "Show the requests with this address, as an example; once per family"),
             JSON,
@@ -305,9 +306,9 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         which: Name::Password,
         name: "password",
-        summary: "Make the hash of a password, for the page",
-        about: "Asks twice for a password, without showing it; without a terminal, reads one line of standard input. \
-                Prints its hash (argon2id): put that into a file and name it in `web.password_file`.",
+        summary: "Hash a password for the page",
+        about: "Asks twice for a password without showing it; without a terminal, reads one line from standard input. \
+                Prints its hash (argon2id): save it in a file, and name that file in `web.password_file`.",
         configured: false,
         options: &[],
         word: None,
@@ -316,10 +317,10 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         which: Name::Notify,
         name: "notify",
-        summary: "Send each notification once, to try it",
-        about: "Sends every notification of the configuration (`notify`) once, with example values, and shows the response: \
-                about the first event of its `on`, or about EVENT where one is named. Sends no update and does not change \
-                the cache. Exit status: 0 if all arrived, otherwise 1.",
+        summary: "Send a test of each notification",
+        about: "Sends every notification of the configuration (`notify`) once, with example values, and shows the response. \
+                Uses the first event of its `on`, or EVENT if you name one. Sends no update and does not change \
+                the cache. Exit status: 0 if all were accepted, otherwise 1.",
         configured: true,
         options: &[],
         word: Some(Word {
@@ -331,15 +332,15 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         which: Name::Recipes,
         name: "recipes",
-        summary: "List the services that `ddns init --recipe` knows",
-        about: "A recipe is data: what a service asks for, its rules, and the configuration that it fills. With a WORD, \
-                lists only those that contain it. `ddns recipes show NAME` shows one in full, `ddns recipes check FILE` \
-                finds what is wrong with one that you wrote.",
+        summary: "List the services that `ddns init --recipe` supports",
+        about: "A recipe says what a service asks for, what its rules are, and which configuration to write. With a WORD, \
+                lists only recipes that contain it. `ddns recipes show NAME` shows a recipe in full, `ddns recipes check \
+                FILE` finds mistakes in a recipe of your own.",
         configured: false,
         options: &[JSON],
         word: Some(Word {
-            next: Some(&word("NAME", "The recipe to show, or a file that holds one")),
-            ..word("WORD", "A part of a name or description; or `show` and the NAME of a recipe, `check` and a FILE")
+            next: Some(&word("NAME", "The recipe to show, or a file that contains one")),
+            ..word("WORD", "Part of a name or description; or `show` and the NAME of a recipe, or `check` and a FILE")
         }),
         example: "ddns recipes show duckdns",
     },
@@ -347,10 +348,10 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         which: Name::Schema,
         name: "schema",
         summary: "Print the JSON schema of a configuration, for editors",
-        about: "With it, an editor completes and checks a configuration while you write: put the path of the file \
+        about: "Lets an editor complete and check a configuration while you write it: put the path of the file \
                 into `$schema`.",
         configured: false,
-        options: &[flag("recipe", "The schema of a recipe instead")],
+        options: &[flag("recipe", "Print the schema of a recipe instead")],
         word: None,
         example: "ddns schema > ddns.schema.json",
     },
@@ -358,7 +359,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         which: Name::Completions,
         name: "completions",
         summary: "Print the completions for a shell",
-        about: "The script contains everything: ddns is not run while you type.",
+        about: "The script contains all options and commands, and does not run ddns while you type.",
         configured: false,
         options: &[],
         word: Some(Word { one_of: &["bash", "zsh", "fish"], is_required: true, ..word("SHELL", "bash, zsh or fish") }),
@@ -388,11 +389,11 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
 
 /// Options that set no field and that every synchronization takes: letter, name, value, help.
 pub(crate) const CONFIG: (char, OptionSpec) =
-    ('c', option("config", "FILE…", "Configuration files, or http(s) URLs; all of them are run"));
+    ('c', option("config", "FILE…", "Configuration files, or http(s) URLs; ddns runs all of them"));
 /// The option for timers: sets the level of the log.
 pub(crate) const QUIET: (char, OptionSpec) = ('q', flag("quiet", "Log warnings and errors only"));
 /// For commands that show something that goes on.
-pub(crate) const FOLLOW: (char, OptionSpec) = ('f', flag("follow", "Go on: show new lines of the log as they come"));
+pub(crate) const FOLLOW: (char, OptionSpec) = ('f', flag("follow", "Keep showing new lines of the log as they arrive"));
 /// The option that writes a template and does nothing else; its value may be left out.
 pub(crate) const NEW_CONFIG: OptionSpec =
     option("new-config", "[FILE]", "Write a commented configuration and exit; config.json by default");
@@ -400,10 +401,9 @@ pub(crate) const NEW_CONFIG: OptionSpec =
 const ALL: OptionSpec = flag("all", "Every service of this user");
 /// The option that sends what services refused for good; `sync` has it too.
 pub(crate) const RETRY_STOPPED: OptionSpec =
-    flag("retry-stopped", "Also send updates that their service refused for good");
+    flag("retry-stopped", "Also send updates that the service refused permanently");
 /// The option that sends what is up to date.
-pub(crate) const FORCE: OptionSpec =
-    option("force", "DOMAIN…", "Send these domains once more, though they are up to date");
+pub(crate) const FORCE: OptionSpec = option("force", "DOMAIN…", "Send these domains even if they are up to date");
 /// What plain `ddns` takes, and no command does.
 pub(crate) const ALONE: [OptionSpec; 3] = [FORCE, RETRY_STOPPED, NEW_CONFIG];
 /// Options that are understood everywhere.
@@ -420,7 +420,7 @@ impl CommandSpec {
             Name::Init => ("FILE", "The same as FILE"),
             Name::Status | Name::History | Name::Sync => (
                 "FILE…",
-                "The service on this configuration; by default on the one that `ddns` would use here, or the only one",
+                "The service that uses this configuration; by default the configuration that `ddns` would use here, or the only service",
             ),
             Name::Watch => return CONFIG,
             Name::Service => ("FILE…", "The configuration of the service"),

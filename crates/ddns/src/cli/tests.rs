@@ -77,7 +77,7 @@ fn a_mistake_is_an_error_with_a_hint() {
         (vec!["--token", "{k:", "s3cret}"], "single quotes"),
         (vec!["demo", "--x"], "takes no options"),
         (vec!["demo", "-c", "x"], "takes no options"),
-        (vec!["--debug", "demo"], "a command comes first: `ddns demo"),
+        (vec!["--debug", "demo"], "put the command first: `ddns demo"),
         (vec!["addresses", "--jsn"], "did you mean --json?"),
         (vec!["addresses", "--tokne", "x"], "did you mean --token?"),
         (vec!["addresses", "--xyzzy"], "ddns addresses --help"),
@@ -93,7 +93,7 @@ fn a_mistake_is_an_error_with_a_hint() {
         (vec!["--ipv4", "a.example", "config.yaml"], "--ipv4: error: `config.yaml` is a file, not a domain name"),
         (vec!["--ipv4", "a.example", "/etc/ddns.json"], "or with -c"),
         (vec!["--ipv4", "a.example", "https://u:s3cret@h/x.json"], "with --id"),
-        (vec!["--ipv4", "a.example", "status"], "a command comes first: `ddns status --ipv4 …`"),
+        (vec!["--ipv4", "a.example", "status"], "put the command first: `ddns status --ipv4 …`"),
     ];
     for (arguments, part) in cases {
         let error = parsed(&arguments).expect_err("a mistake").shown();
@@ -186,7 +186,7 @@ fn help_names_every_option() {
 #[test]
 fn help_says_what_a_file_is_for_in_each_command() {
     let page = |name: &str| help::about(Some(name), WIDE).expect("a page");
-    assert!(page("watch").contains("-c, --config FILE…") && page("watch").contains("all of them are run"));
+    assert!(page("watch").contains("-c, --config FILE…") && page("watch").contains("ddns runs all of them"));
     assert!(page("init").contains("-c, --config FILE ") && page("init").contains("Usage: ddns init [FILE] [OPTION…]"));
     for name in ["init", "status", "sync", "check", "preview", "addresses"] {
         assert!(!page(name).contains("are run"), "{}", page(name));

@@ -25,7 +25,7 @@ pub(crate) const TOPICS: [Topic; 5] = [
 ];
 
 fn options(width: usize) -> String {
-    let mut help = broken("Options of `ddns`, and of every command that reads a configuration:", 0, width);
+    let mut help = broken("Options of `ddns` and of every command that reads a configuration:", 0, width);
     help += &rows::lettered(&table::CONFIG, width);
     help += &rows::lettered(&table::QUIET, width);
     for field in &FIELDS {
@@ -53,18 +53,18 @@ A configuration is a JSON object; comments and trailing commas are allowed.
     \"ipv4\": [\"home.example.com\"]
   }
 
-Without `token` the request is a GET; with it a POST, whose JSON body it is.
-`method`, `headers` and `format` make it any other request.
-For several callbacks use `providers`, each with `provider` in place of `dns`.
+Without `token`, ddns sends a GET; with it, a POST with `token` as the JSON body.
+Use `method`, `headers` and `format` for any other request.
+For several callbacks use `providers`, each with `provider` instead of `dns`.
 
-Without -c and DDNS_CONFIG the first of these files is used:
+Without -c and DDNS_CONFIG, ddns uses the first of these files:
   config.json   ~/.ddns/config.json   ~/.ddns.json
   /etc/ddns/config.json   /etc/ddns.json
 
 Each field can also be set by an option (--id, --log-level) or an environment
-variable (DDNS_ID, DDNS_LOG_LEVEL). The command line wins over the file, and the
-file over the environment. DDNS_TOKEN_FILE, DDNS_ID_FILE and DDNS_SIGN_FILE name
-files that hold the value. Write a list as JSON, or separated by commas.
+variable (DDNS_ID, DDNS_LOG_LEVEL). The command line overrides the file, and the
+file overrides the environment. DDNS_TOKEN_FILE, DDNS_ID_FILE and DDNS_SIGN_FILE
+name files that contain the value. Write a list as JSON, or separated by commas.
 
 All fields: `ddns help options`. Placeholders: `ddns help placeholders`.
 ";
@@ -83,24 +83,24 @@ Replaced wherever they appear in `id`, and in values of `token` and `headers`:
 If `zone` is set, also:
 
   __ZONE__        the zone of the domain
-  __HOST__        the name inside of it; @ for the zone itself
+  __HOST__        the name inside the zone; @ for the zone itself
   __SUBDOMAIN__   the same; empty for the zone itself
 
-In `notify` these: __EVENT__, __MESSAGE__, __DOMAINS__, __IP__, __OLDIP__,
+In `notify`, use these: __EVENT__, __MESSAGE__, __DOMAINS__, __IP__, __OLDIP__,
 __RECORDTYPE__, __TIMESTAMP__.
 
 Define your own in `extra`: { \"__KEY__\": \"my-key\" }.
 
-In a URL a value is encoded so that it can neither end a parameter nor add one;
-in JSON it is escaped. If `token` is a string, a placeholder outside quotes
+In a URL, a value is encoded so that it can neither end nor add a parameter;
+in JSON, it is escaped. If `token` is a string, a placeholder outside quotes
 becomes a bare value: {\"ttl\": __TTL__} sends {\"ttl\":600}, or null.
-In `endpoint` and in the keys of `token` nothing is replaced. Unknown names are
-sent as they are.
+Nothing is replaced in `endpoint` and in the keys of `token`. Unknown names are
+sent unchanged.
 ";
 
 const SOURCES: &str = "\
-`index4` and `index6` list sources. They are tried in order, and the first
-usable address wins. The default is `default`.
+`index4` and `index6` list sources. ddns tries them in order and uses the first
+usable address. The default is `default`.
 
   default             the address this host uses toward the internet; no packet
                       is sent; for IPv6 the stable one, not a temporary one
@@ -108,7 +108,7 @@ usable address wins. The default is `default`.
   url:URL             the first address in the text of a web page
   stun:HOST[:PORT]    the address that a STUN server sees
   router[:ADDRESS]    the address that the router has on the internet (IPv4)
-  0, 1, …             the best address of the Nth interface with a usable one
+  0, 1, …             the best address of the Nth interface that has one
   interface:NAME      the best address of that interface
   regex:PATTERN       the first local address that matches, from its start
   cmd:PROGRAM ARGS    the first address in the output of a program
@@ -116,19 +116,19 @@ usable address wins. The default is `default`.
   quorum:N(A, B, …)   an address that N of these sources agree on
   false               turns this family off
 
-`ddns addresses` shows what each source returns now, and which one wins.
+`ddns addresses` shows what each source returns now, and which one is used.
 ";
 
 const EXIT_CODES: &str = "\
-The exit status of `ddns`, and of its commands where it applies:
+The exit status of `ddns`, and of its commands where they apply:
 
   0   every update was accepted or already up to date
   1   an update failed, or no address was found; the others were still sent,
       and the next run sends the failed ones again
   2   the configuration or the command line is wrong, or several
-      services could be meant; nothing was sent
+      services match; nothing was sent
   3   `ddns status`: no service responds
 
 An update is accepted if the endpoint responds with a status from 200 to 299.
-The body of the response does not matter.
+The text of the response only matters if you set `expect`.
 ";

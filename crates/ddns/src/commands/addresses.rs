@@ -71,7 +71,7 @@ fn text(report: &LookupReport, width: usize) -> String {
     }
     for family in Family::ALL {
         if !report.lists.iter().any(|list| list.family == family) {
-            text += &format!("\n{family} ({}): no domains, or switched off\n", family.record_type());
+            text += &format!("\n{family} ({}): no domains, or turned off\n", family.record_type());
         }
         for list in report.lists.iter().filter(|list| list.family == family) {
             text += &list_text(list, width);

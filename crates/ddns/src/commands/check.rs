@@ -144,7 +144,7 @@ fn readers(path: &Path) -> Option<&'static str> {
     // A group that is not the user's own one was set on purpose: that of a service, say.
     let is_ours = metadata.uid() == own && metadata.gid() == group;
     match metadata.mode() {
-        mode if mode & 0o004 != 0 => Some("every user of this host"),
+        mode if mode & 0o004 != 0 => Some("every user on this host"),
         mode if mode & 0o040 != 0 && is_ours => Some("its group"),
         _ => None,
     }

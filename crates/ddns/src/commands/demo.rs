@@ -38,9 +38,7 @@ const CHANGED_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 23));
 pub(crate) async fn run() -> Ended {
     match show(&mut io::stdout().lock()).await {
         // The reader of a pipe has seen enough.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(fail(&format!("the demonstration cannot be shown: {error}")))
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(fail(&format!("the demo cannot run: {error}"))),
         _ => Ok(0),
     }
 }
@@ -67,13 +65,13 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     let note = match (v4, v6) {
         (Some(_), Some(_)) => "",
         (None, Some(_)) => " (an example: this host has no IPv4 route)",
-        (Some(_), None) => " (that of IPv6 is an example: this host has no IPv6 route)",
-        (None, None) => " (an example, as that of IPv6 is: this host has no route)",
+        (Some(_), None) => " (the IPv6 address is an example: this host has no IPv6 route)",
+        (None, None) => " (an example, like the IPv6 address: this host has no route)",
     };
     let (v4, v6) = (v4.unwrap_or(SPARE_V4), v6.unwrap_or(SPARE_V6));
 
     let width = width_of(io::stdout());
-    let intro = "ddns sends this host's address to an HTTP endpoint of yours whenever it changes.";
+    let intro = "ddns sends this host's address to your HTTP endpoint whenever it changes.";
     let place = format!("The endpoint of this demo is {origin}: nothing leaves this machine.");
     writeln!(out, "{}", broken(&format!("{intro} {place}"), 0, width))?;
     let configuration = format!("The configuration has two callbacks, one GET and one POST:\n\n{}", indented(&text));
@@ -89,7 +87,7 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     round(&mut driver, Event::Synchronize, [CHANGED_V4, v6], &received, out).await?;
     let outcome = "A status from 200 to 299 means that the update was accepted, and it is remembered. After any other \
         response the next run sends it again.";
-    let keys = "Keys in a configuration show as *** in every log, as they do above.";
+    let keys = "Keys in a configuration appear as *** in every log, as above.";
     writeln!(out, "{}", broken(&format!("{outcome} {keys}"), 0, width))?;
     let next = "Next: `ddns init` asks a few questions and writes config.json; then run `ddns`.";
     write!(out, "{}", broken(next, 0, width))

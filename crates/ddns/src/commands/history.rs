@@ -33,7 +33,7 @@ pub(crate) async fn run(given: Given) -> Ended {
     let kept = kept(given, &environment).await?;
     let shown = match kept.as_slice() {
         [(_, paths)] if paths.is_empty() => {
-            return Err(fail("no history is kept: `cache` is off, and the history stands beside the cache"));
+            return Err(fail("no history is kept: `cache` is off, and the history is kept beside the cache"));
         }
         [(service, paths)] if !is_all || service.process.is_none() && !form.json => show(paths, &filter, form),
         all => show_all(all, &filter, form),
@@ -81,15 +81,15 @@ async fn kept(given: Given, environment: &Environment) -> Result<Vec<ServiceHist
 
 fn filter(given: &Given) -> Result<Filter, Diagnostic> {
     let wrong = |place: &str, message: String| {
-        Diagnostic::error(Place::Option(place.to_owned()), message).hint("`ddns help history` shows its use")
+        Diagnostic::error(Place::Option(place.to_owned()), message).hint("`ddns help history` explains how to use it")
     };
     let domain = given.word().map(Domain::parse).transpose().map_err(|why| wrong("DOMAIN", why.to_string()))?;
     let since = match given.value("since") {
         None => 0,
         Some(text) => {
             let age = duration::parse(text).filter(|_| text.trim_end().ends_with(char::is_alphabetic));
-            let age =
-                age.ok_or_else(|| wrong("--since", format!("`{}` is no age such as 12h or 7d", screen::line(text))))?;
+            let age = age
+                .ok_or_else(|| wrong("--since", format!("`{}` is not an age such as 12h or 7d", screen::line(text))))?;
             unix_time().seconds.saturating_sub(age.as_secs())
         }
     };

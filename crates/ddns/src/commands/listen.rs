@@ -28,7 +28,7 @@ pub(crate) async fn run(given: Given) -> Ended {
     let address = listener.local_addr().map_err(refused)?;
     if !address.ip().is_loopback() {
         let ip = address.ip();
-        say(&format!("warning: {ip} can be reached by other hosts, and whatever they send is shown\n"));
+        say(&format!("warning: {ip} can be reached by other hosts: ddns shows everything they send\n"));
     }
     let form = given.form();
     if !printed(&show::beginning(address, &options, form)) {

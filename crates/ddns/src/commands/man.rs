@@ -15,8 +15,8 @@ pub(crate) fn run() -> u8 {
 
 const ABOUT: &str = "Looks up the address of this host and, for every domain that is not up to date, sends one HTTP \
     request to a URL that you configured: a GET, or a POST with a JSON body. An update is accepted, and remembered, if \
-    the status of the response is 200 to 299; otherwise the next run sends it again. Without a command, `ddns` does \
-    this once and exits.";
+    the status of the response is from 200 to 299 (and, if you set `expect`, if the text says so); otherwise the next run \
+    sends it again. Without a command, `ddns` does this once and exits.";
 
 fn page() -> String {
     let version = env!("CARGO_PKG_VERSION");

@@ -19,7 +19,7 @@ pub(crate) fn run() -> u8 {
         Err(error) => return fail(&format!("the password cannot be read ({error})")),
     };
     if password != again {
-        return wrong("the two are not the same: try again");
+        return wrong("the passwords differ: try again");
     }
     if password.chars().count() < MIN_PASSWORD_CHARS {
         return wrong(&format!("the password is too short: use {MIN_PASSWORD_CHARS} characters or more"));

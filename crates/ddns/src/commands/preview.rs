@@ -97,7 +97,7 @@ fn given_addresses<'a>(texts: impl Iterator<Item = &'a str>) -> Result<[Option<I
             return Err(wrong(format!("{ip} cannot be sent: {}", reason.unwrap_or("it belongs to neither family"))));
         };
         if addresses[family.index()].replace(ip).is_some_and(|before| before != ip) {
-            return Err(wrong(format!("two {family} addresses are given: give one")));
+            return Err(wrong(format!("two {family} addresses are given: give only one")));
         }
     }
     Ok(addresses)

@@ -61,7 +61,9 @@ fn check(file: &str) -> u8 {
     complain(&trial.diagnostics);
     let rest = match &trial.unanswered[..] {
         [] => String::new(),
-        names => format!("; what it fills was not tried: no sample fits the check of {}", names.join(", ")),
+        names => {
+            format!("; its configuration was not tested: no sample value passes the check of {}", names.join(", "))
+        }
     };
     print(&format!("{file}: a valid recipe{rest}\n"))
 }
@@ -129,20 +131,23 @@ fn page(recipe: &Recipe, width: usize) -> String {
         let how = format!("Notifications: add --notify-recipe {} to `ddns init`.", recipe.name);
         text += &broken(&how, 0, width);
     }
-    text +=
-        &broken(&format!("Facts: {meaning} ({}). Not tried against the service.", recipe.sources.join("; ")), 0, width);
+    text += &broken(
+        &format!("Facts: {meaning} ({}). Not tested against the live service.", recipe.sources.join("; ")),
+        0,
+        width,
+    );
     if !recipe.rules.is_empty() {
         text += "\nRules of the service:\n";
         text.extend(recipe.rules.iter().map(|rule| beside("  -", rule, 4, width)));
     }
-    text += if recipe.has_entry() { "\nAsked for, besides the domains:\n" } else { "\nAsked for:\n" };
+    text += if recipe.has_entry() { "\nIt asks for, besides the domains:\n" } else { "\nAsked for:\n" };
     text.extend(
         recipe
             .questions
             .iter()
             .map(|question| beside(&format!("  {}", question.name), &asked(question), COLUMN, width)),
     );
-    text + "\nFills this configuration:\n\n" + &recipe::template(recipe)
+    text + "\nWrites this configuration:\n\n" + &recipe::template(recipe)
 }
 
 fn asked(question: &Question) -> String {
@@ -159,7 +164,7 @@ fn asked(question: &Question) -> String {
         text += "; a secret";
     }
     if question.is_file {
-        text += "; a file that stays where it is";
+        text += "; a file that stays in place";
     }
     text + &question.default.as_ref().map(|default| format!("; {default} by default")).unwrap_or_default()
 }

@@ -9,7 +9,7 @@ use std::task::Poll;
 
 use ddns_core::engine::plan::Plan;
 use ddns_core::engine::{Event, LeaseEvent, Mode};
-use ddns_core::lease::words::denial;
+use ddns_core::lease::messages::denial;
 use ddns_core::schedule::queue::UpdateId;
 use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 use ddns_core::text::log_format::Level;

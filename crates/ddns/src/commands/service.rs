@@ -37,8 +37,7 @@ pub(crate) async fn run(given: Given) -> Ended {
         return Err(complain(&[wrong(message, format!("it is for {}", actions.join(", ")))]));
     }
     if action != "install" && !given.settings.files.is_empty() {
-        let message =
-            format!("`ddns service {action}` takes no configuration: it is about the service that is installed");
+        let message = format!("`ddns service {action}` takes no configuration: it acts on the installed service");
         return Err(complain(&[wrong(message, "leave out -c")]));
     }
     let facts = HostFacts::find(&given).map_err(|error| complain(&[error]))?;
@@ -67,9 +66,9 @@ fn needs_root(facts: &HostFacts, action: &str) -> Option<u8> {
     }
     let way = match facts.manager {
         Manager::Procd => "log in as root".to_owned(),
-        _ => format!("`sudo ddns service {action}`, or `ddns service {action} --user` for a service of your own"),
+        _ => format!("`sudo ddns service {action}`, or `ddns service {action} --user` for your own service"),
     };
-    complain(&[wrong(format!("to {action} a service of the whole host you must be root"), way)]);
+    complain(&[wrong(format!("you must be root to {action} a system service"), way)]);
     Some(1)
 }
 
@@ -79,15 +78,13 @@ async fn logs(facts: &HostFacts, follow: bool, is_print: bool) -> u8 {
     let file = match &found {
         Installed::Ours(text) if facts.manager == Manager::Cron => log_file(text, facts).await,
         Installed::Nothing if !is_print => {
-            let _ = fail(&format!("no service of ddns is installed: {}", facts.looked_for()));
+            let _ = fail(&format!("no ddns service is installed: {}", facts.looked_for()));
             return NOT_RUNNING;
         }
         _ => None,
     };
     let Some(words) = log(facts.manager, facts.scope, file.as_deref(), follow) else {
-        return fail(
-            "cron keeps no log: it sends by mail what ddns prints. For a log, set `log.file` in the configuration",
-        );
+        return fail("cron keeps no log: it mails what ddns prints. For a log, set `log.file` in the configuration");
     };
     let line = shell::line(words.iter().map(String::as_str));
     if is_print {

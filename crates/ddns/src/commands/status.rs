@@ -102,7 +102,7 @@ fn shown(status: &Status, silence: &str, form: ReportFormat) -> String {
             broken(&summary, 0, form.width) + &sources(&status.rows, form.width) + "\n"
         }
         (None, _) if is_empty => {
-            let note = format!("{silence} What was accepted is in the store of the group, which is not asked.");
+            let note = format!("{silence} The store of the group knows what was accepted; it was not asked.");
             return broken(&note, 0, form.width);
         }
         (None, _) => broken(&format!("{silence} The cache remembers:"), 0, form.width) + "\n",
@@ -112,7 +112,7 @@ fn shown(status: &Status, silence: &str, form: ReportFormat) -> String {
     }
     if !status.errors.is_empty() {
         let errors = status.errors.iter().map(|error| broken(error, 2, form.width)).collect::<String>();
-        let note = "The configuration changed but cannot be used; the previous one still is:";
+        let note = "The configuration changed but is invalid; the previous one is still used:";
         text += &format!("{}{errors}\n", broken(note, 0, form.width));
     }
     let now = unix_time().seconds;
@@ -141,12 +141,12 @@ fn shown(status: &Status, silence: &str, form: ReportFormat) -> String {
     let hidden = status.rows.len() + 1 - rows.len();
     let stands_by = status.rows.iter().any(|row| row.state == UpdateState::StandBy);
     if rows.len() == 1 && hidden > 0 {
-        let all = if stands_by { "All of them stand by" } else { "Nothing is wrong with any of them" };
+        let all = if stands_by { "All of them are on standby" } else { "Nothing is wrong with any of them" };
         return text + &format!("{all} (--wide shows all {hidden})\n");
     }
     text += &table(&rows, form.width);
     if hidden > 0 {
-        let state = if stands_by { "stand by" } else { "are up to date" };
+        let state = if stands_by { "are on standby" } else { "are up to date" };
         text += &format!("{hidden} more {state} (--wide shows them)\n");
     }
     text
@@ -229,12 +229,12 @@ fn in_words(row: &Row) -> String {
         UpdateState::Retrying => format!("{word} in {left}: {why}"),
         UpdateState::HeldBack => format!("{word} for {left}: {why}"),
         UpdateState::Stopped => format!("{word}: the service said `{why}` (`ddns --retry-stopped` sends it again)"),
-        UpdateState::Accepted if row.is_expired => format!("{word}; sent again by the next run (cache_max_age)"),
+        UpdateState::Accepted if row.is_expired => format!("{word}; the next run sends it again (cache_max_age)"),
         UpdateState::NoAddress if row.address.is_some() => {
-            format!("{word} of the other family, and both go in one request")
+            format!("{word} of the other family, and both are sent in one request")
         }
         UpdateState::InDoubt if row.in_doubt.is_none() => format!("{word}: not accepted yet"),
-        UpdateState::InDoubt => format!("{word}: sent again by the next run"),
+        UpdateState::InDoubt => format!("{word}: the next run sends it again"),
         _ => word.to_owned(),
     }
 }

@@ -29,7 +29,7 @@ pub(crate) async fn run(given: Given) -> Ended {
         let response = request(&path, command).await;
         let Some(SyncResult { good, text }) = response.as_deref().ok().and_then(read) else {
             let is_hung = response.is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
-            let how = if is_hung { "does not respond any more" } else { "ended before the synchronization was done" };
+            let how = if is_hung { "no longer responds" } else { "stopped before the synchronization was done" };
             code = fail(&format!("process {} {how}", status.process.unwrap_or_default()));
             continue;
         };

@@ -132,7 +132,7 @@ impl Etcd {
             let revision = *begun.get_or_insert(page.revision);
             let Some(last) = page.last else { return Ok((found, revision)) };
             if found.len() > MAX_KEYS {
-                return Err(Error::Other("the store holds more keys of the group than there can be".to_owned()));
+                return Err(Error::Other("the store has more keys of the group than a group can have".to_owned()));
             }
             rest = range.behind(&last);
         }
@@ -210,7 +210,7 @@ impl Etcd {
 
     /// An endpoint is not as far as the store was: it goes on in a moment, or the store went back, which the next call shows.
     fn behind(&self, at: usize) -> Refusal {
-        let why = format!("{} is behind what the store showed before", self.endpoints[at].origin());
+        let why = format!("{} is behind an earlier state of the store", self.endpoints[at].origin());
         Refusal::Failed { why, reached: true }
     }
 

@@ -94,7 +94,7 @@ impl SendingState<'_> {
         let (hop, limit) = (self.hop.borrow(), duration(self.how.limit));
         if hop.is_sent {
             let endpoint = endpoint(&hop.origin, hop.via.as_deref());
-            format!("{endpoint} took the request but did not respond within {limit}")
+            format!("{endpoint} received the request but did not respond within {limit}")
         } else {
             format!("no connection to {} within {limit}", hop.origin)
         }
@@ -153,7 +153,7 @@ impl Client {
             let next = next.map_err(|why| format!("{} {why}", current.url.origin()))?;
             let (from, to) = (request.url.origin(), next.url.origin());
             if from != to && (sending.how.want.is_update() || request.has_keys()) {
-                let warning = format!("{from} sends requests on to {to}, keys and all: is that where they belong?");
+                let warning = format!("{from} redirects requests, with your keys, to {to}: is that intended?");
                 self.warn(sending, warning);
             }
             response = self.exchange(&next, sending).await?;
@@ -241,7 +241,7 @@ impl Client {
             connection.begin().await.map_err(|fault| fault.describe(&purpose.0))?
         };
         for name in &connection.unverified {
-            let why = "no authority that this system trusts vouches for its certificate";
+            let why = "its certificate is from an issuer that this system does not trust";
             self.warn(sending, format!("{name} is trusted unverified, because it is a local host: {why}"));
         }
         Ok((connection, was_kept))

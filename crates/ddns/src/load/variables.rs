@@ -39,7 +39,7 @@ pub(super) fn settings(environment: &Environment, diagnostics: &mut Vec<Diagnost
         diagnostics.push(Diagnostic::error(Place::Environment(name.clone()), "its value is not UTF-8 text"));
     }
     for name in environment.ambiguous() {
-        let message = "it is set twice, to different values: names of variables count in any case";
+        let message = "it is set twice, to different values: case makes no difference in its name";
         diagnostics.push(Diagnostic::error(Place::Environment(name.clone()), message).hint("unset one of the two"));
     }
     for (name, value) in environment.ours() {
@@ -75,7 +75,7 @@ fn from_file(environment: &Environment, field: &Field, (name, value): (&str, &st
     let place = || Place::Environment(name.to_owned());
     let direct = field.variable.unwrap_or_default();
     if environment.get(direct).is_some() {
-        let message = format!("{direct} is set too: only one of the two may be");
+        let message = format!("{direct} is set too: set only one of the two");
         return Err(Diagnostic::error(place(), message).hint(format!("unset {direct} or {name}")));
     }
     match read_text(&environment.path(value).display().to_string()) {

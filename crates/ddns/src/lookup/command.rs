@@ -38,8 +38,8 @@ pub(super) async fn ask(words: &[String], family: Family) -> Result<Choice, Stri
     let mut output = Vec::new();
     let ended = timeout(LIMIT, child.run(&mut output)).await;
     match ended {
-        Err(_) => Err(format!("`{program}` did not end within {} and was stopped", duration(LIMIT))),
-        Ok(Err(error)) => Err(format!("`{program}` cannot be read from ({error})")),
+        Err(_) => Err(format!("`{program}` did not finish within {} and was stopped", duration(LIMIT))),
+        Ok(Err(error)) => Err(format!("the output of `{program}` cannot be read ({error})")),
         Ok(Ok(Some(status))) if !status.success() => {
             Err(format!("`{program}` failed ({status}): run it by hand to see why"))
         }

@@ -47,7 +47,7 @@ pub(super) async fn ask(query: Query<'_>, client: &Client) -> Result<Choice, Str
             Err(why) => first.get_or_insert(format!("{service}: {why}")),
         };
     }
-    Err(format!("none of {} services gave one; {}", services.len(), first.unwrap_or_default()))
+    Err(format!("none of {} services returned an address; {}", services.len(), first.unwrap_or_default()))
 }
 
 #[cfg(test)]

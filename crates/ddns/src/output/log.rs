@@ -282,7 +282,7 @@ fn open_for_append(path: &Path) -> io::Result<File> {
     }
     OpenOptions::new().create(true).append(true).custom_flags(bits(flags)).open(path).map_err(|error| {
         let is_link = is_shared && error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
-        if is_link { io::Error::other("it is a link in a folder that others may write to") } else { error }
+        if is_link { io::Error::other("it is a link in a folder that other users can write to") } else { error }
     })
 }
 

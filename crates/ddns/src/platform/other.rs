@@ -52,7 +52,7 @@ impl Kernel {
 pub(crate) struct Timer(Option<Pin<Box<Sleep>>>);
 
 impl Timer {
-    #[expect(clippy::unnecessary_wraps, reason = "where there is more to it, it can fail")]
+    #[expect(clippy::unnecessary_wraps, reason = "on Linux it can fail")]
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self(None))
     }

@@ -64,7 +64,7 @@ pub(crate) fn unfit(path: &Path) -> Option<&'static str> {
     let is_in_temporary = *owner == own.to_string();
     let is_foreign = |folder: Metadata| folder.is_symlink() || folder.uid() != own || folder.mode() & 0o022 != 0;
     let is_taken = is_in_temporary && fs::symlink_metadata(folder_of(path)).is_ok_and(is_foreign);
-    is_taken.then_some("lies in a folder of another user")
+    is_taken.then_some("is in a folder of another user")
 }
 
 /// None where there is no file, or it is empty; why it is of no use where there is one.
@@ -89,7 +89,7 @@ pub(super) fn parse(file: &File, seen: Stamp) -> Result<Option<State>, String> {
         Ok(0) => Ok(None),
         Ok(_) => State::from_text(&text).map(Some).ok_or_else(|| {
             let is_of_other = State::is_of_other_client(&text);
-            (if is_of_other { "is a file of another client (NewFuture/DDNS)" } else { "is damaged" }).to_owned()
+            (if is_of_other { "belongs to another client (NewFuture/DDNS)" } else { "is damaged" }).to_owned()
         }),
         Err(error) => Err(format!("cannot be read ({error})")),
     }
@@ -146,7 +146,7 @@ pub(super) fn lock(path: &Path, patience: Duration) -> io::Result<(File, Stamp)>
                 return Ok((file, seen));
             }
             Err(TryLockError::WouldBlock) if start.elapsed() >= patience => {
-                return Err(io::Error::new(ErrorKind::WouldBlock, "another process keeps it locked"));
+                return Err(io::Error::new(ErrorKind::WouldBlock, "another process has locked it"));
             }
             Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(10)),
         }

@@ -141,7 +141,7 @@ impl Control {
             self.silent.retain(|client| !client.is_finished());
             let mut is_full = false;
             if Rc::strong_count(&self.connected) > MOST.min(max_files_per_kind().div_ceil(2)) {
-                // Whoever is silent makes room for the one who may speak. Where all have spoken, there is none.
+                // Evict the oldest idle client; if there is none, refuse.
                 let Some(oldest) = self.silent.pop_front() else { continue };
                 oldest.abort();
                 is_full = true;

@@ -25,7 +25,7 @@ pub(super) fn wanted(configs: &[Valid]) -> Result<Option<Page<'_>>, Vec<Diagnost
     let mut in_files = all().filter(|(_, web)| web.is_in_file);
     let Some((name, web)) = in_files.next().or_else(|| all().next()) else { return Ok(None) };
     if let Some((other, _)) = in_files.find(|(_, other)| *other != web) {
-        let message = format!("`web` differs from that of {name}: a service has one page");
+        let message = format!("`web` differs from {name}: a service has only one page");
         let hint = "set it in one of the files only";
         return Err(vec![Diagnostic::error(Place::file(other), message).hint(hint)]);
     }
@@ -38,11 +38,11 @@ fn openable(web: &Web) -> Result<Page<'_>, AccessRefusal> {
     if let (Some(hash), Some(held)) = (access::password(web)?, &web.password) {
         let refusal = |why: &str| AccessRefusal {
             why: format!("`web.password_file`: {} {why}", held.shown),
-            hint: "write it anew: `ddns password > FILE`",
+            hint: "create a new one: `ddns password > FILE`",
         };
         password::judge(hash).map_err(refusal)?;
     }
-    let refusal = |why| AccessRefusal { why, hint: "name the chain of the certificate and its key, both in PEM form" };
+    let refusal = |why| AccessRefusal { why, hint: "name the certificate chain and its key, both as PEM files" };
     Ok(Page { web, tls: tls::acceptor(web).map_err(refusal)? })
 }
 
@@ -60,7 +60,7 @@ pub(super) fn open(configs: &[Valid], events: &mut Events, log: &Log<'_>) {
     let listen = page.web.listen;
     if let Err(error) = begin(page, events, log) {
         let (why, hint) = not_listening(listen, &error);
-        log.error(format!("there is no page: {why}; {hint}"));
+        log.error(format!("the page cannot be opened: {why}; {hint}"));
     }
 }
 

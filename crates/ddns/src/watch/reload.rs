@@ -21,7 +21,7 @@ const SETTLING: Duration = Duration::from_millis(300);
 const TICK: Duration = Duration::from_millis(20);
 
 /// For people, where what was loaded cannot be used.
-pub(super) const REJECTED: &str = "the new configuration cannot be used: keeping the previous one";
+pub(super) const REJECTED: &str = "the new configuration is invalid: keeping the previous one";
 
 /// The configurations, or what is wrong with them.
 pub(super) type Loaded = Result<Vec<Valid>, Vec<Diagnostic>>;

@@ -159,7 +159,7 @@ impl<'a> Service<'a> {
 /// The way out for whoever tries a group on one host.
 fn second_member(configs: &[Valid]) -> &'static str {
     if configs.iter().any(|(config, _)| config.group.is_some()) {
-        " (a second member of a group on the same host needs one too: its history is kept beside it)"
+        " (a second group member on the same host needs its own, too: its history is kept beside it)"
     } else {
         ""
     }

@@ -54,7 +54,7 @@ impl Services {
     fn beside(&self) -> String {
         match self.others.as_slice() {
             [] => String::new(),
-            others => format!(" Others run (`--all` means every one): {}.", others.join("; ")),
+            others => format!(" Other services are running (use --all for all of them): {}.", others.join("; ")),
         }
     }
 }
@@ -95,8 +95,8 @@ pub(crate) async fn meant(given: &Given, environment: &Environment) -> Result<Se
     let running = found.running.iter().map(|(_, status)| name(status));
     let silent = found.silent.iter().map(|process| format!("{} does not respond", hung(*process)));
     let list: Vec<String> = running.chain(silent).collect();
-    let message = format!("several services run:\n    {}", list.join("\n    "));
-    let hint = "say which one is meant with -c FILE; --all means every one";
+    let message = format!("several services are running:\n    {}", list.join("\n    "));
+    let hint = "choose one with -c FILE, or use --all for all of them";
     Err(complain(&[Diagnostic::error(Place::Nowhere, message).hint(hint)]))
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn closed_folder(environment: &Environment) -> Option<PathBuf> {
 pub(crate) fn note_closed_folder(environment: &Environment, command: &str) {
     if let Some(folder) = closed_folder(environment) {
         let folder = folder.display();
-        say(&format!("note: {folder} belongs to another user's service: `sudo ddns {command}` asks that\n"));
+        say(&format!("note: {folder} belongs to another user's service: `sudo ddns {command}` asks that service\n"));
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) async fn run(settings: CliSettings, environment: Environment, client:
         return Err(1);
     }
     events.files.watch([target.clone()]);
-    log.info(format!("there is no configuration: the page asks for one, which will be {}", target.display()));
+    log.info(format!("there is no configuration yet: open the page to create {}", target.display()));
     // Somebody may write it without the page, and may have done so before it was watched.
     let mut is_there = target.exists();
     Systemd::new(&environment).ready("waiting for a configuration");

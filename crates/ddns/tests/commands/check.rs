@@ -104,7 +104,7 @@ fn check_reports_all_errors_and_still_shows_the_settings() {
     let run = check_text(&sandbox, config, &["--online"]).expect(2).never_prints("s3cr3t");
     for part in [
         "  id   = h.example/?k=***",
-        "Nothing was tried online",
+        "Nothing was tested online",
         "`dns` is `other`",
         "`ttl` must be",
         "4 errors, no warnings.",
@@ -162,7 +162,7 @@ fn check_warns_of_secrets_that_others_can_read() {
     for (config, mode, expected) in [
         (&with_key, 0o600, None),
         (&with_key, 0o640, Some("its group can read it")),
-        (&with_key, 0o604, Some("every user of this host can read it")),
+        (&with_key, 0o604, Some("every user on this host can read it")),
         (&without, 0o644, None),
     ] {
         let path = sandbox.write("config.json", config.to_string());
@@ -175,7 +175,7 @@ fn check_warns_of_secrets_that_others_can_read() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("the rights are set");
     let sandbox = sandbox.env("DDNS_TOKEN_FILE", "token");
     let run = sandbox.run(&["check", "--wide"]).expect(0).never_prints("my-secret-key");
-    for part in ["token  = {\"key\":\"***\"}", "  DDNS_TOKEN_FILE\n", "every user of this host can read the file token"]
+    for part in ["token  = {\"key\":\"***\"}", "  DDNS_TOKEN_FILE\n", "every user on this host can read the file token"]
     {
         assert!(run.stdout.contains(part), "no word of {part}:\n{}", run.stdout);
     }
@@ -212,14 +212,14 @@ fn check_warns_of_files_with_secrets_that_others_can_read() {
     for name in names {
         set(name, 0o644);
         let shown = checked();
-        assert!(shown.contains(&format!("every user of this host can read the file {name}\n")), "{shown}");
+        assert!(shown.contains(&format!("every user on this host can read the file {name}\n")), "{shown}");
         assert!(shown.contains(&format!("chmod 600 {name}\n")), "{shown}");
         assert_eq!(shown.matches("can read").count(), 1, "{shown}");
         set(name, 0o600);
     }
     // One secret in the configuration is enough.
     sandbox.write("config.json", with(&config, &json!({"token": {"key": "s3cret"}})).to_string());
-    assert!(checked().contains("the file contains secrets, and every user of this host can read it"));
+    assert!(checked().contains("the file contains secrets, and every user on this host can read it"));
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn check_online_reports_which_step_fails() {
         (
             plain.url("/").replace("http:", "https:"),
             &["connection", "no TLS"],
-            "before TLS was agreed on: is it an http address?",
+            "during the TLS handshake: is it an http address?",
         ),
         (wrong_name, &["connection", "no TLS"], "is for another name"),
     ];

@@ -97,8 +97,8 @@ fn i4_history_is_filtered_by_domain_age_and_outcome() {
     assert_eq!(count(&["--since", "12d"]), 3, "one is of long ago now");
 
     for (wrong, words) in [
-        (&["--since", "7"][..], "--since: error: `7` is no age such as 12h or 7d"),
-        (&["--since", "yesterday"], "is no age"),
+        (&["--since", "7"][..], "--since: error: `7` is not an age such as 12h or 7d"),
+        (&["--since", "yesterday"], "is not an age"),
         (&["a..b"], "DOMAIN: error: "),
         (&["--failed", "--changed"], "only one of --failed, --changed and --group"),
     ] {

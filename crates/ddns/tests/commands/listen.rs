@@ -149,7 +149,7 @@ fn listen_begins_with_where_it_is_and_what_would_call_it() {
     let address = listen.address.clone();
     listen.get("/");
     let run = listen.end().expect(0);
-    let responses = "It responds with 503 Service Unavailable, then 204 No Content; Ctrl-C ends it.\n";
+    let responses = "It responds with 503 Service Unavailable, then 204 No Content; Ctrl-C stops it.\n";
     assert!(run.stdout.starts_with(responses), "the first line was read before:\n{}", run.stdout);
     assert!(
         run.stdout.contains(&format!("--id 'http://{address}/update?name=__DOMAIN__&ip=__IP__'")),
@@ -256,7 +256,7 @@ fn listen_what_is_not_a_request_is_reported_and_changes_nothing() {
         .send(format!("POST /deep HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{deep}", deep.len()));
     assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
     let run = listen.end().expect(0).never_prints("panicked").never_prints("\u{1b}");
-    assert!(run.stdout.contains("https was spoken, and this is http"), "{}", &run.stdout[..2000]);
+    assert!(run.stdout.contains("the client used https, but this is http"), "{}", &run.stdout[..2000]);
     assert!(run.stdout.contains("it got 413 Payload Too Large"), "{}", &run.stdout[..2000]);
 }
 
@@ -323,7 +323,7 @@ fn listen_a_port_in_use_is_a_failure_and_a_wrong_option_is_usage() {
         (&["--delay"], "--delay needs a value"),
         (&["--retry-after", "soon"], "whole number"),
         (&["--count", "0"], "1 or more"),
-        (&["--redirect", "a\r\nb"], "without blanks"),
+        (&["--redirect", "a\r\nb"], "without spaces"),
         (&["--redirect", "/x", "--status", "200"], "300 to 399"),
         (&["-c", "config.json"], "takes no configuration"),
     ];

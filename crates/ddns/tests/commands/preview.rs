@@ -41,7 +41,7 @@ fn preview_shows_request_address_source_and_verdict() {
     let expected = format!(
         "\
 home.example.com A
-  verdict  would be sent: not accepted before
+  verdict  would be sent: never accepted
   address  203.0.113.7, from shell:…: the first IPv4 address in the output of
              `sh`
   request  GET http://127.0.0.1:9/up?name=home.example.com&type=A&ip=203.0.113.7
@@ -67,8 +67,8 @@ fn preview_curl_in_a_pipe() {
     let version = env!("CARGO_PKG_VERSION");
     let expected = format!(
         "\
-# Secrets show as ***; --show-secrets prints them.
-# home.example.com A: would be sent: not accepted before
+# Secrets appear as ***; --show-secrets prints them.
+# home.example.com A: would be sent: never accepted
 curl -q -i -g --path-as-is --noproxy '*' -A ddns-callback/{version} \\
   -H 'Accept: */*' -H 'Content-Type: application/json' -H Expect: \\
   --data-raw '{{\"ip\":\"203.0.113.7\",\"key\":\"***\"}}' \\
@@ -83,7 +83,7 @@ fn preview_judges_as_a_run_does() {
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
     let config = with(&home(&receiver.url("/?ip=__IP__")), &json!({"index4": receiver.index4()}));
     let verdict = |config: &Value| row(&preview(&sandbox, config, &[]).expect(0), "verdict").to_owned();
-    assert_eq!(verdict(&config), "would be sent: not accepted before");
+    assert_eq!(verdict(&config), "would be sent: never accepted");
     sandbox.sync(&config).expect(0);
     let known = verdict(&config);
     assert!(known.starts_with("up to date: accepted ") && known.ends_with(" s ago"), "{known}");
@@ -111,7 +111,7 @@ fn preview_changes_nothing() {
     let damaged = "{\"version\":1, no more";
     let cache = sandbox.write(".local/state/ddns/cache.json", damaged);
     let run = preview(&sandbox, &config, &[]).expect(0).prints("damaged");
-    assert_eq!(row(&run, "verdict"), "would be sent: not accepted before");
+    assert_eq!(row(&run, "verdict"), "would be sent: never accepted");
     assert_eq!(fs::read_to_string(&cache).expect("still there"), damaged);
     assert_eq!(fs::read_dir(cache.parent().expect("a folder")).expect("a folder").count(), 1, "nothing beside it");
     assert_eq!(receiver.callbacks().len(), 0);
@@ -258,7 +258,7 @@ fn a8_a_preview_of_an_example_is_no_command() {
     // In one request: it is an example as a whole, and only one address of it was given.
     let both = json!({"id": receiver.url("/?a=__IPV4__&b=__IPV6__"), "combine": {"families": true}});
     let shown = preview(&sandbox, &with(&config, &both), &["--ip", "198.51.100.1"]).expect(0).stdout;
-    for expected in ["its address was given with --ip", "the other address was given with --ip"] {
+    for expected in ["its address comes from --ip", "the other address comes from --ip"] {
         assert_eq!(shown.matches(expected).count(), 1, "{shown}");
     }
     let alone = with(&with(&config, &both), &json!({"index6": "shell:false"}));
@@ -288,7 +288,7 @@ fn preview_reports_why_nothing_can_be_sent() {
     assert!(row(&run, "verdict").starts_with("cannot be sent: the address names the host"), "{}", run.stdout);
     let off = with(&home("http://127.0.0.1:9/"), &json!({"index4": false}));
     let run = preview(&sandbox, &off, &[]).expect(0);
-    assert_eq!(run.stdout, "Nothing would be sent: every family that has domains is switched off.\n");
+    assert_eq!(run.stdout, "Nothing would be sent: every family with domains is turned off.\n");
     sandbox.run(&["preview", "-c", "missing.json"]).expect(2);
     Sandbox::new().run(&["preview"]).expect(2).prints("no configuration found");
 }

@@ -59,5 +59,5 @@ fn h12_h13_a_key_file_stays_where_it_is() {
     let text = sandbox.read("config.json");
     let path = sandbox.path("key.pem").canonicalize().expect("a path").display().to_string();
     assert!(text.contains(&path) && !text.contains("-----"), "{text}");
-    assert!(sandbox.run(&["check"]).expect(0).stdout.contains("every user of this host can read the file"));
+    assert!(sandbox.run(&["check"]).expect(0).stdout.contains("every user on this host can read the file"));
 }

@@ -92,7 +92,7 @@ fn closed_files_are_opened_to_the_group_of_the_service() {
     place.run(&["service", "install"]).expect(2).prints("/etc/ddns is closed").prints("chmod o+x /etc/ddns");
     fs::set_permissions("/etc/ddns", fs::Permissions::from_mode(0o755)).expect("it is open");
     fs::write("/etc/passwd", "ddns:x:998:998::/:/bin/false\n").expect("a user");
-    place.run(&["service", "install"]).expect(2).prints("open to another group");
+    place.run(&["service", "install"]).expect(2).prints("belongs to another group");
     assert!(place.calls().is_empty());
 }
 
@@ -137,13 +137,13 @@ fn the_unit_of_a_package_is_used() {
     fs::write(packaged, "[Service]\nExecStart=/usr/bin/ddns watch -c /etc/ddns/config.json\n").expect("a unit");
     place.configure("/etc/ddns/config.json", 0o644, CONFIG);
     place.configure("/etc/ddns/other.json", 0o644, CONFIG);
-    place.run(&["service", "install", "-c", "/etc/ddns/other.json"]).expect(2).prints("came with a package");
+    place.run(&["service", "install", "-c", "/etc/ddns/other.json"]).expect(2).prints("belongs to a package");
     place.run(&["service", "install"]).expect(0);
     assert_eq!(place.calls(), STARTED[1..]);
     assert!(!Path::new(UNIT).exists());
     let run = place.run(&["service", "uninstall"]).expect(0);
     assert_eq!(place.calls(), ["systemctl disable --now ddns.service"]);
-    assert!(run.stdout.contains("belongs to the package") && Path::new(packaged).exists(), "{}", run.stdout);
+    assert!(run.stdout.contains("belongs to a package") && Path::new(packaged).exists(), "{}", run.stdout);
 
     // What it may start is added to it.
     place.configure(
@@ -213,6 +213,6 @@ fn where_nothing_starts_services_that_is_said() {
     assert!(run.stdout.contains("every five minutes") && run.stdout.contains("runs as root"), "{}", run.stdout);
     fs::remove_file(place.sandbox.path("bin/crontab")).expect("it was there");
     if !Path::new("/usr/bin/crontab").exists() {
-        place.run(&["service", "install"]).expect(2).prints("nothing was found that starts services");
+        place.run(&["service", "install"]).expect(2).prints("no service manager found");
     }
 }

@@ -77,7 +77,7 @@ fn b11_of_several_words_after_line_the_first_counts() {
     sandbox.write("config.json", with(&basic(&receiver), &json!({"id": receiver.url("/__LINE__")})).to_string());
     sandbox.run(&["--line", "one", "two"]).expect(0).prints("only the first one, `one`, is used");
     assert_eq!(receiver.only().target(), "/one");
-    sandbox.run(&["--line", "one", "check"]).expect(2).prints("a command comes first");
+    sandbox.run(&["--line", "one", "check"]).expect(2).prints("put the command first");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn h_one_value_of_extra_may_be_an_option() {
     );
     sandbox.run(&["--extra.__KEY__", "s3cret", "--extra.__ZONE_ID__=z1"]).expect(0).never_prints("s3cret");
     assert_eq!(receiver.only().target(), "/s3cret/z1");
-    sandbox.run(&["--extra", "{}", "--extra.__KEY__", "v"]).expect(2).prints("use one");
+    sandbox.run(&["--extra", "{}", "--extra.__KEY__", "v"]).expect(2).prints("use only one");
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn b_the_log_of_an_entry_is_a_warning_and_that_of_the_file_counts() {
     let config = with(&without(basic(&receiver), "dns"), &json!({"providers": entries, "log": {"level": "WARNING"}}));
     let run = Sandbox::new().sync(&config).expect(0);
     assert_eq!(receiver.callbacks().len(), 1);
-    run.prints("`log` inside `providers` has no effect: the log of the file counts").never_prints("accepted");
+    run.prints("`log` inside `providers` has no effect: it applies to the whole file").never_prints("accepted");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn e4_the_cache_of_the_other_client_is_named_and_set_aside() {
     let theirs = r#"{"home.example.com:A":"203.0.113.7","home.example.com:AAAA":"2001:db8::7"}"#;
     sandbox.write("state/ddns.cache", theirs);
     sandbox.write("config.json", config.to_string());
-    let name = "the cache is a file of another client (NewFuture/DDNS)";
+    let name = "the cache belongs to another client (NewFuture/DDNS)";
     sandbox.run(&["preview"]).expect(0).prints(name);
     sandbox.sync(&config).expect(0).prints(name).prints("every address is sent again");
     assert_eq!(receiver.take().len(), 1);
@@ -289,7 +289,7 @@ fn d6_ssl_counts_for_a_fetched_configuration() {
         (Some("auto"), 0, unverified),
         (Some("false"), 0, "`ssl` is off"),
         (own.to_str(), 0, ""),
-        (Some("true"), 2, "an issuer that this system does not know"),
+        (Some("true"), 2, "an issuer that this system does not trust"),
         (Some("/nowhere.pem"), 2, "the CA file /nowhere.pem cannot be read"),
     ] {
         let options = ssl.map(|ssl| vec!["--ssl", ssl]).unwrap_or_default();

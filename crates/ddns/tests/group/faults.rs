@@ -18,14 +18,14 @@ fn j3_a_holder_that_was_stopped_for_longer_than_its_lease_sends_nothing_before_i
     let first = one.watch();
     endpoint.wait(1, SOON);
     let second = other.watch();
-    second.prints("stands by: one");
+    second.prints("is on standby: one");
     first.signal(Signal::STOP);
     assert_eq!(endpoint.wait(2, TAKEN_OVER).ip(), "203.0.113.2");
     // Another address, and a request to send it, wait for it when it goes on.
     one.set_ip("203.0.113.3");
     first.signal(Signal::USR1);
     first.signal(Signal::CONT);
-    first.prints("stands by: other holds the lease of group home");
+    first.prints("is on standby: other holds the lease of group home");
     let (standing, _) = status(&one.sandbox);
     assert_eq!(standing["updates"][0]["address"], "203.0.113.3", "{standing:#}");
     assert_eq!(endpoint.ips(), ["203.0.113.1", "203.0.113.2"]);
@@ -43,7 +43,7 @@ fn j4_without_its_store_nobody_sends_after_the_lease_and_everything_goes_on_when
     let first = one.watch();
     endpoint.wait(1, SOON);
     let second = other.watch();
-    second.prints("stands by: one");
+    second.prints("is on standby: one");
     etcd.pause();
     until(TAKEN_OVER, "the holder says so", || first.log().contains("could not renew the lease of group home in time"));
     one.set_ip("203.0.113.3");

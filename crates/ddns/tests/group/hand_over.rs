@@ -19,7 +19,7 @@ fn j1_one_of_two_sends_and_the_other_takes_over_at_once_when_it_ends() {
     first.prints("holds the lease of group home: sending");
     assert_eq!(endpoint.wait(1, SOON).ip(), "203.0.113.1");
     let second = other.watch();
-    second.prints("stands by: one holds the lease of group home");
+    second.prints("is on standby: one holds the lease of group home");
 
     let (holding, code) = status(&one.sandbox);
     assert_eq!((&holding["group"]["role"], code), (&json!("holder"), 0), "{holding:#}");
@@ -30,7 +30,7 @@ fn j1_one_of_two_sends_and_the_other_takes_over_at_once_when_it_ends() {
     );
     assert_eq!(standing["updates"][0]["state"], "stand_by", "{standing:#}");
     let asked = other.sandbox.run(&["sync", "-c", "config.json"]).expect(0);
-    assert!(asked.stdout.contains("stands by: one holds the lease"), "{}", asked.stdout);
+    assert!(asked.stdout.contains("is on standby: one holds the lease"), "{}", asked.stdout);
     assert_eq!(endpoint.count(), 1, "who stands by sends nothing");
 
     let log = first.stop();
@@ -51,7 +51,7 @@ fn j1_when_the_holder_is_killed_the_other_sends_its_own_address_within_the_lease
     let first = one.watch();
     endpoint.wait(1, SOON);
     let second = other.watch();
-    second.prints("stands by: one");
+    second.prints("is on standby: one");
     first.signal(Signal::KILL);
     assert_eq!(endpoint.wait(2, TAKEN_OVER).ip(), "203.0.113.2");
     second.stop();
@@ -67,7 +67,7 @@ fn j2_what_was_accepted_is_not_sent_again_by_the_next_holder() {
     let first = one.watch();
     endpoint.wait(1, SOON);
     let second = other.watch();
-    second.prints("stands by: one");
+    second.prints("is on standby: one");
     first.stop();
     second.prints("holds the lease of group home: sending");
     until(SOON, "it knows that the address was accepted", || {
@@ -105,11 +105,11 @@ fn j5_a_holder_without_an_address_gives_the_lease_to_a_host_that_has_one() {
     let first = one.watch();
     endpoint.wait(1, SOON);
     let second = other.watch();
-    second.prints("stands by: one");
+    second.prints("is on standby: one");
     one.set_ip("none");
     first.signal(Signal::USR1);
     assert_eq!(endpoint.wait(2, TAKEN_OVER).ip(), "203.0.113.2");
-    first.prints("stands by: other holds the lease of group home");
+    first.prints("is on standby: other holds the lease of group home");
     // It goes back when the other one ends.
     one.set_ip("203.0.113.3");
     first.signal(Signal::USR1);
@@ -130,7 +130,7 @@ fn j5_a_holder_that_reaches_no_endpoint_gives_the_lease_to_another() {
     first.prints("holds the lease of group home: sending");
     let second = other.watch();
     assert_eq!(endpoint.wait(1, TAKEN_OVER).ip(), "203.0.113.2");
-    first.prints("stands by: other holds the lease of group home");
+    first.prints("is on standby: other holds the lease of group home");
     second.stop();
     first.stop();
 }
@@ -178,11 +178,11 @@ fn j5_a_preferred_host_gets_the_lease_back_after_a_while() {
     let first = one.watch();
     endpoint.wait(1, SOON);
     let second = preferred.watch();
-    second.prints("stands by: one");
+    second.prints("is on standby: one");
     let began = Instant::now();
     assert_eq!(endpoint.wait(2, LEASE * 4 + TAKEN_OVER).ip(), "203.0.113.2");
     assert!(began.elapsed() > LEASE * 3, "{:?}", began.elapsed());
-    first.prints("stands by: preferred holds the lease of group home");
+    first.prints("is on standby: preferred holds the lease of group home");
     second.stop();
     assert_eq!(endpoint.wait(3, SOON).ip(), "203.0.113.1");
     first.stop();

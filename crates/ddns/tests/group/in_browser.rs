@@ -29,7 +29,7 @@ fn j4_the_page_shows_the_group_to_everybody_and_claims_no_more_than_it_knows() {
     let one = page("one", "203.0.113.1", &etcd, &endpoint);
     endpoint.wait(2, SOON);
     let other = page("other", "203.0.113.2", &etcd, &endpoint);
-    other.watch.prints("stands by: one");
+    other.watch.prints("is on standby: one");
 
     browser.open(&format!("http://{}/", one.host()));
     browser.says("All 2 up to date");
@@ -40,7 +40,7 @@ fn j4_the_page_shows_the_group_to_everybody_and_claims_no_more_than_it_knows() {
 
     browser.open(&format!("http://{}/", other.host()));
     browser.says("Stands by for one");
-    browser.says("other stands by: one holds the lease.");
+    browser.says("other is on standby: one holds the lease.");
     assert_eq!(browser.run(SECTION), json!([2, "Group home"]));
     browser.looks_right("a host that stands by", PHONE);
 

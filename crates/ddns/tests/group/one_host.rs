@@ -18,14 +18,14 @@ fn j6_a_second_member_in_one_home_is_told_to_use_another_cache_and_then_stands_b
     config["group"]["member"] = json!("second");
     one.sandbox.write("second.json", config.to_string());
     let refused = one.sandbox.run(&["watch", "-c", "second.json"]).expect(1);
-    for words in ["already uses the cache", "set a different `cache`", "a second member of a group on the same host"] {
+    for words in ["already uses the cache", "set a different `cache`", "a second group member on the same host"] {
         assert!(refused.stderr.contains(words), "{}", refused.stderr);
     }
     config["cache"] = json!("second-cache.json");
     one.sandbox.write("second.json", config.to_string());
     let second = Watch::run(one.sandbox.command(&["watch", "-c", "second.json"]));
-    second.prints("stands by: one holds the lease of group home");
-    for (file, role) in [("config.json", "holds the lease"), ("second.json", "stands by: one holds the lease")] {
+    second.prints("is on standby: one holds the lease of group home");
+    for (file, role) in [("config.json", "holds the lease"), ("second.json", "is on standby: one holds the lease")] {
         let status = one.sandbox.run(&["status", "--wide", "-c", file]).expect(0);
         assert!(status.stdout.contains(role), "{}", status.stdout);
     }

@@ -34,7 +34,7 @@ fn j5_everything_shows_who_holds_who_took_over_and_who_gave_back() {
     let one = page("one", "203.0.113.1", &etcd, &endpoint, &inbox);
     endpoint.wait(1, SOON);
     let other = page("other", "203.0.113.2", &etcd, &endpoint, &inbox);
-    other.watch.prints("stands by: one");
+    other.watch.prints("is on standby: one");
     until(SOON, "both see each other", || {
         metric(&one, "members_ready") == "2" && metric(&other, "members_ready") == "2"
     });

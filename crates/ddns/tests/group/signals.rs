@@ -32,7 +32,7 @@ fn other_waits_for_the_request(end: impl FnOnce(&Member, &Watch)) {
     let mut first = one.watch();
     let begun = endpoint.wait(1, SOON).at;
     let second = other.watch();
-    second.prints("stands by: one");
+    second.prints("is on standby: one");
     end(&one, &first);
     first.signal(Signal::TERM);
     assert_eq!(first.ended(GRACE), 0, "{}", first.log());
@@ -75,7 +75,7 @@ fn j2_what_is_accepted_while_the_holder_ends_is_not_sent_again() {
     let first = one.watch();
     endpoint.wait(1, SOON);
     let second = other.watch();
-    second.prints("stands by: one");
+    second.prints("is on standby: one");
     first.stop();
     second.prints("holds the lease of group home: sending");
     until(SOON, "it is up to date", || status(&other.sandbox).0["updates"][0]["state"] == "up_to_date");
@@ -102,7 +102,7 @@ fn j3_a_request_that_hangs_is_cut_off_before_the_lease_is_given_back() {
     first.prints("holds the lease of group home: sending");
     until(SOON, "a request under way", || status(&one.sandbox).0["updates"][0]["state"] == "sending");
     let second = other.watch();
-    second.prints("stands by: one");
+    second.prints("is on standby: one");
     let asked = Instant::now();
     first.signal(Signal::TERM);
     assert_eq!(first.ended(GRACE), 0, "{}", first.log());

@@ -78,7 +78,7 @@ fn j6_files_of_one_run_are_in_one_group() {
     for command in [&["-c", "config.json", "-c", "other.json"][..], &["watch", "-c", "config.json", "-c", "other.json"]]
     {
         let run = one.sandbox.run(command).expect(2);
-        assert!(run.stderr.contains("`group` differs from that of config.json"), "{}", run.stderr);
+        assert!(run.stderr.contains("`group` differs from config.json"), "{}", run.stderr);
     }
     assert_eq!(endpoint.count(), 0);
 }

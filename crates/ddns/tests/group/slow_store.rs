@@ -69,11 +69,11 @@ fn j3_a_holder_whose_store_answers_too_late_stops_in_time_and_leaves_the_lease_t
     holds(&first, &endpoint);
     let other = Member::new("other", "203.0.113.2", &etcd, &endpoint, &json!({}));
     let second = other.watch();
-    second.prints("stands by: one");
+    second.prints("is on standby: one");
     way.delay(FAR);
     first.prints("could not renew the lease of group home in time");
     let text = said(&one);
-    assert!(text.starts_with("1 record stands by: the lease of the group is not confirmed (process "), "{text}");
+    assert!(text.starts_with("1 record on standby: the lease of the group is not confirmed (process "), "{text}");
     assert!(text.contains(&format!("the store cannot be used: http://127.0.0.1:{}", way.port)), "{text}");
     assert!(!text.contains("up to date"), "{text}");
     one.set_ip("203.0.113.3");
@@ -99,7 +99,7 @@ fn j1_a_lease_that_is_too_short_for_its_store_is_never_used_and_it_is_said() {
     let watch = one.watch();
     watch.prints("which is too long for a lease of 5 s: set a longer `lease`");
     let text = said(&one);
-    assert!(text.starts_with("1 record stands by: the group needs attention"), "{text}");
+    assert!(text.starts_with("1 record on standby: the group needs attention"), "{text}");
     assert!(text.contains("which is too long for a lease of 5 s: set a longer `lease`"), "{text}");
     assert_eq!(endpoint.count(), 0);
     watch.stop();

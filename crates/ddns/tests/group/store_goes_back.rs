@@ -19,7 +19,7 @@ fn j7_after_the_store_was_wiped_one_of_the_same_members_holds_and_sends() {
     let first = one.watch();
     endpoint.wait(1, SOON);
     let second = other.watch();
-    second.prints("stands by: one");
+    second.prints("is on standby: one");
     etcd.restart(|data| fs::remove_dir_all(data).expect("it is wiped"));
     until(SOON, "`status` shows that nobody holds", || status(&one.sandbox).1 == 1);
     // Nobody knows what was accepted: it is sent again.
@@ -29,7 +29,12 @@ fn j7_after_the_store_was_wiped_one_of_the_same_members_holds_and_sends() {
     until(SOON, "all is well", || [&one, &other].iter().all(|member| status(&member.sandbox).1 == 0));
     assert_eq!(status(&member.sandbox).0["group"]["role"], "holder");
     for watch in [&first, &second] {
-        assert_eq!(watch.lines_with("it went back (was it wiped, or restored from a snapshot?)"), 1, "{}", watch.log());
+        assert_eq!(
+            watch.lines_with("its data went back in time (was it wiped, or restored from a snapshot?)"),
+            1,
+            "{}",
+            watch.log()
+        );
     }
     first.stop();
     second.stop();

@@ -65,7 +65,7 @@ fn j1_over_tls_one_sends_and_the_other_takes_over_at_once_when_it_ends() {
     let first = one.watch();
     assert_eq!(endpoint.wait(1, SOON).ip(), "203.0.113.1");
     let second = other.watch();
-    second.prints("stands by: one holds the lease of group home");
+    second.prints("is on standby: one holds the lease of group home");
     first.stop();
     assert_eq!(endpoint.wait(2, SOON).ip(), "203.0.113.2");
     assert_eq!(status(&other.sandbox).1, 0);
@@ -110,7 +110,7 @@ fn j4_a_file_without_a_certificate_is_refused_and_a_service_goes_on_with_the_pre
     one.sandbox.write("config.json", config.to_string());
     first.signal(Signal::HUP);
     first.prints("keeping the previous one");
-    let words = "nothing.pem holds no certificate in PEM form";
+    let words = "nothing.pem contains no PEM certificate";
     assert!(first.log().contains(words), "{}", first.log());
     let check = one.sandbox.run(&["check", "--wide", "-c", "config.json"]).expect(2);
     assert!(check.stdout.contains(words), "{}", check.stdout);

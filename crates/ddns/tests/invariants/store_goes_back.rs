@@ -41,7 +41,7 @@ fn attempt(random: &mut Random) -> Result<(), String> {
         if at == 0 {
             endpoint.wait(1, 3 * SOON);
         } else {
-            watches[at].prints("stands by");
+            watches[at].prints("is on standby");
         }
     }
     if moment == 2 {
@@ -57,7 +57,7 @@ fn attempt(random: &mut Random) -> Result<(), String> {
             watches.remove(0).stop();
             watches.insert(0, members[0].watch());
             // One that never saw the store cannot know that it goes back.
-            watches[0].prints("stands by");
+            watches[0].prints("is on standby");
         }
         endpoint.wait(before + 1, 3 * SOON);
     }

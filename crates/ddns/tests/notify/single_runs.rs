@@ -129,7 +129,7 @@ fn i5_a_stop_is_told_at_once_and_ends_with_another_key() {
     assert!(
         inbox.messages()[0]["message"]
             .as_str()
-            .is_some_and(|text| text.contains("was refused for good: 200: badauth; it is"))
+            .is_some_and(|text| text.contains("was refused permanently: 200: badauth; it is"))
     );
     // Whoever mends the key wants to hear that it helped.
     endpoint.set(200);
@@ -263,8 +263,7 @@ fn i5_without_a_cache_a_single_run_says_what_it_cannot_know() {
     let notify = inbox.notify(&json!({"after": 1}));
     let config = endpoint.config(&notify, &json!({"cache": false}));
     for _ in 0..2 {
-        safe(sandbox.sync(&config).expect(0))
-            .prints("`cache` is off: a single run does not know what `notify` sent before");
+        safe(sandbox.sync(&config).expect(0)).prints("`cache` is off: a single run cannot report changed addresses");
     }
     assert_eq!(inbox.events(), Vec::<String>::new(), "whether it changed is not known");
     endpoint.set(500);

@@ -44,14 +44,14 @@ fn h8_a_domain_outside_is_an_error_and_so_is_what_is_no_zone() {
         (
             json!(["a.example.com", "a.example.org"]),
             json!("example.com"),
-            "`ipv4`: a.example.org is not in a zone of `zone`",
+            "`ipv4`: a.example.org is not in any zone of `zone`",
         ),
-        (json!("badexample.com"), json!(["example.com"]), "`ipv4`: badexample.com is not in a zone of `zone`"),
-        (json!("com"), json!("example.com"), "com is not in a zone"),
+        (json!("badexample.com"), json!(["example.com"]), "`ipv4`: badexample.com is not in any zone of `zone`"),
+        (json!("com"), json!("example.com"), "com is not in any zone"),
         (
             json!("a.example.com"),
             json!("exa mple.com"),
-            "`zone`: `exa mple.com` is not a domain name: it holds a blank",
+            "`zone`: `exa mple.com` is not a domain name: it contains a space",
         ),
         (json!("a.example.com"), json!(5), "`zone` must be a domain name, or a list of them, not a number"),
         (json!("a.example.com"), json!([5]), "`zone[0]` must be a string, not a number"),
@@ -151,7 +151,7 @@ fn h9_what_is_wrong_with_a_domain_is_an_error() {
     for (names, why) in [
         (json!([{"extra": {"__ID__": "s3cret"}}]), "`ipv4`: a domain has no `name`"),
         (json!([{"name": 5}]), "`ipv4`: `name` must be a string, not a number"),
-        (json!([{"name": "a b"}]), "`a b` is not a domain name: it holds a blank"),
+        (json!([{"name": "a b"}]), "`a b` is not a domain name: it contains a space"),
         (json!([own(json!({"extra": "s3cret"}))]), "`ipv4`: `extra` of a.example must be an object, not a string"),
         (
             json!([own(json!({"extra": {"__ID__": {"x": "s3cret"}}}))]),
@@ -159,18 +159,18 @@ fn h9_what_is_wrong_with_a_domain_is_an_error() {
         ),
         (json!([own(json!({"extra": {"__IP__": "s3cret"}}))]), "`__IP__` of a.example is a built-in placeholder"),
         (json!([own(json!({"extra": {"id": "s3cret"}}))]), "`id` of a.example is not of the form `__NAME__`"),
-        (json!([own(json!({"interface_id": "::1"}))]), "`interface_id` of a.example belongs to a domain in `ipv6`"),
+        (json!([own(json!({"interface_id": "::1"}))]), "`interface_id` of a.example only works for domains in `ipv6`"),
         (
             json!([own(json!({"extra": {"__ID__": "s3cret"}})), "b.example"]),
             "`ipv4`: b.example has no __ID__, which other domains have",
         ),
         (
             json!([own(json!({"extra": {"__ID__": "s3cret"}})), "a.example"]),
-            "a.example is listed twice, with values of its own",
+            "a.example is listed twice, at least once with values of its own",
         ),
         (
             json!(["a.example", own(json!({"extra": {"__ID__": "s3cret"}}))]),
-            "a.example is listed twice, with values of its own",
+            "a.example is listed twice, at least once with values of its own",
         ),
         (json!([5]), "`ipv4[0]` must be"),
         (json!(5), "`ipv4` must be a list of domains, or one domain, not a number"),
@@ -208,7 +208,7 @@ fn h9_an_interface_id_is_another_host_of_the_network() {
     let cache = fs::read_to_string(sandbox.cache_file()).expect("the cache");
     assert!(cache.contains("\"nas.example AAAA\":[\"2001:db8:1:2aa:1234:5678:9abc:def0\""), "{cache}");
     let preview = sandbox.run(&["preview", "-c", "config.json"]).expect(0).stdout;
-    assert!(preview.contains("2001:db8:1:2aa:1234:5678:9abc:def0: interface_id behind"), "{preview}");
+    assert!(preview.contains("2001:db8:1:2aa:1234:5678:9abc:def0: interface_id after"), "{preview}");
     // Another host behind the same prefix: its address changes with the router's.
     let moved = with(&config, &json!({"index6": "shell:echo 2001:db8:1:2ab::7"}));
     sandbox.sync(&moved).expect(0);

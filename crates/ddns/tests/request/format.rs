@@ -66,7 +66,7 @@ fn h3_what_does_not_fit_is_an_error() {
         (json!("form"), json!({"a": ["s3cret"]}), "not a list"),
         (json!("form"), json!({"a": null}), "not null"),
         (json!("form"), json!("{\"a\": [\"s3cret\"]}"), "not a list"),
-        (json!("text"), json!({"a": "s3cret"}), "`token` must be a string where `format` is `text`, not an object"),
+        (json!("text"), json!({"a": "s3cret"}), "`token` must be a string if `format` is `text`, not an object"),
         (json!("text"), json!(5), "not a number"),
     ] {
         let run = Sandbox::new().sync(&with(&basic(&receiver), &json!({"format": format, "token": token})));

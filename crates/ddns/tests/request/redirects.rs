@@ -76,7 +76,7 @@ fn d3_another_origin_gets_no_credentials() {
     let with_password = |url: String| url.replace("http://", "http://user:s3cr3t-pw@");
     let run = Sandbox::new().sync(&config(&with_password(receiver.url("/start")), &json!({"a": 1})));
     // The body goes there too, so the log names the place.
-    let warning = format!("sends requests on to http://127.0.0.1:{}", other.port());
+    let warning = format!("redirects requests, with your keys, to http://127.0.0.1:{}", other.port());
     run.expect(0).never_prints("s3cr3t-pw").prints(&warning);
     assert!(receiver.only().header("authorization").is_some());
     assert_eq!(other.only().header("authorization"), None);
@@ -100,7 +100,7 @@ fn d3_a_request_with_keys_that_goes_to_another_origin_says_so_whoever_judges_the
         config["ipv4"] = json!(["a.example.com", "b.example.com"]);
         config["expect"] = expect;
         let run = Sandbox::new().sync(&config).expect(0).never_prints("k3y-of-mine");
-        let warning = format!("{} sends requests on to {}, keys and all", receiver.url(""), other.url(""));
+        let warning = format!("{} redirects requests, with your keys, to {}", receiver.url(""), other.url(""));
         assert_eq!(run.stderr.matches(&warning).count(), 1, "{config:#}\n{}", run.stderr);
     }
     // A page has no keys.
@@ -108,7 +108,7 @@ fn d3_a_request_with_keys_that_goes_to_another_origin_says_so_whoever_judges_the
     let receiver = sending_on(302, &page.url("/address"));
     let mut config = config(&other.url("/"), &json!({}));
     config["index4"] = json!(format!("url:{}", receiver.url("/start")));
-    Sandbox::new().sync(&config).expect(0).never_prints("sends requests on");
+    Sandbox::new().sync(&config).expect(0).never_prints("redirects requests");
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn d3_every_origin_that_got_the_keys_is_reported() {
         let first = sending_on(307, &back);
         let run = Sandbox::new().sync(&config(&first.url("/start"), &json!({"a": 1}))).expect(code);
         let origin = |receiver: &Receiver| receiver.url("");
-        run.prints(&format!("{} sends requests on to {}, keys and all", origin(&first), origin(&between)))
-            .prints(&format!("{} sends requests on to {}, keys and all", origin(&first), origin(&end)));
+        run.prints(&format!("{} redirects requests, with your keys, to {}", origin(&first), origin(&between)))
+            .prints(&format!("{} redirects requests, with your keys, to {}", origin(&first), origin(&end)));
     }
 }
 
@@ -166,8 +166,8 @@ fn e2_the_hop_that_hangs_is_the_one_that_is_blamed() {
     let mut config = config(&first.url("/start"), &Value::Null);
     config["timeout"] = json!(1);
     let run = Sandbox::new().sync(&config).expect(1);
-    run.prints(&format!("failed: http://{hangs} took the request but did not respond within 1 s"))
-        .prints(&format!("{} sends requests on to http://{hangs}", first.url("")));
+    run.prints(&format!("failed: http://{hangs} received the request but did not respond within 1 s"))
+        .prints(&format!("{} redirects requests, with your keys, to http://{hangs}", first.url("")));
 }
 
 #[test]

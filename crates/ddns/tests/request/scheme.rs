@@ -135,7 +135,7 @@ fn h11a_a_wrong_clock_is_said_and_stops_nothing() {
     let config = with(&home(&receiver.url("/")), &json!({"sign": schemes()[0], "expect": {"stop": {"status": 403}}}));
     for _ in 0..2 {
         let run = sandbox.sync(&config).expect(1);
-        assert!(run.stderr.contains("the clock of this host is") && run.stderr.contains("ahead of"), "{}", run.stderr);
+        assert!(run.stderr.contains("this host's clock is") && run.stderr.contains("ahead of"), "{}", run.stderr);
     }
     assert_eq!(receiver.take().len(), 2, "it is sent again");
 }
@@ -145,15 +145,18 @@ fn h11a_what_is_wrong_is_an_error_that_shows_no_secret() {
     let sandbox = Sandbox::new();
     sandbox.write("bad.pem", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n");
     for (more, message) in [
-        (json!({"sign": {"scheme": "aws5", "secret": "s3cret"}}), "`scheme` is none that is known"),
+        (json!({"sign": {"scheme": "aws5", "secret": "s3cret"}}), "unknown `scheme`"),
         (json!({"sign": {"scheme": "acs3", "id": "A"}}), "the scheme `acs3` needs `secret`"),
         (
             json!({"sign": {"scheme": "acs3", "id": "A", "secret": "s3cret", "region": "x"}}),
-            "`region` is no part of the scheme `acs3`",
+            "the scheme `acs3` has no field `region`",
         ),
-        (json!({"sign": {"scheme": "acs3", "id": "A\nB", "secret": "s3cret"}}), "`id` has a blank"),
+        (json!({"sign": {"scheme": "acs3", "id": "A\nB", "secret": "s3cret"}}), "`id` contains a space"),
         (json!({"sign": {"scheme": "acs3", "id": "A", "secret": 7}}), "`secret` must be a string"),
-        (json!({"sign": [{"scheme": "acs3", "id": "A", "secret": "s3cret"}, "whsec_x"]}), "a scheme stands alone"),
+        (
+            json!({"sign": [{"scheme": "acs3", "id": "A", "secret": "s3cret"}, "whsec_x"]}),
+            "a scheme cannot be part of a list",
+        ),
         (json!({"sign": {"scheme": "rsa-sha512", "key": "s3cret"}}), "`key` is not in PEM form"),
         (json!({"sign": {"scheme": "rsa-sha512", "key": {"file": "bad.pem"}}}), "is not an RSA key"),
         (

@@ -88,7 +88,7 @@ fn h11_what_is_no_secret_is_refused_unseen() {
     let receiver = Receiver::new();
     for (sign, why) in [
         (json!("s3cret"), "`sign`: a secret does not begin with `whsec_`"),
-        (json!("whsec_s3cret!"), "is not base64 behind `whsec_`"),
+        (json!("whsec_s3cret!"), "is not base64 after `whsec_`"),
         (json!("whsec_s3cr"), "has fewer than 24 or more than 64 bytes"),
         (json!([SECRET, "s3cret"]), "does not begin with `whsec_`"),
         (json!({"fil": "s3cret"}), "`sign` must be a secret `whsec_…`"),

@@ -122,8 +122,11 @@ fn g2_a_mistyped_address_in_an_option_is_not_shown() {
 #[test]
 fn g2_a_mistyped_address_is_reported_with_the_way_out() {
     let cases = [
-        ("http://user:pa/ss@host.example/", "`/`, `?`, `#` and `@` in a password are written %2F, %3F, %23 and %40"),
-        ("http:/user:pass@host.example/", "write the whole address: https://HOST/PATH"),
+        (
+            "http://user:pa/ss@host.example/",
+            "`/`, `?`, `#` and `@` in a password must be written as %2F, %3F, %23 and %40",
+        ),
+        ("http:/user:pass@host.example/", "write the whole URL: https://HOST/PATH"),
         ("htp://user:pass@host.example/", "has the scheme `htp`"),
         ("user:pass@host.example/path", "did you mean https://***:***@host.example/path ?"),
     ];

@@ -114,7 +114,7 @@ fn g3_a_log_is_written_through_no_link_that_another_user_may_have_made() {
         let _ = fs::remove_file(sandbox.path("logs/log"));
         symlink(sandbox.path(target), sandbox.path("logs/log")).expect("a link");
         fs::set_permissions(sandbox.path("logs"), Permissions::from_mode(0o1777)).expect("all may write");
-        sandbox.sync(&config).expect(0).prints("a link in a folder that others may write to").prints(ACCEPTED);
+        sandbox.sync(&config).expect(0).prints("a link in a folder that other users can write to").prints(ACCEPTED);
     }
     assert_eq!(sandbox.read("victim"), "precious");
     assert!(!sandbox.path("nowhere").exists(), "a link that leads nowhere makes no file");

@@ -100,7 +100,7 @@ fn b11_a_variable_that_is_no_unicode_is_an_error() {
 #[test]
 fn b8_a_blank_that_json_does_not_know_is_an_error_and_no_crash() {
     let run = Sandbox::new().sync_text("{\u{a0}\"dns\": \"callback\"}");
-    run.expect(2).prints("config.json:1:2").prints("does not know this blank");
+    run.expect(2).prints("config.json:1:2").prints("does not allow this kind of space");
 }
 
 #[test]

@@ -83,26 +83,26 @@ fn h15_h16_an_answer_that_is_wrong_sends_nothing_and_is_named() {
     let one = |entry: &str| format!("{{\"list\": [{entry}]}}");
     let named = |id: &str| one(&format!("{{\"name\": \"home.example.com\", \"id\": {id}}}"));
     let cases: Vec<(String, &str)> = vec![
-        (long, "the answer has more than 1 MiB"),
-        (deep, "the answer is not JSON"),
+        (long, "the response is larger than 1 MiB"),
+        (deep, "the response is not JSON"),
         (many, "the list has more than 10000 entries"),
-        ("<html>".to_owned(), "the answer is not JSON"),
-        (String::new(), "the answer is not JSON"),
-        ("{}".to_owned(), "the answer has nothing at `/list`"),
-        (r#"{"list": 5}"#.to_owned(), "`/list` of the answer is no list"),
+        ("<html>".to_owned(), "the response is not JSON"),
+        (String::new(), "the response is not JSON"),
+        ("{}".to_owned(), "the response has nothing at `/list`"),
+        (r#"{"list": 5}"#.to_owned(), "`/list` of the response is not a list"),
         (r#"{"list": []}"#.to_owned(), "nothing matches /name home.example.com"),
         (r#"{"list": null}"#.to_owned(), "nothing matches /name home.example.com"),
         (one(r#"{"name": "other.example.com", "id": 1}"#), "nothing matches /name home.example.com"),
-        (one(r#"{"name": "home.example.com"}"#), "what was found has nothing at `/id`"),
-        (named("null"), "what was found has nothing at `/id`"),
-        (named(r#"{"a": 1}"#), "`/id` of what was found is an object"),
-        (named(r#""a\nb""#), "`/id` of what was found is no value of one line"),
-        (named(r#""..""#), "`/id` of what was found is no value of one line"),
-        (named(r#""""#), "`/id` of what was found is no value of one line"),
-        (named(&format!("\"{}\"", "x".repeat(1025))), "`/id` of what was found is no value of one line"),
+        (one(r#"{"name": "home.example.com"}"#), "the result has nothing at `/id`"),
+        (named("null"), "the result has nothing at `/id`"),
+        (named(r#"{"a": 1}"#), "`/id` of the result is an object"),
+        (named(r#""a\nb""#), "`/id` of the result is not a single line"),
+        (named(r#""..""#), "`/id` of the result is not a single line"),
+        (named(r#""""#), "`/id` of the result is not a single line"),
+        (named(&format!("\"{}\"", "x".repeat(1025))), "`/id` of the result is not a single line"),
         (
             one(r#"{"name": "HOME.example.com", "id": 1}, {"name": "home.example.com", "id": 2}"#),
-            "2 entries match: id 1, id 2; delete one, or name it by `where`",
+            "2 entries match: id 1, id 2; delete all but one, or narrow `where` down",
         ),
     ];
     for (answer, expected) in cases {
@@ -114,10 +114,10 @@ fn h15_h16_an_answer_that_is_wrong_sends_nothing_and_is_named() {
     let receiver = Receiver::responding(|_| {
         Response::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{\"a\":\"\xff\"}".to_vec())
     });
-    Sandbox::new().sync(&config(&receiver, &json!({}))).expect(1).prints("the answer is not UTF-8");
+    Sandbox::new().sync(&config(&receiver, &json!({}))).expect(1).prints("the response is not UTF-8");
     let receiver =
         Receiver::responding(|_| Response::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"list\":[]}".to_vec()));
-    Sandbox::new().sync(&config(&receiver, &json!({}))).expect(1).prints("the rest of the answer did not come");
+    Sandbox::new().sync(&config(&receiver, &json!({}))).expect(1).prints("the rest of the response did not arrive");
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn h17_e4a_what_is_in_doubt_counts_as_there_when_nothing_can_arrive_any_more() {
     assert_eq!(receiver.take().len(), 2);
     let began = std::time::Instant::now();
     let run = sandbox.sync(&config(&receiver, &more)).expect(0);
-    run.prints("waiting: the service has this address, but a request that was sent before may still arrive")
+    run.prints("waiting: the service has this address, but an earlier request may still arrive")
         .prints("already there");
     assert!(began.elapsed().as_millis() >= 1900, "{:?}", began.elapsed());
     let seen = targets(&receiver);
@@ -258,18 +258,18 @@ fn h18_what_is_missing_is_made_and_shown_so() {
     let absent =
         json!({"absent": {"method": "POST", "id": "/records", "token": {"name": "__DOMAIN__", "ip": "__IP__"}}});
     let sandbox = Sandbox::new();
-    sandbox.sync(&config(&receiver, &absent)).expect(0).prints("accepted: the record was made");
+    sandbox.sync(&config(&receiver, &absent)).expect(0).prints("accepted: the record was created");
     let seen = receiver.take();
     assert_eq!(
         (seen[1].line.as_str(), seen[1].json()),
         ("POST /records HTTP/1.1", json!({"name": "home.example.com", "ip": "203.0.113.7"}))
     );
-    assert!(sandbox.run(&["history"]).stdout.contains("the record was made"));
+    assert!(sandbox.run(&["history"]).stdout.contains("the record was created"));
     // `none` of a step says the same by a status; an earlier step that finds nothing is a failure.
     let gone = Receiver::responding(|request| Response::status(if request.target() == "/zone" { 404 } else { 200 }));
     let none = json!({"id": "/zone", "take": {"/id": "__ID__"}, "expect": {"none": {"status": 404}}});
     let one = with(&absent, &json!({"before": none}));
-    Sandbox::new().sync(&config(&gone, &one)).expect(0).prints("the record was made");
+    Sandbox::new().sync(&config(&gone, &one)).expect(0).prints("the record was created");
     gone.take();
     let two = with(&absent, &json!({"before": [none, {"id": "/find"}]}));
     Sandbox::new().sync(&config(&gone, &two)).expect(1).prints("before 1 of 2").prints("nothing was found");
@@ -382,7 +382,7 @@ fn h16_g2_no_message_names_what_a_step_takes_as_a_secret() {
     let run = finding(r#"{"list": [], "next": {"page": 2}}"#);
     let next = json!({"next": {"at": "/next", "as": "page"}});
     let run = Sandbox::new().sync(&config(&run, &json!({"before": step(&next), "absent": {"id": "/new"}}))).expect(1);
-    run.prints("what asks for the next page is no value of one line");
+    run.prints("the value that asks for the next page is not a single line");
 }
 
 #[test]
@@ -441,29 +441,29 @@ fn h14_what_cannot_be_right_is_an_error_with_its_place() {
         (json!({"before": step(&json!({"take": {"/id": "ID"}}))}), "`ID` is not of the form `__NAME__`"),
         (json!({"before": step(&json!({"take": {"/id": "__IP__"}}))}), "`__IP__` is a built-in placeholder"),
         (json!({"before": step(&json!({"take": {"/id": "__ZONE__"}}))}), "`__ZONE__` is a built-in placeholder"),
-        (json!({"extra": {"__ID__": "1"}}), "`__ID__` is set in `extra`, too"),
+        (json!({"extra": {"__ID__": "1"}}), "`__ID__` is also set in `extra`"),
         (json!({"before": step(&json!({"id": "/find/__ID__"}))}), "step 1 uses __ID__, which no step before it takes"),
         (json!({"before": step(&json!({"where": {"/a": "__ID__"}}))}), "step 1 uses __ID__"),
         (json!({"absent": {"id": "/new/__ID__"}}), "`absent` uses __ID__, which has no value"),
         (json!({"before": step(&json!({"keep": "1d", "same": {"/a": "__IP__"}}))}), "leave out `keep`"),
         (json!({"before": step(&json!({"keep": "1d", "not": {"/a": "__IP__"}}))}), "leave out `keep`"),
         (json!({"before": step(&json!({"keep": "5s"}))}), "a time from 10 s to 30 days"),
-        (json!({"before": step(&json!({"method": "DELETE"}))}), "`method` is GET or POST"),
+        (json!({"before": step(&json!({"method": "DELETE"}))}), "`method` must be GET or POST"),
         (json!({"before": step(&json!({"wher": {}}))}), "did you mean `where`?"),
         (json!({"before": step(&json!({"next": {"at": "/a"}}))}), "an object with `at` and `as`"),
-        (json!({"before": step(&json!({"expect": "dyndns2"}))}), "`expect` of a step is an object"),
-        (json!({"before": vec![step(&json!({})); 4]}), "`before` has 4 steps, 3 are possible"),
+        (json!({"before": step(&json!({"expect": "dyndns2"}))}), "`expect` of a step must be an object"),
+        (json!({"before": vec![step(&json!({})); 4]}), "`before` has 4 steps; at most 3 are allowed"),
         (json!({"before": [step(&json!({})), step(&json!({}))]}), "`__ID__` is taken twice"),
         (
             json!({"before": null, "absent": {"id": "/new"}, "id": receiver.url("/?__IP__")}),
             "no effect without `before`",
         ),
         (json!({"expect": {"none": {"status": 404}}}), "`none` has no meaning here"),
-        (json!({"id": "http://__ID__/"}), "the host is a value that a step takes"),
-        (json!({"notify": {"id": receiver.url("/n"), "before": {"id": "/x"}}}), "it has no `before`"),
+        (json!({"id": "http://__ID__/"}), "the host must not come from a step"),
+        (json!({"notify": {"id": receiver.url("/n"), "before": {"id": "/x"}}}), "has no `before`"),
         (
             json!({"ipv6": ["home.example.com"], "index6": "shell:echo 2001:db8::7", "combine": {"domains": 2}}),
-            "no single meaning",
+            "is ambiguous",
         ),
     ];
     for (more, expected) in cases {
@@ -490,7 +490,7 @@ fn h14_everything_is_seen_before_it_is_sent() {
     assert_eq!(json[0]["requests"].as_array().map(Vec::len), Some(4));
     assert_eq!(receiver.take().len(), 0, "nothing was sent");
     for other in ["--json", "--curl"] {
-        sandbox.run(&["preview", "--lookup", other]).expect(2).prints("is shown as text alone");
+        sandbox.run(&["preview", "--lookup", other]).expect(2).prints("only works with text output");
     }
     assert_eq!(receiver.take().len(), 0, "nor is it where it could not be shown");
     let run = sandbox.run(&["preview", "--lookup"]).expect(0);

@@ -236,7 +236,7 @@ fn h7_placeholders_without_a_single_meaning_are_errors() {
         (json!({"domains": 5}), "/?old=__OLDIP__&ip=__IP__&d=__DOMAINS__"),
     ] {
         let config = both(&receiver, &json!({"combine": combine, "id": receiver.url(id)}));
-        Sandbox::new().sync(&config).expect(2).prints("has no single meaning");
+        Sandbox::new().sync(&config).expect(2).prints("is ambiguous");
     }
     for wrong in [
         json!({"families": 1}),
@@ -257,7 +257,7 @@ fn h7_preview_shows_one_request_for_all_members() {
     sandbox.write("config.json", both(&receiver, &json!({})).to_string());
     let shown = sandbox.run(&["preview", "-c", "config.json", "--show-secrets", "--yes", "--wide"]).expect(0).stdout;
     assert_eq!(shown.matches("?d=home.example.com&a=203.0.113.7&aaaa=2001:db8::7").count(), 1, "{shown}");
-    assert!(shown.contains("in one request with another update"), "{shown}");
+    assert!(shown.contains("sent in one request with another update"), "{shown}");
     let curl = sandbox.run(&["preview", "-c", "config.json", "--curl"]).expect(0).stdout;
     assert_eq!(curl.matches("curl ").count(), 1, "{curl}");
 }

@@ -114,15 +114,20 @@ fn is_right(request: &Received) -> bool {
 /// What the first run says.
 fn sentence(status: u16, body: &str, next: Next) -> String {
     let words = body.trim();
-    let response = if words.is_empty() { format!("{status} and no text") } else { format!("{status} `{words}`") };
+    let response = if words.is_empty() { format!("{status} with no text") } else { format!("{status} `{words}`") };
     match next {
         // Where the status is none of success, it says more than a text that is no return code.
         Again if status >= 300 => format!("failed: the endpoint responded with {status} "),
-        UpToDate if words.starts_with("nochg") => format!("accepted, it had this address already ({status}"),
+        UpToDate if words.starts_with("nochg") => format!("accepted; the service already had this address ({status}"),
         UpToDate => format!("accepted ({status}"),
         Again => format!("failed: the endpoint responded with {response}"),
         HeldBack(_) => format!("failed: the endpoint asks to wait: {response}"),
-        Stopped => format!("stopped: the endpoint refuses it for good: {response}"),
+        Stopped => match words.split_once(' ') {
+            Some(("good" | "nochg", ip)) => {
+                format!("stopped: the endpoint set {ip} instead of 203.0.113.7: {response}")
+            }
+            _ => format!("stopped: the endpoint refused it permanently: {response}"),
+        },
     }
 }
 
@@ -159,7 +164,7 @@ fn h4_every_return_code_of_dyndns2_decides_what_the_next_runs_do() {
                 (held.clone(), held.clone(), held)
             }
             Stopped => {
-                let refused = ((1, 0), format!("the service refused it for good with `{}`", body.trim()));
+                let refused = ((1, 0), format!("the service refused it permanently with `{}`", body.trim()));
                 (refused.clone(), refused, accepted)
             }
         };

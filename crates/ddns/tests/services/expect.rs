@@ -44,7 +44,7 @@ fn h4_a_failure_shows_all_that_a_response_of_several_lines_says() {
     Sandbox::new().sync(&config).expect(1).prints(said);
     let config = with(&config, &json!({"expect": {"stop": {"json": {"/success": false}}}}));
     let sandbox = Sandbox::new();
-    sandbox.sync(&config).expect(1).prints(r#"for good: 200 `{ "success": false, "error": "no such record" }` ("#);
+    sandbox.sync(&config).expect(1).prints(r#"permanently: 200 `{ "success": false, "error": "no such record" }` ("#);
     sandbox.sync(&config).expect(1).prints("no such record");
 }
 
@@ -91,7 +91,7 @@ fn h4_a_body_that_does_not_come_in_time_is_a_failure() {
         Receiver::responding(|_| Response::Raw(b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\ngood".to_vec()));
     let sandbox = Sandbox::new();
     let config = with(&expecting(&receiver, &json!("dyndns2")), &json!({"timeout": 1}));
-    sandbox.sync(&config).expect(1).prints("the rest of the response did not come");
+    sandbox.sync(&config).expect(1).prints("the rest of the response did not arrive");
     // The status alone decides where nothing needs the body.
     let config = with(&config, &json!({"expect": {"accept": {"status": 200}}}));
     sandbox.sync(&config).expect(0);
@@ -102,10 +102,10 @@ fn h5_a_stopped_update_is_not_sent_again_before_somebody_says_so() {
     let (receiver, says) = saying(200, "badauth");
     let (sandbox, config) = (Sandbox::new(), expecting(&receiver, &json!("dyndns2")));
     let run = sandbox.sync(&config).expect(1);
-    run.prints("stopped: the endpoint refuses it for good: 200 `badauth`").prints("1 failed");
+    run.prints("stopped: the endpoint refused it permanently: 200 `badauth`").prints("1 failed");
     receiver.set_ip("203.0.113.8");
     let again = sandbox.sync(&config).expect(1);
-    again.prints("refused it for good with `badauth`").prints("--retry-stopped").prints("1 stopped");
+    again.prints("refused it permanently with `badauth`").prints("--retry-stopped").prints("1 stopped");
     assert_eq!(receiver.callbacks().len(), 1);
     let report = sandbox.run(&["status", "-c", "config.json"]);
     assert!(report.stdout.contains("stopped: the service said `badauth`"), "{}", report.stdout);
@@ -144,7 +144,10 @@ fn h5_until_address_ends_a_stop_when_the_address_changes() {
 fn h4_an_address_that_was_not_sent_stops() {
     let (receiver, _) = saying(200, "good 127.0.0.1");
     let (sandbox, config) = (Sandbox::new(), expecting(&receiver, &json!("dyndns2")));
-    sandbox.sync(&config).expect(1).prints("stopped: the endpoint refuses it for good: 200 `good 127.0.0.1`");
+    sandbox
+        .sync(&config)
+        .expect(1)
+        .prints("stopped: the endpoint set 127.0.0.1 instead of 203.0.113.7: 200 `good 127.0.0.1`");
 }
 
 #[test]
@@ -222,7 +225,7 @@ fn h4_what_is_wrong_in_expect_is_an_error_with_its_place() {
     let cases = [
         (json!("dyndns"), "`dyndns2`, or an object"),
         (json!(17), "must be `dyndns2`, or an object"),
-        (json!({"acept": "x"}), "`acept` is not a part of it"),
+        (json!({"acept": "x"}), "`expect` has no field `acept`"),
         (json!({"accept": "("}), "is not a regular expression"),
         (json!({"accept": "(?=x)"}), "is not a regular expression"),
         (json!({"accept": {"status": 99}}), "must be a status from 100 to 599"),
@@ -230,11 +233,11 @@ fn h4_what_is_wrong_in_expect_is_an_error_with_its_place() {
         (json!({"accept": {"json": {"code": 0}}}), "`code` is not a JSON pointer"),
         (json!({"accept": {"json": "x"}}), "`expect.accept.json` cannot be"),
         (json!({"accept": {}}), "has an empty condition"),
-        (json!({"accept": {"text": "x"}}), "`text` is not a part of a condition"),
-        (json!({"wait": {"body": "x", "for": "soon"}}), "`soon` is not a time"),
+        (json!({"accept": {"text": "x"}}), "a condition has no field `text`"),
+        (json!({"wait": {"body": "x", "for": "soon"}}), "`soon` is not a duration"),
         (json!({"accept": {"body": "x", "for": "1m"}}), "`expect.accept.for` cannot be"),
         (json!({"stop": {"body": "x", "until": "tomorrow"}}), "`expect.stop.until` cannot be"),
-        (json!({"accept": 1}), "must be a text or an object"),
+        (json!({"accept": 1}), "must be a string or an object"),
     ];
     for (expect, sentence) in cases {
         let run = Sandbox::new().sync(&expecting(&receiver, &expect));

@@ -108,11 +108,11 @@ fn h12_powerdns_takes_the_updates_of_its_recipe_and_a_dns_query_shows_them() {
     let base = format!("base=http://127.0.0.1:{}", server.api);
 
     let sandbox = by_recipe("powerdns", &[&base, "zone=example.com", "key=WrongKey123"]);
-    sandbox.run(&[]).expect(1).prints("for good: 401 `before 1 of 1: Unauthorized`").never_prints("WrongKey123");
+    sandbox.run(&[]).expect(1).prints("permanently: 401 `before 1 of 1: Unauthorized`").never_prints("WrongKey123");
     assert_eq!(server.shown(), [""; 0]);
 
     sandbox.write("config.json", sandbox.read("config.json").replace("WrongKey123", "SecretKey123"));
-    sandbox.run(&[]).expect(0).prints("the record was made (204").prints("2 accepted").never_prints("SecretKey123");
+    sandbox.run(&[]).expect(0).prints("the record was created (204").prints("2 accepted").never_prints("SecretKey123");
     assert_eq!(server.shown(), ["203.0.113.7 for 60 s", "2001:db8::7 for 60 s"]);
     sandbox.run(&[]).says_nothing();
 

@@ -53,7 +53,7 @@ fn f3_public_without_a_network_gives_one_reason() {
         assert_eq!(looked_up.sent, None, "IPv{family}");
         let services = services(family);
         assert_eq!(hosts(printed), services[..1], "IPv{family}: one reason is enough\n{printed}");
-        assert!(printed.contains(&format!("none of {} services gave one; ", services.len())), "{printed}");
+        assert!(printed.contains(&format!("none of {} services returned an address; ", services.len())), "{printed}");
         let plain = printed.replace("http://127.0.0.1", "");
         assert!(!plain.contains("http://"), "IPv{family}: never over plain http:\n{printed}");
         assert!(took < Duration::from_secs(5), "IPv{family}: took {took:?}");

@@ -77,19 +77,19 @@ use Holds::{Either, InDoubt, Old};
 /// ended, and the connection in its place meets the fault; at the close, the kept one meets it before the update is sent.
 fn expected(stage: Stage, fault: Fault) -> [Expected; 2] {
     let no_byte = Senseless("a connection is made before the server sends a byte");
-    let late: &[&str] = &["took the request but did not respond within 2 s"];
-    let broken: &[&str] = &["broke the connection off before it had responded"];
+    let late: &[&str] = &["received the request but did not respond within 2 s"];
+    let broken: &[&str] = &["reset the connection before it responded"];
     match (stage, fault) {
         (Stage::Connect, Fault::Refuse) => [Failed(&["connection refused"], Old); 2],
         (Stage::Connect, Fault::Reset) => {
-            let ended = &["broke the connection off", "connection reset", "closed the connection without a response"];
+            let ended = &["reset the connection", "connection reset", "closed the connection without a response"];
             [Failed(ended, Either); 2]
         }
         (Stage::Connect, Fault::Hang) => [Failed(&["no response within", "within 2 s"], Old); 2],
         (Stage::Connect, Fault::Drip | Fault::Garbage) => [no_byte; 2],
         (Stage::Tls, Fault::Refuse) => [Failed(&["no TLS connection to https://"], Old); 2],
-        (Stage::Tls, Fault::Reset) => [Failed(&["closed the connection before TLS was agreed on"], Old); 2],
-        (Stage::Tls, Fault::Hang | Fault::Drip) => [Failed(&["TLS did not come about within"], Old); 2],
+        (Stage::Tls, Fault::Reset) => [Failed(&["closed the connection during the TLS handshake"], Old); 2],
+        (Stage::Tls, Fault::Hang | Fault::Drip) => [Failed(&["the TLS handshake did not finish within"], Old); 2],
         (Stage::Tls, Fault::Garbage) => [Failed(&["does not speak TLS"], Old); 2],
         (Stage::Request, Fault::Refuse) => [Failed(&["responded with 413"], InDoubt); 2],
         (Stage::Head, Fault::Refuse) => [Failed(&["responded with 503"], InDoubt); 2],

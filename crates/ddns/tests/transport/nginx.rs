@@ -72,7 +72,7 @@ fn d6_nginx_with_a_private_ca() {
         let (_server, port) = nginx(&program, &place, &own.files(&params_for("localhost")), &more);
         let sandbox = system.trusted();
         sandbox.write("ca.pem", &own.pem);
-        sandbox.sync(&secure(port, &json!(true))).expect(1).prints("an issuer that this system does not know");
+        sandbox.sync(&secure(port, &json!(true))).expect(1).prints("an issuer that this system does not trust");
         // Several requests on one connection.
         let names: Vec<String> = (0..5).map(|number| format!("d{number}.example.com")).collect();
         let config = with(&secure(port, &json!("ca.pem")), &json!({"ipv4": names, "concurrency": 1}));
@@ -117,7 +117,7 @@ fn d6_nginx_with_a_certificate_that_signed_itself() {
     let place = Sandbox::new();
     let (_server, port) = nginx(&program, &place, &(pem.clone(), key.serialize_pem()), "");
     let sandbox = Authority::new("system").trusted();
-    sandbox.sync(&secure(port, &json!(true))).expect(1).prints("signed by itself");
+    sandbox.sync(&secure(port, &json!(true))).expect(1).prints("is self-signed");
     sandbox.sync(&secure(port, &json!("auto"))).expect(0).prints("is trusted unverified");
     sandbox.write("own.pem", pem);
     sandbox.sync(&with(&secure(port, &json!("own.pem")), &json!({"cache": false}))).expect(0).never_prints("warning");

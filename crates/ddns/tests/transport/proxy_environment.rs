@@ -142,7 +142,11 @@ fn d5_a_wrong_item_of_proxy_is_an_error_that_shows_no_secret() {
         ("", "empty"),
     ] {
         let run = Sandbox::new().sync(&by(ID, json!(["DIRECT", item]))).expect(2);
-        run.prints("`proxy`").prints(part).prints("possible are").never_prints("proxy-user").never_prints("word@");
+        run.prints("`proxy`")
+            .prints(part)
+            .prints("use http://HOST:PORT")
+            .never_prints("proxy-user")
+            .never_prints("word@");
         let sandbox = Sandbox::new();
         sandbox.write("config.json", home(ID).to_string());
         if !item.is_empty() {

@@ -18,7 +18,7 @@ const REFUSALS: [(Then, &str); 8] = [
     (Then::Sends(""), "closed the connection without a response"),
     (Then::Sends("HTTP/1.1 200 OK\r\nA: b"), "closed the connection in the middle of its response"),
     (Then::Sends("SSH-2.0-proxy\r\n\r\n"), "sent a response that is not valid HTTP"),
-    (Then::Sends("HTTP/1.1 200 OK\r\n\r\nmore"), "speaks in the tunnel before the endpoint can"),
+    (Then::Sends("HTTP/1.1 200 OK\r\n\r\nmore"), "sends data into the tunnel before the endpoint does"),
     (Then::Hangs, "no response within"),
 ];
 
@@ -95,13 +95,16 @@ fn e2_a_407_to_a_handed_on_request_is_the_proxys() {
 #[test]
 fn e2_a_status_that_may_be_the_proxys_own_names_the_proxy() {
     for (response, part) in [
-        ("HTTP/1.1 502 A\r\nContent-Length: 0\r\n\r\n", "responded with 502 Bad Gateway, by or through the proxy "),
+        ("HTTP/1.1 502 A\r\nContent-Length: 0\r\n\r\n", "responded with 502 Bad Gateway, from or through the proxy "),
         (
             "HTTP/1.1 503 A\r\nContent-Length: 0\r\n\r\n",
-            "responded with 503 Service Unavailable, by or through the proxy ",
+            "responded with 503 Service Unavailable, from or through the proxy ",
         ),
-        ("HTTP/1.1 403 A\r\nContent-Length: 0\r\n\r\n", "responded with 403 Forbidden, by or through the proxy "),
-        ("HTTP/1.1 504 A\r\nContent-Length: 0\r\n\r\n", "responded with 504 Gateway Timeout, by or through the proxy "),
+        ("HTTP/1.1 403 A\r\nContent-Length: 0\r\n\r\n", "responded with 403 Forbidden, from or through the proxy "),
+        (
+            "HTTP/1.1 504 A\r\nContent-Length: 0\r\n\r\n",
+            "responded with 504 Gateway Timeout, from or through the proxy ",
+        ),
     ] {
         let proxy = Proxy::http(Then::Sends(response));
         let run = Sandbox::new().sync(&by("http://dns.example.com/hook", json!([proxy.url()]))).expect(1);

@@ -131,10 +131,10 @@ fn e2_a_failed_tls_handshake_is_reported() {
     let silent = stalling(b"");
     let tunnel = Proxy::http(Then::Opens("HTTP/1.1 200 OK\r\n\r\n"));
     let id = format!("https://{silent}/hook");
-    let via = format!("(through the proxy {}) was made, but TLS did not come about within ", tunnel.url());
-    let itself = format!("the connection to the proxy https://{silent} was made, but TLS did not come about within ");
+    let via = format!("(through the proxy {}), but the TLS handshake did not finish within ", tunnel.url());
+    let itself = format!("connected to the proxy https://{silent}, but the TLS handshake did not finish within ");
     for (id, route, part) in [
-        (id.as_str(), "DIRECT".to_owned(), "was made, but TLS did not come about within "),
+        (id.as_str(), "DIRECT".to_owned(), "but the TLS handshake did not finish within "),
         (id.as_str(), tunnel.url(), via.as_str()),
         ("http://dns.example.com/", format!("https://{silent}"), itself.as_str()),
     ] {
@@ -159,7 +159,7 @@ fn d6_behind_a_proxy_that_is_not_local_nothing_is_trusted_unverified() {
     let tunnel = Proxy::http(Then::Opens("HTTP/1.1 200 OK\r\n\r\n"));
     let far = format!("http://proxy.example.com:{}", tunnel.address.port());
     let run = sandbox.sync(&by(&id, json!([far]))).expect(1);
-    run.prints("an issuer that this system does not know").prints("set `ssl`");
+    run.prints("an issuer that this system does not trust").prints("set `ssl`");
     assert_eq!(server.seen(), [""; 0]);
     sandbox.sync(&by(&id, json!([tunnel.url()]))).expect(0).prints("is trusted unverified");
     assert_eq!(server.seen().len(), 1);

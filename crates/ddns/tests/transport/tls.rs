@@ -132,7 +132,7 @@ fn d6_a_public_host_is_never_trusted_unverified_by_itself() {
     let id = server.url("/hook").replace("localhost", "dns.example.com");
     for ssl in [json!("auto"), json!(true)] {
         let run = sandbox.sync(&secure(&id, &ssl)).expect(1);
-        run.prints("an issuer that this system does not know").prints("set `ssl`");
+        run.prints("an issuer that this system does not trust").prints("set `ssl`");
     }
     assert_eq!(server.seen(), [""; 0]);
     sandbox.sync(&secure(&id, &json!(false))).expect(0);
@@ -178,7 +178,7 @@ fn d6_a_ca_file_is_trusted_besides_the_systems_roots() {
 fn d6_a_ca_file_that_cannot_be_used_is_a_mistake_in_the_configuration() {
     let sandbox = Sandbox::new();
     sandbox.write("empty.pem", "nothing");
-    for (file, part) in [("missing.pem", "cannot be read"), ("empty.pem", "holds no certificate")] {
+    for (file, part) in [("missing.pem", "cannot be read"), ("empty.pem", "contains no PEM certificate")] {
         sandbox.sync(&secure("https://127.0.0.1:9/", &json!(file))).expect(2).prints(part).prints(file);
     }
 }
@@ -210,7 +210,7 @@ fn d6_the_servers_own_certificate_can_be_named_in_place_of_a_ca() {
         .expect("a certificate with its key");
     let server = TlsReceiver::start(Arc::new(config));
     let sandbox = Authority::new("known").trusted();
-    sandbox.sync(&secure(&server.url("/hook"), &json!(true))).expect(1).prints("signed by itself");
+    sandbox.sync(&secure(&server.url("/hook"), &json!(true))).expect(1).prints("is self-signed");
     sandbox.write("own.pem", certificate.pem());
     sandbox.sync(&secure(&server.url("/hook"), &json!("own.pem"))).expect(0).never_prints("warning");
     assert_eq!(server.seen().len(), 1);

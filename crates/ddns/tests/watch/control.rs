@@ -91,7 +91,7 @@ fn sync_reports_that_the_service_ended_before_it_was_done() {
         endpoint.wait(2, SOON);
         watch.signal(Signal::KILL);
         watch.ended(SOON);
-        asking.join().expect("it ends").expect(1).prints("ended before");
+        asking.join().expect("it ends").expect(1).prints("stopped before");
     });
 }
 
@@ -281,7 +281,11 @@ fn i6_status_shows_from_the_cache_what_the_endpoint_may_have() {
     drop(watch);
     let run = sandbox.run(&["status", "-c", "config.json"]).expect(3);
     let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("in doubt: sent again by the next run; the endpoint may have 203.0.113.7"), "{}", run.stdout);
+    assert!(
+        text.contains("in doubt: the next run sends it again; the endpoint may have 203.0.113.7"),
+        "{}",
+        run.stdout
+    );
 }
 
 #[test]
@@ -330,7 +334,7 @@ fn i6_status_shows_what_is_wrong_with_a_new_configuration() {
     sandbox.write("config.json", endpoint.config(&json!({"timeout": "soon"})).to_string());
     watch.prints("keeping the previous one");
     let run = sandbox.run(&["status"]).expect(1);
-    assert!(run.stdout.contains("cannot be used") && run.stdout.contains("timeout"), "{}", run.stdout);
+    assert!(run.stdout.contains("is invalid") && run.stdout.contains("timeout"), "{}", run.stdout);
     watch.stop();
 }
 

@@ -81,7 +81,7 @@ fn watch_notifies_systemd_when_it_is_ready_reloads_and_stops() {
     sandbox.write("config.json", "{");
     watch.signal(Signal::HUP);
     systemd.hears("RELOADING=1");
-    assert!(systemd.hears("READY=1").contains("STATUS=the new configuration cannot be used"));
+    assert!(systemd.hears("READY=1").contains("STATUS=the new configuration is invalid"));
 
     watch.signal(Signal::TERM);
     systemd.hears("STOPPING=1");

@@ -88,7 +88,8 @@ fn i8_without_a_configuration_the_only_service_is_meant_and_several_are_listed()
     assert!(sandbox.run(&["history"]).expect(0).stdout.contains("one.json.example.com"));
     let two = service(&sandbox, &endpoint, "two.json");
     for command in [&["status"][..], &["status", "--json"], &["status", "--alive"], &["sync"], &["history"]] {
-        let run = sandbox.run(command).expect(2).prints("several services run").prints("--all means every one");
+        let run =
+            sandbox.run(command).expect(2).prints("several services are running").prints("use --all for all of them");
         for watch in [&one, &two] {
             assert!(run.stderr.contains(&format!("process {} on ", watch.process())), "{}", run.stderr);
         }
@@ -246,7 +247,7 @@ fn i8_sync_does_not_wait_for_a_service_that_hangs() {
         let asking = scope.spawn(|| sandbox.run(&["sync"]));
         endpoint.wait(2, SOON);
         watch.signal(Signal::STOP);
-        asking.join().expect("it ends").expect(1).prints("does not respond any more");
+        asking.join().expect("it ends").expect(1).prints("no longer responds");
         watch.signal(Signal::CONT);
     });
 }

@@ -154,7 +154,7 @@ fn i1_a_port_that_is_taken_is_reported_and_updates_go_on() {
     let address = taken.local_addr().expect("its address").to_string();
     let (endpoint, sandbox) = (Endpoint::new(), host());
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"web": address})));
-    watch.prints("there is no page: port ");
+    watch.prints("the page cannot be opened: port ");
     watch.prints("is in use: another program listens there");
     endpoint.wait(1, SOON);
     // It is opened by the next round that finds the port free.

@@ -249,12 +249,12 @@ fn i2_a_page_that_would_be_open_is_refused() {
     refused(json!({"password_file": "plain"}), "plain does not hold a hash");
     refused(json!({"password_file": "empty"}), "empty is empty");
     refused(json!({"token_file": "short"}), "short holds fewer than 16 characters");
-    refused(json!({"certificate": "plain", "key": "plain"}), "holds no certificate");
+    refused(json!({"certificate": "plain", "key": "plain"}), "contains no PEM certificate");
     let config =
         json!({"dns": "callback", "id": "http://127.0.0.1:1/", "ipv4": "a.example", "web": {"password": "s3cret"}});
     sandbox.write("config.json", config.to_string());
     let run = sandbox.run(&["check", "-c", "config.json"]).expect(2).never_prints("s3cret");
-    assert!(run.stdout.contains("`web`: `password` is not a part of it"), "{}", run.stdout);
+    assert!(run.stdout.contains("`web` has no field `password`"), "{}", run.stdout);
     if !rustix::process::geteuid().is_root() {
         let path = sandbox.write("closed", "x");
         fs::set_permissions(path, fs::Permissions::from_mode(0o000)).expect("the mode is set");
@@ -272,7 +272,7 @@ fn i2_what_is_wrong_with_web_is_said_with_its_place() {
         (json!({"allow_edit": "maybe"}), "`web.allow_edit` must be"),
         (json!({"hosts": ["a b"]}), "`web.hosts` must be"),
         (json!({"proxies": ["10.0.0.0/33"]}), "`web.proxies` must be"),
-        (json!({"password": "x"}), "`password` is not a part of it"),
+        (json!({"password": "x"}), "`web` has no field `password`"),
         (json!({"certificate": "c.pem"}), "one of them is missing"),
     ] {
         let config = json!({"dns": "callback", "id": "http://127.0.0.1:1/", "ipv4": ["a.example"], "web": web});
@@ -312,7 +312,7 @@ fn i2_the_password_is_asked_for_twice_and_not_shown() {
     let run = run.expect(0).never_prints("s3cret");
     assert!(run.stdout.contains("Password: \nAgain: \n$argon2id$"), "{}", run.stdout);
     if let Some(run) = at_terminal(&sandbox, 80, &program, &["s3cret", "s3cret2"]) {
-        assert!(run.expect(2).stdout.contains("are not the same"));
+        assert!(run.expect(2).stdout.contains("the passwords differ"));
     }
     for key in ["\x03", "EOF"] {
         if let Some(run) = at_terminal(&sandbox, 80, &program, &[key]) {

@@ -39,7 +39,7 @@ fn visitor(answer: &Answer) -> Visitor {
 #[test]
 fn i1_set_up_leads_from_an_empty_folder_to_the_first_update() {
     let page = empty(&["--web", "127.0.0.1:0"]);
-    page.watch.prints("there is no configuration: the page asks for one");
+    page.watch.prints("there is no configuration yet: open the page to create");
     assert_eq!(page.get("/").expect(303).header("location"), Some("/setup"));
     let list = page.get("/setup?find=duck").expect(200);
     assert!(list.body.contains("Where is your domain?") && list.body.contains("?name=duckdns"), "{}", list.body);

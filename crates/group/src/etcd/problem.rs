@@ -50,13 +50,13 @@ impl fmt::Display for Problem {
             Self::Permission => {
                 f.write_str("does not let this user read and write the group's keys: grant it a role for their prefix")
             }
-            Self::CommonName => {
-                f.write_str("takes the common name in `group.certificate` for a user: use a certificate without one")
-            }
-            Self::Compacted => f.write_str("does not keep the revision any more that was asked for"),
-            Self::LeaseGone => f.write_str("does not have the lease any more"),
+            Self::CommonName => f.write_str(
+                "takes the common name of `group.certificate` for a user: use a certificate without a common name",
+            ),
+            Self::Compacted => f.write_str("no longer has the requested revision"),
+            Self::LeaseGone => f.write_str("no longer has the lease"),
             Self::NoGateway => {
-                f.write_str("does not serve etcd's JSON gateway: is it etcd 3.4 or later, and is the gateway on?")
+                f.write_str("does not serve etcd's JSON gateway: is it etcd 3.4 or later, with the gateway enabled?")
             }
             Self::Other(why) => write!(f, "refused the request ({why})"),
         }

@@ -13,7 +13,7 @@ pub struct Malformed;
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("sent a response that etcd does not send: is it etcd?")
+        f.write_str("sent a response that etcd would not send: is it etcd?")
     }
 }
 

@@ -93,17 +93,17 @@ impl Machine {
         let version = self.view.as_ref().and_then(|view| view.version.as_deref()).filter(|version| *version != VERSION);
         if let Some(version) = version {
             return Some(format!(
-                "the group in the store has version {version}, and this program knows version {VERSION}: \
+                "the group in the store has version {version}, but this program uses version {VERSION}: \
                  use the same program on all hosts, or another `name`"
             ));
         }
         if self.view.as_ref().and_then(|view| view.holder.as_ref()).is_some_and(|holder| holder.lease == LeaseId(0)) {
-            return Some("the holder's key in the store has no lease, so it never ends: delete it".to_owned());
+            return Some("the holder's key in the store has no lease and never expires: delete it".to_owned());
         }
         if self.is_namesake_holding(now) {
             let member = &self.settings.member;
             return Some(format!(
-                "another process in the group has the same `member`, {member}: give each a name of its own, or leave \
+                "another process in the group has the same `member`, {member}: give each its own name, or leave \
                  `member` out"
             ));
         }

@@ -457,7 +457,7 @@ fn j1_a_group_of_another_version_is_left_alone() {
     assert_eq!(play.see(), []);
     assert_eq!(play.pass(4.0), []);
     let trouble = play.machine.standing(play.now).trouble.expect("it is said");
-    assert!(trouble.starts_with("the group in the store has version 2, and this program knows version 1"), "{trouble}");
+    assert!(trouble.starts_with("the group in the store has version 2, but this program uses version 1"), "{trouble}");
 }
 
 #[test]
@@ -486,7 +486,7 @@ fn j6_another_host_with_the_same_name_is_said_and_an_earlier_process_is_not() {
     play.now += seconds(1.0);
     let trouble = play.machine.standing(play.now).trouble.expect("it is said");
     let expected =
-        "another process in the group has the same `member`, a: give each a name of its own, or leave `member` out";
+        "another process in the group has the same `member`, a: give each its own name, or leave `member` out";
     assert_eq!(trouble, expected);
     play.view.holder = Some(Holder { member: "b".to_owned(), lease: OTHER, created: 4 });
     play.see();

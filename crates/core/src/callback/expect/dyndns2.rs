@@ -38,13 +38,13 @@ fn verdict(status: u16, line: &str, sent: &[IpAddr]) -> (Meaning, String) {
         "" => (Meaning::Rejected, "the response is empty".to_owned()),
         "good" | "nochg" => {
             if !(200..300).contains(&status) {
-                return (Meaning::Rejected, format!("`{code}` counts with a status of success only"));
+                return (Meaning::Rejected, format!("`{code}` only counts with a status from 200 to 299"));
             }
             let other = words.filter_map(|word| word.parse::<IpAddr>().ok()).find(|ip| !sent.contains(ip));
             match other {
-                Some(ip) => (stopped, format!("`{code}` names {ip}, which was not sent")),
+                Some(ip) => (stopped, format!("`{code}`: the service set {ip}, which was not sent")),
                 None if code == "good" => (Meaning::Accepted, "`good` accepts".to_owned()),
-                None => (Meaning::Unchanged, "`nochg` accepts: the service had this address".to_owned()),
+                None => (Meaning::Unchanged, "`nochg` accepts: the service already had this address".to_owned()),
             }
         }
         // Who asks again and again with a wrong password is locked out.
@@ -53,7 +53,7 @@ fn verdict(status: u16, line: &str, sent: &[IpAddr]) -> (Meaning, String) {
         code if WAIT.contains(&code) => (Meaning::Wait(Some(PAUSE)), format!("`{code}` asks to wait")),
         code => match wanted(code) {
             Some(pause) => (Meaning::Wait(Some(pause)), format!("`{code}` asks to wait")),
-            None => (Meaning::Rejected, "it is no return code of dyndns2".to_owned()),
+            None => (Meaning::Rejected, "it is not a dyndns2 return code".to_owned()),
         },
     }
 }

@@ -40,7 +40,7 @@ impl RsaKey {
             return Err("is not in PEM form with `BEGIN PRIVATE KEY` (PKCS #8)");
         };
         let coded: String = coded.split_whitespace().collect();
-        let key = STANDARD.decode(coded).map_err(|_| "is not base64 inside of its PEM form")?;
+        let key = STANDARD.decode(coded).map_err(|_| "has invalid base64 in its PEM text")?;
         let key = Self { key, sign, account: None };
         key.signature(RsaDigest::Sha256, b"").map(|_| ()).ok_or("is not an RSA key of 2048 to 4096 bits")?;
         Ok(key)

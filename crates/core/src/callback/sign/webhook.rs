@@ -27,7 +27,7 @@ impl SigningKey {
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let coded = text.trim().strip_prefix(PREFIX).ok_or("does not begin with `whsec_`")?;
         let decoded = STANDARD.decode(coded).or_else(|_| STANDARD_NO_PAD.decode(coded));
-        let key = decoded.map_err(|_| "is not base64 behind `whsec_`")?;
+        let key = decoded.map_err(|_| "is not base64 after `whsec_`")?;
         if !LENGTHS.contains(&key.len()) {
             return Err("has fewer than 24 or more than 64 bytes");
         }

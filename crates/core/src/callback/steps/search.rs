@@ -60,12 +60,12 @@ impl Search {
     ) -> Result<Option<String>, String> {
         let values = callback.values(about);
         let document: &RawValue =
-            serde_json::from_str(text).map_err(|error| format!("the answer is not JSON: {error}"))?;
+            serde_json::from_str(text).map_err(|error| format!("the response is not JSON: {error}"))?;
         match &step.list {
             None => self.look_at(step, &values, document)?,
             Some(pointer) => {
                 let Some(list) = find(document, pointer) else {
-                    return Err(format!("the answer has nothing at `{pointer}`"));
+                    return Err(format!("the response has nothing at `{pointer}`"));
                 };
                 for entry in entries(list, pointer)? {
                     self.look_at(step, &values, entry)?;
@@ -79,14 +79,14 @@ impl Search {
                 Value::Number(text) | Value::String(text) => text.parse().ok(),
                 _ => None,
             });
-            self.total = Some(number.ok_or_else(|| format!("the answer has no number at `{total}`"))?);
+            self.total = Some(number.ok_or_else(|| format!("the response has no number at `{total}`"))?);
         }
         let next = match step.next.as_ref().and_then(|(pointer, _)| find(document, pointer)) {
             None => None,
             Some(raw) => match scalar(raw) {
                 Some(Value::String(text) | Value::Number(text)) => Some(text),
                 Some(Value::Null | Value::Bool(false)) => None,
-                _ => return Err("what asks for the next page is no value of one line".to_owned()),
+                _ => return Err("the value that asks for the next page is not a single line".to_owned()),
             },
         };
         match next.filter(|next| !next.is_empty()) {
@@ -101,7 +101,7 @@ impl Search {
             return Err(format!("the list has more than {MAX_ENTRIES} entries"));
         }
         let node = parse(entry.get(), Dialect::STRICT)
-            .map_err(|error| format!("the answer is not JSON: {}", error.message))?;
+            .map_err(|error| format!("the response is not JSON: {}", error.message))?;
         let all = |pairs: &[(Pointer, Value)], loosely| {
             pairs.iter().all(|(pointer, wanted)| {
                 pointer.find(&node).is_some_and(|found| agree(&found.value, wanted, values, loosely))
@@ -137,7 +137,7 @@ impl Search {
                 let names: Vec<String> = several.iter().filter_map(|entry| name(callback, step, entry)).collect();
                 let (count, names) = (self.left_count, names.join(", "));
                 let colon = if names.is_empty() { "" } else { ": " };
-                Err(format!("{count} entries match{colon}{names}; delete one, or name it by `where`"))
+                Err(format!("{count} entries match{colon}{names}; delete all but one, or narrow `where` down"))
             }
         }
     }
@@ -171,18 +171,18 @@ fn scalar_text(value: &Value) -> String {
 /// The values that are taken from an entry.
 fn taken(step: &LookupStep, entry: &Node) -> Result<Vec<(usize, Value)>, String> {
     let take = |(pointer, place): &(Pointer, usize)| {
-        let missing = || format!("what was found has nothing at `{pointer}`");
+        let missing = || format!("the result has nothing at `{pointer}`");
         let value = &pointer.find(entry).ok_or_else(missing)?.value;
         let text = match value {
             Value::String(text) | Value::Number(text) => text.as_str(),
             Value::Bool(_) => "true",
             Value::Null => return Err(missing()),
-            other => return Err(format!("`{pointer}` of what was found is {}, not a value", other.kind())),
+            other => return Err(format!("`{pointer}` of the result is {}, not a single value", other.kind())),
         };
         // `.` and `..` would be another path.
         if text.is_empty() || text.len() > MAX_VALUE || text.chars().any(char::is_control) || matches!(text, "." | "..")
         {
-            return Err(format!("`{pointer}` of what was found is no value of one line"));
+            return Err(format!("`{pointer}` of the result is not a single line"));
         }
         Ok((*place, value.clone()))
     };
@@ -211,10 +211,10 @@ fn entries<'t>(list: &'t RawValue, pointer: &Pointer) -> Result<Vec<&'t RawValue
         return Ok(if is_list { members.into_values().collect() } else { vec![list] });
     }
     match list.get().as_bytes().first() {
-        Some(b'[') => serde_json::from_str(list.get()).map_err(|error| format!("the answer is not JSON: {error}")),
+        Some(b'[') => serde_json::from_str(list.get()).map_err(|error| format!("the response is not JSON: {error}")),
         // How some services write an empty list.
         Some(b'n') => Ok(Vec::new()),
-        _ => Err(format!("`{pointer}` of the answer is no list")),
+        _ => Err(format!("`{pointer}` of the response is not a list")),
     }
 }
 

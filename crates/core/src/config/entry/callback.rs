@@ -66,7 +66,8 @@ impl Maker<'_, '_> {
         let mut headers: Vec<Header> = Vec::new();
         let members = self.reader.headers(Key::Headers);
         if members.len() > MAX_HEADERS {
-            let message = format!("`headers` has {} headers, {MAX_HEADERS} are allowed", grouped(members.len()));
+            let message =
+                format!("`headers` has {} headers; at most {MAX_HEADERS} are allowed", grouped(members.len()));
             self.reader.wrong_whole(Key::Headers, message, "");
             return headers;
         }
@@ -79,8 +80,8 @@ impl Maker<'_, '_> {
             };
             match Header::new(&member.key, value, variables, unknown) {
                 Ok(header) if headers.iter().any(|known| known.name() == header.name()) => {
-                    let message = format!("`headers`: `{}` stands twice", header.name());
-                    let hint = "names count in any case; remove one of them";
+                    let message = format!("`headers`: `{}` is set twice", header.name());
+                    let hint = "upper and lower case make no difference; remove one of them";
                     self.reader.wrong(Key::Headers, place, message, hint);
                 }
                 Ok(header) => headers.push(header),
@@ -139,7 +140,7 @@ impl Maker<'_, '_> {
         };
         if members.len() > Variables::MAX_EXTRA {
             let most = grouped(Variables::MAX_EXTRA);
-            let message = format!("`extra` has {} members; {most} are possible", grouped(members.len()));
+            let message = format!("`extra` has {} members; at most {most} are allowed", grouped(members.len()));
             self.reader.wrong_whole(Key::Extra, message, "");
             return variables;
         }
@@ -175,14 +176,14 @@ impl Maker<'_, '_> {
         };
         match error {
             TargetError::Empty => {
-                let hint = "set `id` to the address to call, e.g. https://example.com/update?ip=__IP__&name=__DOMAIN__";
-                self.missing("`id` and `endpoint` are both empty: there is no address to call", hint);
+                let hint = "set `id` to the URL to call, e.g. https://example.com/update?ip=__IP__&name=__DOMAIN__";
+                self.missing("`id` and `endpoint` are both empty: there is no URL to call", hint);
             }
             TargetError::Relative(likely) => {
-                let message = "`id` is a relative address, and there is no `endpoint` to append it to";
+                let message = "`id` must start with http:// or https://, unless `endpoint` is set";
                 let hint = match likely {
                     Some(likely) => format!("did you mean {likely} ?"),
-                    None => "write the whole address: https://HOST/PATH, or https://USER:PASSWORD@HOST/PATH".to_owned(),
+                    None => "write the whole URL: https://HOST/PATH, or https://USER:PASSWORD@HOST/PATH".to_owned(),
                 };
                 self.reader.wrong_whole(Key::Id, message, &hint);
             }
@@ -228,7 +229,7 @@ impl Maker<'_, '_> {
                     return Some(Body::text(text, variables, unknown));
                 }
                 let kind = node.value.kind();
-                let message = format!("`token` must be a string where `format` is `text`, not {kind}");
+                let message = format!("`token` must be a string if `format` is `text`, not {kind}");
                 self.reader.wrong_whole(Key::Token, message, "");
                 None
             }
@@ -241,7 +242,7 @@ impl Maker<'_, '_> {
             (Some(members), _) => members,
             (None, Value::String(text)) => return Some(Body::form_text(text, variables, unknown)),
             (None, other) => {
-                let allowed = "an object, or a string such as `a=1&ip=__IP__`, where `format` is `form`";
+                let allowed = "an object, or a string such as `a=1&ip=__IP__`, if `format` is `form`";
                 self.reader.wrong_whole(Key::Token, format!("`token` must be {allowed}, not {}", other.kind()), "");
                 return None;
             }
@@ -267,7 +268,7 @@ impl Maker<'_, '_> {
                 let (at, all) = (text[..error.span.start].chars().count() + 1, text.chars().count());
                 let place = if at > all { "at its end".to_owned() } else { format!("at character {at} of {all}") };
                 let message = format!("`token` is not JSON: {place}, {}", error.message);
-                let hint = "a token is a JSON object, or a string that holds one, e.g. {\"ip\": \"__IP__\"}";
+                let hint = "a token is a JSON object, or a string that contains one, e.g. {\"ip\": \"__IP__\"}";
                 self.reader.wrong_whole(Key::Token, message, hint);
                 return None;
             }

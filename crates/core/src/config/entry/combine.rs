@@ -13,7 +13,7 @@ impl Maker<'_, '_> {
     /// Refuses placeholders that have no single meaning, and a `combine` that is never seen.
     pub(super) fn check_combine(&mut self, callback: &Callback) {
         if let Some(name) = callback.ambiguous() {
-            let message = format!("{name} has no single meaning where `combine` puts several updates in one request");
+            let message = format!("{name} is ambiguous if `combine` puts several updates in one request");
             let hint = "use __IPV4__, __IPV6__ or __IPS__ for families, __DOMAINS__ for domains";
             self.reader.wrong_whole(Key::Combine, message, hint);
         }
@@ -38,7 +38,7 @@ pub(crate) fn combine(reader: &mut SettingReader<'_>) -> Option<Combine> {
                     Some(_) => "a whole number from 1 to 1000",
                     None => {
                         let hint = format!("use {}", quoted(parts, " and "));
-                        let message = format!("`combine`: `{name}` is not a part of it");
+                        let message = format!("`combine` has no field `{name}`");
                         reader.wrong(Key::Combine, member.node.span, message, &hint);
                         continue;
                     }

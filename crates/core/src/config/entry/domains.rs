@@ -38,7 +38,10 @@ impl Maker<'_, '_> {
             let Some(domain) = name.and_then(|name| self.domain(key, &name)) else { continue };
             let is_new = known.insert(domain.clone());
             if !is_new && (own.is_some() || objects.contains(&domain)) {
-                let message = format!("`{}`: {domain} is listed twice, with values of its own", Field::of(key).name);
+                let message = format!(
+                    "`{}`: {domain} is listed twice, at least once with values of its own",
+                    Field::of(key).name
+                );
                 self.reader.wrong(key, item.span, message, "remove one of them");
             }
             if is_new {
@@ -103,7 +106,7 @@ impl Maker<'_, '_> {
                     self.reader.wrong(key, place, message, "");
                 }
                 ("interface_id", _) if key == Key::Ipv4 => {
-                    let message = format!("`{field}`: `interface_id` of {domain} belongs to a domain in `ipv6`");
+                    let message = format!("`{field}`: `interface_id` of {domain} only works for domains in `ipv6`");
                     self.reader.wrong(key, place, message, "");
                 }
                 ("interface_id", value) => match InterfaceId::parse(value.text().unwrap_or_default()) {
@@ -159,7 +162,7 @@ impl Maker<'_, '_> {
             for domain in &domains[family.index()].names {
                 let field = Field::of(key).name;
                 if has_zones && callback.variables.zone_of(domain).is_none() {
-                    let message = format!("`{field}`: {domain} is not in a zone of `zone`");
+                    let message = format!("`{field}`: {domain} is not in any zone of `zone`");
                     let hint = "add its zone to `zone`, or move it to another entry of `providers`";
                     self.reader.wrong_whole(key, message, hint);
                 }

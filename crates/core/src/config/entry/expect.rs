@@ -39,7 +39,7 @@ impl Maker<'_, '_> {
         for member in node.value.members().unwrap_or_default() {
             if not_here.contains(&member.key.as_str()) {
                 let message = format!("`expect`: `{}` has no meaning here", member.key);
-                self.reader.wrong(Key::Expect, member.key_span, message, "`none` belongs into a step of `before`");
+                self.reader.wrong(Key::Expect, member.key_span, message, "`none` belongs in a step of `before`");
                 return None;
             }
         }
@@ -69,7 +69,7 @@ fn conditions(node: &Node) -> Result<Conditions, ExpectMistake> {
             "forget" => &mut all.forget,
             "none" => &mut all.none,
             _ => {
-                let message = format!("`expect`: `{name}` is not a part of it");
+                let message = format!("`expect` has no field `{name}`");
                 return wrong(&member.node, message, format!("use {}", quoted(parts, " and ")));
             }
         };
@@ -86,7 +86,7 @@ fn condition(list: &str, parts: &'static [SubField], node: &Node) -> Result<Cond
     let with_pattern = |condition: Condition, at: &Node, pattern: &str| match condition.with_pattern(pattern) {
         Ok(condition) => Ok(condition),
         Err(why) => {
-            let hint = "write a `\\` twice in JSON; look-around is not known";
+            let hint = "write a `\\` twice in JSON; look-around is not supported";
             wrong(at, format!("`expect.{list}` is not a regular expression: {why}"), hint)
         }
     };
@@ -94,7 +94,7 @@ fn condition(list: &str, parts: &'static [SubField], node: &Node) -> Result<Cond
         Value::String(pattern) => return with_pattern(Condition::default(), node, pattern),
         Value::Object(_) => {}
         other => {
-            let message = format!("`expect.{list}` must be a text or an object, not {}", other.kind());
+            let message = format!("`expect.{list}` must be a string or an object, not {}", other.kind());
             return wrong(node, message, "e.g. \"^good\", or {\"status\": 200, \"body\": \"^good\"}");
         }
     }
@@ -114,22 +114,24 @@ fn condition(list: &str, parts: &'static [SubField], node: &Node) -> Result<Cond
             }
             ("for", Value::String(text)) if list == "wait" => match duration::parse(text) {
                 Some(wait) => condition.wait_for = Some(wait),
-                None => return wrong(inner, format!("`expect.wait.for`: `{text}` is not a time"), "e.g. 90s, 30m, 1h"),
+                None => {
+                    return wrong(inner, format!("`expect.wait.for`: `{text}` is not a duration"), "e.g. 90s, 30m, 1h");
+                }
             },
             ("until", Value::String(text)) if list == "stop" && text == "address" => condition.until_address = true,
             ("all", Value::Bool(all)) if list == "stop" => condition.all = *all,
             (name, _) if part(parts, name).is_some() => {
-                let hint = "`body` is a text, `json` an object, `for` (of `wait`) a time such as \"30m\", `until` (of `stop`) \"address\", `all` (of `stop`) true";
+                let hint = "`body` is a string, `json` an object, `for` (of `wait`) a duration such as \"30m\", `until` (of `stop`) \"address\", `all` (of `stop`) true";
                 return wrong(inner, format!("`expect.{list}.{key}` cannot be {}", inner.value.kind()), hint);
             }
             (other, _) => {
                 let hint = "use `status`, `body`, `json`, `for` in `wait`, `until` and `all` in `stop`";
-                return wrong(inner, format!("`expect.{list}`: `{other}` is not a part of a condition"), hint);
+                return wrong(inner, format!("`expect.{list}`: a condition has no field `{other}`"), hint);
             }
         }
     }
     if condition.is_empty() {
-        return wrong(node, format!("`expect.{list}` has an empty condition"), "it would always hold; leave it out");
+        return wrong(node, format!("`expect.{list}` has an empty condition"), "it would always match; leave it out");
     }
     Ok(condition)
 }

@@ -75,20 +75,20 @@ pub const PROVIDERS: &[(&str, &[&str])] = &[
 
 /// Names without a recipe, and why they have none or need none.
 pub const NO_RECIPE: &[(&[&str], &str)] = &[
-    (&["webhook", "http", "custom"], "any address can be called here: set it to `callback`, and `id` to your address"),
-    (&["debug", "print", "example"], "it sends nothing anywhere: `ddns preview` shows what would be sent"),
+    (&["webhook", "http", "custom"], "ddns can call any URL: set it to `callback`, and `id` to your URL"),
+    (&["debug", "print", "example"], "to send nothing, use `ddns preview`: it shows what would be sent"),
     (
         &["dnscom", "51dns", "dns_com"],
-        "it has no recipe: its API wants a kind of signature (MD5) that `sign` does not make",
+        "it has no recipe: its API wants a kind of signature (MD5) that `sign` does not support",
     ),
-    (&["baiducloud"], "it has no recipe yet: `sign` does not make its signatures (bce-auth-v1)"),
-    (&["trafficroute"], "it has no recipe yet: `sign` does not make Volcengine's signatures"),
+    (&["baiducloud"], "it has no recipe yet: `sign` does not support its signatures (bce-auth-v1)"),
+    (&["trafficroute"], "it has no recipe yet: `sign` does not support Volcengine's signatures"),
     (
         &["eranet", "nowcn", "tnethk"],
-        "it has no recipe: its API wants a kind of signature (HMAC-SHA1 in the query) that `sign` does not make",
+        "it has no recipe: its API wants a kind of signature (HMAC-SHA1 in the query) that `sign` does not support",
     ),
     (&["hipmdnsmgr"], "it has no recipe: its API is not published; `before` and a header with your key can call it"),
-    (&["rainyun"], "it has no recipe: its API is not published, and other clients disagree on what it answers"),
+    (&["rainyun"], "it has no recipe: its API is not published, and other clients disagree on how it responds"),
 ];
 
 /// What is said to somebody whose configuration names a service as another client does; `None` if no such name is known.

@@ -14,7 +14,7 @@ impl Maker<'_, '_> {
         let signing = match &items[..] {
             [item] if schemes == 1 => self.scheme(item).map(|scheme| Signing::Scheme(Box::new(scheme))),
             _ if schemes > 0 => {
-                let message = "`sign`: a scheme stands alone, not in a list with others";
+                let message = "`sign`: a scheme cannot be part of a list";
                 self.reader.wrong_whole(Key::Sign, message, "");
                 None
             }
@@ -29,14 +29,14 @@ impl Maker<'_, '_> {
         };
         let is_own = |header: &&Header| own.iter().any(|name| name.eq_ignore_ascii_case(header.name()));
         if let Some(header) = headers.iter().find(is_own) {
-            let message = format!("`headers` must not set `{}` where `sign` is set", header.name());
+            let message = format!("`headers` must not set `{}` if `sign` is set", header.name());
             self.reader.wrong_whole(Key::Headers, message, "leave it out: `sign` sets it");
         }
         let id = self.reader.text(Key::Id).unwrap_or_default();
         let is_plus = id.split_once('?').is_some_and(|(_, query)| query.contains('+'));
         if is_plus && matches!(signing, Signing::Scheme(_)) {
             let message = "`id` has a `+` in its query: services that check a signature read it in two ways";
-            self.reader.wrong_whole(Key::Id, message, "write %20 for a blank, %2B for a plus sign");
+            self.reader.wrong_whole(Key::Id, message, "write %20 for a space, %2B for a plus sign");
         }
         Some(signing)
     }
@@ -59,7 +59,7 @@ impl Maker<'_, '_> {
         let Some(scheme) = word.node.value.text().and_then(SignScheme::parse) else {
             let words: Vec<&str> = SignScheme::ALL.map(SignScheme::word).to_vec();
             let hint = format!("use one of {}", words.join(", "));
-            self.reader.wrong(Key::Sign, word.node.span, "`sign`: `scheme` is none that is known", &hint);
+            self.reader.wrong(Key::Sign, word.node.span, "`sign`: unknown `scheme`", &hint);
             return None;
         };
         let [needed, further] = scheme.parts();
@@ -68,7 +68,7 @@ impl Maker<'_, '_> {
         for member in members.iter().filter(|member| member.key != "scheme") {
             let Some(name) = needed.iter().chain(further).find(|name| **name == member.key) else {
                 let known: Vec<String> = needed.iter().chain(further).map(|name| format!("`{name}`")).collect();
-                let message = format!("`sign`: `{}` is no part of the scheme `{}`", member.key, scheme.word());
+                let message = format!("`sign`: the scheme `{}` has no field `{}`", scheme.word(), member.key);
                 self.reader.wrong(Key::Sign, member.key_span, message, &format!("it has {}", known.join(", ")));
                 continue;
             };
@@ -113,9 +113,9 @@ impl Maker<'_, '_> {
         let why = match text.trim() {
             "" => "is empty",
             text if !has_lines && text.chars().any(|letter| !letter.is_ascii_graphic()) => {
-                "has a blank or a letter that no key has"
+                "contains a space or a character that no key contains"
             }
-            text if name == "header" && !is_header(text) => "is no name of a header",
+            text if name == "header" && !is_header(text) => "is not a valid header name",
             text => return Some(text.to_owned()),
         };
         self.reader.wrong(Key::Sign, span, format!("{what} {why}"), "");

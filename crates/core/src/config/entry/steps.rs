@@ -32,7 +32,7 @@ impl Maker<'_, '_> {
     pub(super) fn step_objects(&mut self) -> Vec<Node> {
         let steps = self.reader.objects(Key::Before);
         if steps.len() > MAX_STEPS {
-            let message = format!("`before` has {} steps, {MAX_STEPS} are possible", steps.len());
+            let message = format!("`before` has {} steps; at most {MAX_STEPS} are allowed", steps.len());
             self.reader.wrong_whole(Key::Before, message, "");
         }
         steps
@@ -68,7 +68,7 @@ impl Maker<'_, '_> {
         let made: Vec<LookupStep> = steps.iter().filter_map(|step| self.step(step, &callback.variables)).collect();
         let [absent, after] = [Key::Absent, Key::After].map(|key| self.one(key, &callback.variables));
         if absent.is_some() && steps.is_empty() {
-            let hint = "`before` looks for the record, `absent` is sent where it finds none";
+            let hint = "`before` looks for the record; `absent` is sent if there is none";
             self.reader.wrong_whole(Key::Absent, "`absent` has no effect without `before`", hint);
         }
         if self.errors() > before || made.is_empty() && after.is_none() {
@@ -143,10 +143,10 @@ impl Maker<'_, '_> {
         if !matches!(request.method(), Method::Get | Method::Post) {
             let place = object.value.members().unwrap_or_default().iter().find(|member| member.key == "method");
             let place = place.map_or(object.span, |member| member.node.span);
-            self.reader.wrong(Key::Before, place, "`before`: a step only reads: `method` is GET or POST", "");
+            self.reader.wrong(Key::Before, place, "`before`: a step only reads: `method` must be GET or POST", "");
         }
         if request.expect == Some(Expect::Dyndns2) {
-            self.reader.wrong(Key::Before, object.span, "`before`: `expect` of a step is an object", "");
+            self.reader.wrong(Key::Before, object.span, "`before`: `expect` of a step must be an object", "");
         }
         let compared = |maker: &mut Self, part: &str| {
             let mut unknown = Vec::new();
@@ -175,8 +175,7 @@ impl Maker<'_, '_> {
         }
         let keep = self.keep(object);
         if keep.is_some() && !(same.is_empty() && left_out.is_empty()) {
-            let message =
-                "`before`: what `same` and `not` look at changes: a step that has one of them is asked each time";
+            let message = "`before`: a step with `same` or `not` is sent each time";
             self.reader.wrong(Key::Before, object.span, message, "leave out `keep`");
         }
         Some(LookupStep {
@@ -206,7 +205,7 @@ impl Maker<'_, '_> {
         if let Some(name) =
             around.absent.as_ref().and_then(|it| callback.too_early(it, around.before.len().checked_sub(1)))
         {
-            let message = format!("`absent` uses {name}, which has no value where the last step found nothing");
+            let message = format!("`absent` uses {name}, which has no value if the last step finds nothing");
             self.reader.wrong_whole(Key::Absent, message, "");
         }
     }
@@ -224,11 +223,11 @@ impl Maker<'_, '_> {
             if own.is_some() && other.is_some() && own != other {
                 let (name, other) = (Field::of(key).name, other.unwrap_or_default());
                 let message = format!("`{name}` goes to {other}, which is not the origin of `id`");
-                self.reader.wrong_whole(key, message, "requests around an update go where the update goes");
+                self.reader.wrong_whole(key, message, "all requests of an update must go to the same origin");
             }
         }
         if callback.takes_host() {
-            let message = "`id`: the host is a value that a step takes, and nobody knows where that leads";
+            let message = "`id`: the host must not come from a step: the request could go anywhere";
             self.reader.wrong_whole(Key::Id, message, "");
         }
     }
@@ -304,7 +303,7 @@ impl Maker<'_, '_> {
         for member in object.value.members().unwrap_or_default() {
             if !known().any(|name| name == member.key) {
                 let hint = did_you_mean(nearest(&member.key, known()));
-                let message = format!("`{}`: `{}` is not a part of it", field.name, member.key);
+                let message = format!("`{}` has no field `{}`", field.name, member.key);
                 self.reader.wrong(key, member.key_span, message, &hint);
             }
         }

@@ -120,7 +120,7 @@ fn i5_what_is_wrong_is_named() {
         (r#""notify": 5"#.to_owned(), "`notify` must be an object, a list of objects, or a URL, not a number"),
         (r#""notify": [[]]"#.to_owned(), "`notify` must be an object, a list of objects, or a URL, not a list"),
         (r#""notify": "{""#.to_owned(), "`notify` is not JSON: at character 2, "),
-        (r#""notify": {}"#.to_owned(), "`id` and `endpoint` are both empty: there is no address to call"),
+        (r#""notify": {}"#.to_owned(), "`id` and `endpoint` are both empty: there is no URL to call"),
         (format!(r#""notify": {{{id}, "on": "fail"}}"#), "`notify`: `on` has no event `fail`"),
         (format!(r#""notify": {{{id}, "on": [5]}}"#), "`notify`: `on` must be events, not a number"),
         (format!(r#""notify": {{{id}, "on": []}}"#), "`notify`: `on` is empty: nothing would be sent"),
@@ -135,7 +135,7 @@ fn i5_what_is_wrong_is_named() {
         (format!(r#""notify": {{{id}, "timeout": 0}}"#), "`timeout` must be a number of seconds"),
         (
             format!(r#""cache": false, "notify": {{{id}}}"#),
-            "`cache` is off: a single run does not know what `notify` sent",
+            "`cache` is off: a single run cannot report changed addresses",
         ),
         (
             r#""notify": {"id": "https://n.example/?x=__IP__"}"#.to_owned(),

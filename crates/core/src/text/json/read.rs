@@ -77,7 +77,7 @@ fn sentence(text: &str, error: &ParseError, dialect: Dialect) -> SyntaxError {
     let Range { start, end } = error.range();
     match error.kind() {
         ParseErrorKind::TrailingCommasNotAllowed => {
-            SyntaxError::new(start, end, "a comma may not stand before the closing bracket")
+            SyntaxError::new(start, end, "no comma is allowed before the closing bracket")
         }
         ParseErrorKind::String(ParseStringErrorKind::InvalidUnicodeEscapeSequence(_)) => {
             SyntaxError::new(start, start + "\\u0000".len(), "half of a character: its other `\\u` is missing")
@@ -120,15 +120,15 @@ fn expected(text: &str, from: usize, dialect: Dialect) -> SyntaxError {
         (Expected::Value, _) => match text.as_bytes().get(start) {
             None => here("a value is missing: the text ends here"),
             Some(b'0'..=b'9' | b'-' | b'+' | b'.') => {
-                SyntaxError::new(start, end, "this is not a number; text must stand in double quotes")
+                SyntaxError::new(start, end, "this is not a number; text must be in double quotes")
             }
             Some(b'_' | b'a'..=b'z' | b'A'..=b'Z') => match &text[start..end] {
                 "True" | "False" | "None" => {
-                    SyntaxError::new(start, end, "JSON writes `true`, `false` and `null` in small letters")
+                    SyntaxError::new(start, end, "write `true`, `false` and `null` in lowercase")
                 }
-                _ => SyntaxError::new(start, end, "text must stand in double quotes"),
+                _ => SyntaxError::new(start, end, "text must be in double quotes"),
             },
-            Some(b'\'') => here("text must stand in double quotes, not in single ones"),
+            Some(b'\'') => here("text must be in double quotes, not single quotes"),
             Some(_) => here("a value was expected here"),
         },
     }

@@ -54,7 +54,7 @@ impl<'a> Scan<'a> {
             match kind {
                 TokenKind::Blank if matches!(token, " " | "\t" | "\r" | "\n") => self.at += length,
                 TokenKind::Blank => {
-                    let message = "JSON does not know this blank: replace it by a space";
+                    let message = "JSON does not allow this kind of space: replace it with a normal one";
                     return Err(SyntaxError::new(self.at, self.at + length, message));
                 }
                 TokenKind::Comment if token.starts_with("/*") && (length < 4 || !token.ends_with("*/")) => {
@@ -105,13 +105,13 @@ impl<'a> Scan<'a> {
         let mut overwrite = None;
         self.count += usize::from(!matches!(token, "," | ":" | "]" | "}"));
         if self.count > self.dialect.most {
-            let message = format!("the text holds more than {} values and keys", grouped(self.dialect.most));
+            let message = format!("the text contains more than {} values and keys", grouped(self.dialect.most));
             return Err(SyntaxError::at(self.text, self.at, message));
         }
         self.expected = match token {
             "[" | "{" => {
                 if self.open.len() == MAX_DEPTH {
-                    let message = format!("lists and objects nest deeper than {MAX_DEPTH} levels");
+                    let message = format!("lists and objects are nested deeper than {MAX_DEPTH} levels");
                     return Err(SyntaxError::at(self.text, self.at, message));
                 }
                 self.open.push((self.at, token.as_bytes()[0]));

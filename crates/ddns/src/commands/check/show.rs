@@ -41,7 +41,7 @@ impl CheckReport {
         if let Some(online) = &self.online {
             text += &online.text(width);
         } else if self.is_left_out {
-            text += "Nothing was tried online: fix the errors first.\n\n";
+            text += "Nothing was tested online: fix the errors first.\n\n";
         }
         for diagnostic in &self.diagnostics {
             text += &complaint(diagnostic, width);
@@ -61,7 +61,7 @@ impl CheckReport {
             }
         };
         let online = match &self.online {
-            Some(online) if !online.is_fine() => " Online, not everything works: see ✗ above.",
+            Some(online) if !online.is_fine() => " Some online checks failed: see ✗ above.",
             _ => "",
         };
         let counts = format!("{}, {}.{online}", count(Severity::Error), count(Severity::Warning));
@@ -145,7 +145,7 @@ impl Online {
     fn text(&self, width: usize) -> String {
         let mut text = String::from("Addresses\n");
         if self.addresses.is_empty() {
-            text += "  none needed: every family with domains is switched off\n";
+            text += "  not needed: every family with domains is turned off\n";
         }
         for (family, lookup) in &self.addresses {
             for (source, why) in lookup.failed() {

@@ -77,7 +77,7 @@ fn is_redirection(status: u16) -> bool {
 }
 
 fn wrong(option: &str, message: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(Place::Option(format!("--{option}")), message).hint("`ddns help listen` shows its use")
+    Diagnostic::error(Place::Option(format!("--{option}")), message).hint("`ddns help listen` explains how to use it")
 }
 
 /// `127.0.0.1:8080`, `[::1]:8080`, an address or a port alone, `localhost`.
@@ -85,7 +85,7 @@ fn address(word: Option<&str>) -> Result<SocketAddr, Diagnostic> {
     listen_address(word.unwrap_or("localhost"), PORT).ok_or_else(|| {
         let message = "the place to listen on must be an address of this host and a port";
         Diagnostic::error(Place::Nowhere, message)
-            .hint("such as 127.0.0.1:8080, [::1]:8080, a port alone, or port 0 for one that is free")
+            .hint("such as 127.0.0.1:8080, [::1]:8080, a port alone, or port 0 for any free port")
     })
 }
 
@@ -113,13 +113,13 @@ fn delay(text: &str) -> Result<Duration, Diagnostic> {
     let length = factor.zip(number).and_then(|(factor, number)| number.checked_mul(factor)).map(Duration::from_millis);
     length
         .filter(|length| *length <= MAX_DELAY)
-        .ok_or_else(|| wrong("delay", "this must be a time such as 500ms, 2s or 1m, and an hour at most"))
+        .ok_or_else(|| wrong("delay", "this must be a time such as 500ms, 2s or 1m, at most an hour"))
 }
 
 /// An address that can stand in a header.
 fn location(text: &str) -> Result<String, Diagnostic> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(wrong("redirect", "this must be an address without blanks, in ASCII"));
+        return Err(wrong("redirect", "this must be a URL without spaces, in ASCII"));
     }
     Ok(text.to_owned())
 }

@@ -33,7 +33,7 @@ pub(super) fn beginning(address: SocketAddr, options: &ListenOptions, form: Repo
     if form.json {
         return line(&object! { listening: origin, call: format!("{first} {second}") });
     }
-    let responses = format!("It responds with {}; Ctrl-C ends it.", statuses.join(", then "));
+    let responses = format!("It responds with {}; Ctrl-C stops it.", statuses.join(", then "));
     let responses = broken(&responses, 0, form.width);
     format!("Listening on {origin}\n{responses}To send it this host's {record} address:\n\n")
         + &format!("  {first} \\\n       {second}\n\n")

@@ -55,7 +55,7 @@ impl PreviewOptions {
         }
         if given.has("lookup") && (given.has("curl") || given.form().json) {
             let place = Place::Option("--lookup".to_owned());
-            let message = "what was found is shown as text alone";
+            let message = "--lookup only works with text output";
             return Err(Diagnostic::error(place, message).hint("leave out --json or --curl"));
         }
         Ok(Self { form: given.form(), curl: given.has("curl"), reveal })
@@ -196,15 +196,15 @@ fn block(
     let lookup = looked.lookup(item);
     if item.is_example {
         let own = if lookup.is_some_and(Lookup::is_example) { "its" } else { "the other" };
-        rows.push(("example", format!("{own} address was given with --ip: no source gave it")));
+        rows.push(("example", format!("{own} address comes from --ip, not from a source")));
     }
     if item.is_together {
-        rows.push(("together", "in one request with another update".to_owned()));
+        rows.push(("together", "sent in one request with another update".to_owned()));
     }
     if let Some((source, choice)) = lookup.and_then(Lookup::found) {
         let found = format!("{}, from {source}: {}", choice.ip, choice.why);
         rows.push(match item.address.as_ref().filter(|(ip, _)| *ip != choice.ip) {
-            Some((ip, _)) => ("address", format!("{ip}: interface_id behind the prefix of {found}")),
+            Some((ip, _)) => ("address", format!("{ip}: interface_id after the prefix of {found}")),
             None => ("address", found),
         });
         rows.extend(doubtful(choice.ip).map(|why| ("warning", why)));
@@ -248,7 +248,7 @@ fn push_walked(
     let walked = match walked {
         Ok(walked) => walked,
         Err(why) => {
-            push(text, "found", &format!("nothing to go on with: {why}; the update would not be sent"), width, COLUMN);
+            push(text, "found", &format!("cannot continue: {why}; the update would not be sent"), width, COLUMN);
             return;
         }
     };
@@ -256,7 +256,7 @@ fn push_walked(
     let found = if found.is_empty() { "nothing".to_owned() } else { found.join(", ") };
     push(text, "found", &found, width, COLUMN);
     if walked.is_there {
-        push(text, "request", "none: the service has this address already", width, COLUMN);
+        push(text, "request", "none: the service already has this address", width, COLUMN);
         return;
     }
     let is_absent = callback.absent().is_some_and(|absent| std::ptr::eq(absent, walked.template));
@@ -346,7 +346,7 @@ fn closing(looked: &LookResult<'_>, families: &[FamilyUpdates<'_>]) -> String {
         updates().filter(|(_, of, can_be_sent)| *of == kind && (*can_be_sent || kind != PreviewKind::Sent)).count()
     };
     if updates().next().is_none() {
-        return "Nothing would be sent: every family that has domains is switched off.".to_owned();
+        return "Nothing would be sent: every family with domains is turned off.".to_owned();
     }
     let is_example = families.iter().any(|family| family.lookup.is_example());
     let has_group = |family: &FamilyUpdates<'_>| looked.plan.config(looked.plan.config_of(family.at)).group.is_some();
@@ -377,7 +377,7 @@ fn commands(previews: impl Iterator<Item = Preview>, options: &PreviewOptions, n
         text.extend(lines.iter().map(|line| format!("# {line}\n")));
     };
     if !options.reveal {
-        comment(&mut text, &format!("Secrets show as {MASK}; --show-secrets prints them."));
+        comment(&mut text, &format!("Secrets appear as {MASK}; --show-secrets prints them."));
     }
     for item in previews {
         comment(&mut text, &format!("{} {}: {}", item.domain, item.family.record_type(), item.sentence(now)));
@@ -387,7 +387,7 @@ fn commands(previews: impl Iterator<Item = Preview>, options: &PreviewOptions, n
         let one = item.redacted().filter(|_| item.around.is_empty()).map(|request| (None, request));
         let all = item.around.iter().map(|(role, request)| (Some(role), request));
         if item.is_example {
-            comment(&mut text, "An example, not to be run: no source gave the address of --ip.");
+            comment(&mut text, "An example, do not run it: the address comes from --ip, not from a source.");
         }
         for (role, request) in one.into_iter().chain(all) {
             if let Some(role) = role {

@@ -52,10 +52,10 @@ pub(super) fn access(facts: &HostFacts, service: &ServiceSpec, configs: &[&Confi
             }
             Some(Obstacle::Folder(node)) => access.wrong.push(closed_folder(&path, node, name)),
             Some(Obstacle::OfGroup(node)) => access.wrong.push(wrong(
-                format!("{path} cannot be read by the user {name}, as which the service runs"),
+                format!("the service runs as the user {name}, who cannot read {path}"),
                 format!(
-                    "it is open to another group. `sudo chgrp {group} {path}` opens it to the service instead, \
-                     `sudo chmod o+r {path}` to everybody",
+                    "it belongs to another group. `sudo chgrp {group} {path}` lets the service read it, \
+                     `sudo chmod o+r {path}` everybody",
                     path = quote(&node.path)
                 ),
             )),
@@ -107,8 +107,8 @@ fn node(path: &Path) -> Option<PathNode> {
 fn unreachable_program(program: &str, reader: &UserIds, is_confined: bool) -> Option<Diagnostic> {
     let nodes = nodes(program);
     let why = match (hidden(program).filter(|_| is_confined), obstacle(reader, &nodes, 5)) {
-        (Some(what), _) => format!("is in one of the {what}, which the service does not see"),
-        (None, Some(_)) => "cannot be started by the user of the service".to_owned(),
+        (Some(what), _) => format!("is in one of the {what}, which the service cannot see"),
+        (None, Some(_)) => "cannot be run by the user of the service".to_owned(),
         (None, None) => return None,
     };
     let copy = format!("install -m 755 {} /usr/local/bin/ddns", quote(program));
@@ -123,11 +123,11 @@ fn hidden_file(path: &str, what: &str, is_config: bool) -> Diagnostic {
     } else {
         "move it to /etc/ddns, and change the configuration; or install with --user".to_owned()
     };
-    wrong(format!("{path} is in one of the {what}, which the service of the host does not see"), hint)
+    wrong(format!("{path} is in one of the {what}, which a system service cannot see"), hint)
 }
 
 fn closed_folder(path: &str, node: &PathNode, name: &str) -> Diagnostic {
-    let message = format!("the user {name}, as which the service runs, cannot get to {path}: {} is closed", node.path);
+    let message = format!("the service runs as the user {name}, who cannot reach {path}: {} is closed", node.path);
     let or = if node.path.starts_with("/etc/ddns") { "" } else { ", or move the file to /etc/ddns" };
     wrong(message, format!("`sudo chmod o+x {}`{or}", quote(&node.path)))
 }

@@ -46,14 +46,14 @@ impl HostFacts {
         let scope = if given.has("user") { ServiceScope::User } else { ServiceScope::System };
         let is_root = geteuid().is_root();
         if scope == ServiceScope::User && manager == Manager::Procd {
-            return Err(wrong("OpenWrt has no services of users", "leave out --user"));
+            return Err(wrong("OpenWrt has no user services", "leave out --user"));
         }
         if scope == ServiceScope::User && is_root && environment.get("SUDO_USER").is_some() {
-            return Err(wrong("--user with sudo would be a service of root", "leave out sudo, or --user"));
+            return Err(wrong("--user with sudo would install a service for root", "leave out either sudo or --user"));
         }
         let folder = environment.home().map(|home| home.display().to_string()).unwrap_or_default();
         if folder.is_empty() && scope == ServiceScope::User {
-            return Err(wrong("HOME is not set: there is no place for a service of yours", "set HOME"));
+            return Err(wrong("HOME is not set: there is no place for your own service", "set HOME"));
         }
         let named = environment.get("XDG_CONFIG_HOME").filter(|path| Path::new(path).is_absolute());
         let config = named.map_or_else(|| format!("{folder}/.config"), str::to_owned);
@@ -96,11 +96,11 @@ impl HostFacts {
         };
         match fs::read_to_string(&path) {
             Ok(text) if text.contains(MARKER) => Installed::Ours(text),
-            Ok(_) => Installed::Other(format!("{path} is there already, and `ddns service install` did not write it")),
+            Ok(_) => Installed::Other(format!("{path} already exists, and `ddns service install` did not write it")),
             Err(error) if error.kind() == ErrorKind::NotFound && fs::symlink_metadata(&path).is_err() => {
                 self.of_package()
             }
-            Err(error) => Installed::Other(format!("{path} is there already, and cannot be read ({error})")),
+            Err(error) => Installed::Other(format!("{path} already exists, and cannot be read ({error})")),
         }
     }
 
@@ -131,8 +131,8 @@ impl HostFacts {
     /// Where a service was looked for.
     pub(super) fn looked_for(&self) -> String {
         match self.file() {
-            Some(path) => format!("there is no {path}"),
-            None => "the crontab of this user has no line of it".to_owned(),
+            Some(path) => format!("{path} does not exist"),
+            None => "this user's crontab has no line for it".to_owned(),
         }
     }
 }
@@ -151,8 +151,8 @@ fn found() -> Result<Manager, Diagnostic> {
         () if has("/etc/openwrt_release") => Ok(Manager::Procd),
         () if has_program("crontab") => Ok(Manager::Cron),
         () => Err(wrong(
-            "nothing was found that starts services: neither systemd nor OpenWrt's procd runs here, and there is no `crontab`",
-            "let `ddns watch -c FILE` be started by what starts programs here; in a container it is the program of the container",
+            "no service manager found: neither systemd nor OpenWrt's procd runs here, and there is no `crontab`",
+            "start `ddns watch -c FILE` from your own init system; in a container, make it the container's command",
         )),
     }
 }
@@ -160,5 +160,5 @@ fn found() -> Result<Manager, Diagnostic> {
 fn unknown(name: &str) -> Diagnostic {
     let all = Manager::ALL.map(Manager::key);
     let near = nearest(name, all).map(|near| format!("did you mean {near}? ")).unwrap_or_default();
-    wrong("--manager names none that ddns knows", format!("{near}Use one of {}", all.join(", ")))
+    wrong("--manager names an unknown service manager", format!("{near}Use one of {}", all.join(", ")))
 }

@@ -38,7 +38,7 @@ pub(super) async fn run(given: &Given, facts: &HostFacts) -> u8 {
             Ok(()) => print(&farewell(facts, &service)),
             Err(why) => {
                 let (logs, undo) = (facts.command("logs"), facts.command("uninstall"));
-                fail(&format!("{why}\n  hint: `{logs}` may say more; `{undo}` undoes it"))
+                fail(&format!("{why}\n  hint: see `{logs}` for details; `{undo}` undoes it"))
             }
         },
     }
@@ -47,8 +47,7 @@ pub(super) async fn run(given: &Given, facts: &HostFacts) -> u8 {
 /// The service and the steps to it, or everything that is in the way: nothing is done then.
 async fn planned(given: &Given, facts: &HostFacts) -> Result<(ServiceSpec, Vec<Step>), Vec<Diagnostic>> {
     let program = env::current_exe().ok().and_then(|path| path.to_str().map(str::to_owned));
-    let program =
-        program.ok_or_else(|| vec![wrong("the path of this program is not known", "start it by its path")])?;
+    let program = program.ok_or_else(|| vec![wrong("the path of this program is unknown", "start it by its path")])?;
     let configs = configurations(&given.settings.files, facts).map_err(|error| vec![error])?;
     let unfit = configs.iter().chain([&program]).find_map(|path| service::unfit(path));
     let unfit = unfit.or_else(|| systemd::unfit(&program).filter(|_| facts.manager == Manager::Systemd));
@@ -59,7 +58,7 @@ async fn planned(given: &Given, facts: &HostFacts) -> Result<(ServiceSpec, Vec<S
     let valid: Vec<&Config> = loaded.iter().collect();
     let entries = || valid.iter().flat_map(|config| &config.entries);
     if facts.manager == Manager::Cron && valid.iter().any(|config| config.interval.is_some()) {
-        let message = "`interval` makes ddns keep running, and cron would start one more every five minutes";
+        let message = "`interval` makes ddns keep running, and cron would start another one every five minutes";
         return Err(vec![wrong(message, "remove `interval` from the configuration")]);
     }
     let runs_programs = entries().any(|entry| entry.sources.iter().flatten().any(Source::runs_a_program));
@@ -79,7 +78,7 @@ async fn planned(given: &Given, facts: &HostFacts) -> Result<(ServiceSpec, Vec<S
     let mut steps = access.steps;
     match facts.installed() {
         Installed::Other(why) => {
-            return Err(vec![wrong(why, "move it away, then install again; or change that one")]);
+            return Err(vec![wrong(why, "move it away and install again, or change that service")]);
         }
         Installed::OfPackage(path, text) => steps.extend(started(&path, &text, &service)?),
         Installed::Nothing | Installed::Ours(_) => {
@@ -94,7 +93,7 @@ async fn planned(given: &Given, facts: &HostFacts) -> Result<(ServiceSpec, Vec<S
 fn started(path: &str, text: &str, service: &ServiceSpec) -> Result<Vec<Step>, Vec<Diagnostic>> {
     let is_ours = text.lines().any(|line| line.starts_with("ExecStart=") && line.ends_with(PACKAGED));
     if !is_ours || service.configs != [OF_HOST[0]] {
-        let message = format!("{path} came with a package, and reads {}", OF_HOST[0]);
+        let message = format!("{path} belongs to a package and reads {}", OF_HOST[0]);
         return Err(vec![wrong(
             message,
             format!("put the configuration there, or use `systemctl edit {}`", systemd::UNIT),
@@ -120,8 +119,8 @@ fn configurations(named: &[String], facts: &HostFacts) -> Result<Vec<String>, Di
     let mut files = Vec::new();
     for name in named {
         if name.contains("://") {
-            let hint = "save the configuration as a file, and name that";
-            return Err(wrong("a service reads its configuration from a file, not from an address", hint));
+            let hint = "save the configuration in a file, and name that file";
+            return Err(wrong("a service reads its configuration from a file, not from a URL", hint));
         }
         let path = absolute(facts.environment.path(name)).ok().and_then(|path| path.to_str().map(str::to_owned));
         files.push(path.ok_or_else(|| wrong("the path of a configuration is not UTF-8 text", "rename it"))?);
@@ -139,7 +138,7 @@ fn default_configuration(facts: &HostFacts) -> Result<String, Diagnostic> {
         return Ok((*path).to_owned());
     }
     let hint = if Path::new("config.json").is_file() {
-        "`sudo install -D -m 600 config.json /etc/ddns/config.json` puts the one of this folder there; or name another with -c"
+        "`sudo install -D -m 600 config.json /etc/ddns/config.json` copies the one in this folder; or name another with -c"
     } else {
         "`sudo ddns init /etc/ddns/config.json` writes one; or name another with -c"
     };
@@ -151,9 +150,7 @@ async fn examined(files: &[String], facts: &HostFacts) -> Result<Vec<Config>, Ve
     let strangers = facts.environment.unseen_by_services();
     if !strangers.is_empty() {
         let names = strangers.join(", ");
-        note(&format!(
-            "{names}: set in this shell, not for the service; what it should know must be in the configuration"
-        ));
+        note(&format!("{names}: set in this shell, but not for the service; put the values into the configuration"));
     }
     let is_at_home = facts.scope == ServiceScope::User || facts.manager == Manager::Cron;
     let folder = if is_at_home && !facts.home.folder.is_empty() { facts.home.folder.as_str() } else { "/" };
@@ -183,17 +180,17 @@ fn farewell(facts: &HostFacts, service: &ServiceSpec) -> String {
     let mut text = format!("\n{}", broken(&format!("{how} Configuration: {configs}. State: {state}."), 0, width));
     let more = match (facts.manager, facts.scope) {
         (Manager::Systemd, ServiceScope::User) => {
-            "When you log out it ends; after `loginctl enable-linger` it runs from boot to shutdown."
+            "It stops when you log out; run `loginctl enable-linger` to keep it running from boot to shutdown."
         }
-        (Manager::Cron, ServiceScope::System) => "It runs as root; with --user it would run as you.",
+        (Manager::Cron, ServiceScope::System) => "It runs as root; install with --user to run it as yourself.",
         _ => "",
     };
     if !more.is_empty() {
         text += &broken(more, 0, width);
     }
     let rows = [
-        (facts.command("status"), "how it is"),
-        (format!("{} -f", facts.command("logs")), "what it says"),
+        (facts.command("status"), "show its state"),
+        (format!("{} -f", facts.command("logs")), "show its log"),
         (facts.command("uninstall"), "undoes this"),
     ];
     let column = rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();

@@ -21,17 +21,17 @@ const COLUMN: usize = 10;
 pub(super) async fn run(facts: HostFacts) -> u8 {
     let what = match facts.installed() {
         Installed::Nothing => {
-            let text = format!("No service of ddns is installed: {}.\n", facts.looked_for());
+            let text = format!("No ddns service is installed: {}.\n", facts.looked_for());
             return print(&text).max(NOT_RUNNING);
         }
         Installed::OfPackage(path, _) => format!("{path}, of a package"),
-        Installed::Ours(_) => facts.file().unwrap_or_else(|| "a line in the crontab of this user".to_owned()),
+        Installed::Ours(_) => facts.file().unwrap_or_else(|| "a line in this user's crontab".to_owned()),
         Installed::Other(why) => why,
     };
     let (state, is_running) = state(&facts);
     let mut rows = vec![("Service", format!("{what} ({})", facts.manager.key())), ("State", state)];
     if facts.manager == Manager::Cron {
-        rows.push(("Updates", "`ddns status` shows what the last run left".to_owned()));
+        rows.push(("Updates", "`ddns status` shows the result of the last run".to_owned()));
         return print(&shown(&rows));
     }
     let running = services(&facts.environment).await.running;
@@ -58,7 +58,7 @@ fn shown(rows: &[(&str, String)]) -> String {
 fn summary(status: &Status) -> String {
     let process = status.process.unwrap_or_default();
     let next = status.next.map_or_else(String::new, |next| format!(", next synchronization in {}", seconds(next)));
-    let wrong = if status.errors.is_empty() { "" } else { "; the configuration changed but cannot be used" };
+    let wrong = if status.errors.is_empty() { "" } else { "; the configuration changed but is invalid" };
     format!("{} (process {process}{next}){wrong}", status.summary())
 }
 

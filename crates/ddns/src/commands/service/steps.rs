@@ -58,7 +58,7 @@ fn write(path: &str, text: &str, mode: u32) -> Result<String, String> {
 fn remove(path: &str) -> Result<String, String> {
     match fs::remove_file(path) {
         Ok(()) => Ok(format!("Removed {path}")),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(format!("{path} was removed already")),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(format!("{path} was already removed")),
         Err(error) => Err(format!("{path} cannot be removed ({error})")),
     }
 }

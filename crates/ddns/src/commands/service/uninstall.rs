@@ -19,7 +19,7 @@ pub(super) fn run(facts: &HostFacts, is_print: bool) -> u8 {
     let steps = match &found {
         Installed::Nothing => return nothing(facts),
         Installed::Other(why) => {
-            complain(&[wrong(why.as_str(), "it stays: remove it yourself")]);
+            complain(&[wrong(why.as_str(), "it was kept: remove it yourself")]);
             return 1;
         }
         Installed::OfPackage(..) => {
@@ -45,22 +45,24 @@ pub(super) fn run(facts: &HostFacts, is_print: bool) -> u8 {
 fn left(facts: &HostFacts, found: &Installed) -> String {
     let (text, package) = match found {
         Installed::Ours(text) => (text.as_str(), String::new()),
-        Installed::OfPackage(path, _) => ("", format!(" {path} belongs to the package, which removes it.")),
+        Installed::OfPackage(path, _) => {
+            ("", format!(" {path} belongs to a package; remove the package to remove it."))
+        }
         _ => ("", String::new()),
     };
     let configs = service::configurations(text).unwrap_or("/etc/ddns");
     let state = service::state(facts.manager, facts.scope, &facts.home);
-    let mut left = format!("Configuration and state are still there: {configs}, {state}.{package}");
+    let mut left = format!("Configuration and state were kept: {configs}, {state}.{package}");
     let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let is_host = (facts.manager, facts.scope) == (Manager::Systemd, ServiceScope::System);
     if is_host && package.is_empty() && user(systemd::USER, &passwd, "").is_some() {
-        left += " So is the user ddns, whose group may own the configuration: `userdel ddns` removes it.";
+        left += " So was the user ddns, whose group may own the configuration: `userdel ddns` removes it.";
     }
     left
 }
 
 fn nothing(facts: &HostFacts) -> u8 {
-    let own = facts.own().map(|own| format!(" One of yours is: `{}`.", own.command("uninstall")));
+    let own = facts.own().map(|own| format!(" One is installed for your user: `{}`.", own.command("uninstall")));
     let hint = own.unwrap_or_default();
-    print(&format!("No service of ddns is installed: {}.{hint}\n", facts.looked_for()))
+    print(&format!("No ddns service is installed: {}.{hint}\n", facts.looked_for()))
 }

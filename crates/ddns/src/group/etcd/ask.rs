@@ -110,7 +110,7 @@ impl Etcd {
         match response.status {
             200 if response.is_whole => Ok(AskOutcome::Done(response.body)),
             200 => {
-                let why = format!("{} broke its response off", request.url.origin());
+                let why = format!("{} cut its response off", request.url.origin());
                 Err(Refusal::Failed { why, reached: true })
             }
             status => Ok(AskOutcome::Problem(etcd::problem(status, &response.body))),

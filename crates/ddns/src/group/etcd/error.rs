@@ -23,9 +23,11 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable(why) | Self::Denied(why) | Self::Other(why) => f.write_str(why),
-            Self::Compacted => f.write_str("the store does not keep the changes any more that were asked for"),
-            Self::WentBack => f.write_str("the store went back: was it wiped, or restored from a snapshot?"),
-            Self::LeaseGone => f.write_str("the store does not have the lease any more"),
+            Self::Compacted => f.write_str("the store no longer has the requested changes"),
+            Self::WentBack => {
+                f.write_str("the data of the store went back in time: was it wiped, or restored from a snapshot?")
+            }
+            Self::LeaseGone => f.write_str("the store no longer has the lease"),
         }
     }
 }

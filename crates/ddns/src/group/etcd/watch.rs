@@ -90,7 +90,7 @@ impl Etcd {
         let origin = request.url.origin();
         let (messages, early, left) = (Messages::default(), VecDeque::new(), self.left.clone());
         let mut watch = Watch { streaming, messages, early, origin, left, count };
-        let late = format!("{} did not begin to watch in time", watch.origin);
+        let late = format!("{} did not start the watch in time", watch.origin);
         let begun = timeout_at(end, watch.begin(ranges)).await.unwrap_or(Err(WatchEnd::Broken(late)));
         match begun {
             // It would hear nothing of what happens until then.
@@ -123,7 +123,7 @@ impl Watch {
                 Either::Left((Err(WatchEnd::Problem(Problem::Compacted)), _)) => return Err(Error::Compacted),
                 Either::Left((Err(WatchEnd::Problem(problem)), _)) => format!("{origin} {problem}"),
                 Either::Left((Err(WatchEnd::Broken(why)), _)) => why,
-                Either::Right(_) => format!("{origin} does not respond to calls"),
+                Either::Right(_) => format!("{origin} does not respond to requests"),
             };
             return Err(Error::Unreachable(why));
         }

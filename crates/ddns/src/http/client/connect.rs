@@ -258,7 +258,7 @@ impl Connector {
         let begun = Instant::now();
         let secured = timeout_at(nearly(until), connector.connect(name, connection.stream)).await.map_err(|_| {
             let (endpoint, took) = (endpoint(&peer.name, connection.via.as_deref()), duration(begun.elapsed()));
-            format!("the connection to {endpoint} was made, but TLS did not come about within {took}")
+            format!("connected to {endpoint}, but the TLS handshake did not finish within {took}")
         })?;
         Ok(secured.map(|stream| Connection { stream: Stream::Tls(Box::new(stream)), ..connection }))
     }

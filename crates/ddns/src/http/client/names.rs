@@ -124,7 +124,7 @@ impl Names {
         let look_up = known.unwrap_or_else(|| {
             // A task of its own: it goes on where nobody waits any more, and gives its place back.
             let task = spawn_local(ask(host.to_owned(), self.places.clone()));
-            let not_ended = cannot(host, "the lookup was given up");
+            let not_ended = cannot(host, "the lookup was abandoned");
             let new = task.map(|ended| ended.unwrap_or(Err(not_ended))).boxed_local().shared();
             self.known.borrow_mut().insert(host.to_owned(), new.clone());
             new

@@ -82,7 +82,7 @@ fn described(connection: &Connection, ssl: &Ssl) -> Vec<ProbeStep> {
     let trust = match ssl {
         Ssl::Off => "the certificate is not verified: `ssl` is off",
         _ if !connection.unverified.is_empty() => {
-            "no known authority vouches for the certificate: accepted, because the host is local"
+            "the certificate is from an unknown issuer: accepted, because the host is local"
         }
         _ => "the certificate is verified",
     };
@@ -102,7 +102,7 @@ fn validity(certificate: &Certificate, now: u64) -> String {
     let until = time.split('T').next().unwrap_or_default();
     let validity = match end.to_unix_duration().as_secs().checked_sub(now) {
         Some(left) => format!("valid until {until} (for {})", seconds(left)),
-        None => format!("it has expired on {until}"),
+        None => format!("it expired on {until}"),
     };
     let issuer = certificate.issuer();
     let name = issuer.common_name().ok().flatten().or_else(|| issuer.organization().ok().flatten());

@@ -38,7 +38,7 @@ pub(super) fn not_let_in(server: &Server) -> String {
 pub(super) async fn tunnel<S: ByteStream>(stream: S, server: &Server, url: &Url) -> Result<S, String> {
     match exchange::open_tunnel(stream, server, url).await.map_err(|fault| fault.describe("it"))? {
         (200..300, Some(stream)) => Ok(stream),
-        (200..300, None) => Err("speaks in the tunnel before the endpoint can".to_owned()),
+        (200..300, None) => Err("sends data into the tunnel before the endpoint does".to_owned()),
         (407, _) => Err(not_let_in(server)),
         (status, _) => Err(format!("responded with {} when asked for a tunnel", with_reason(status))),
     }

@@ -58,7 +58,7 @@ impl Streaming {
         self.connection.stream.next(&mut self.body).await.map_err(|end| {
             let how = match end {
                 BodyEnd::Whole => "ended its response",
-                BodyEnd::Closed | BodyEnd::Cut => "broke the connection off",
+                BodyEnd::Closed | BodyEnd::Cut => "reset the connection",
             };
             format!("{} {how}", self.origin)
         })

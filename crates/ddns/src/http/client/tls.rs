@@ -77,7 +77,7 @@ pub(crate) fn read_ca(path: &str) -> Result<Vec<CertificateDer<'static>>, String
         CertificateDer::pem_file_iter(path).map_err(|error| format!("the CA file {path} cannot be read ({error})"))?;
     let certificates: Vec<_> = file.filter_map(Result::ok).collect();
     if certificates.is_empty() {
-        return Err(format!("the CA file {path} holds no certificate in PEM form"));
+        return Err(format!("the CA file {path} contains no PEM certificate"));
     }
     Ok(certificates)
 }
@@ -210,7 +210,7 @@ pub(super) fn is_unknown_issuer(error: &io::Error) -> bool {
 }
 
 /// What a server wants that refuses our certificate, or that we have none.
-pub(crate) const WANTS_CERTIFICATE: &str = "wants a certificate of this host that it trusts";
+pub(crate) const WANTS_CERTIFICATE: &str = "wants a client certificate that it trusts";
 
 /// Whether the other side refused our certificate, or that we have none. With TLS 1.3 it says so after the handshake.
 pub(super) fn is_certificate_wanted(error: &io::Error) -> bool {
@@ -260,7 +260,7 @@ pub(super) fn explain(error: &io::Error, peer: &Peer<'_>) -> String {
     match rustls_error(error) {
         Some(Error::InvalidCertificate(why)) => match why {
             CertificateError::UnknownIssuer => {
-                format!("the certificate of {origin} is from an issuer that this system does not know; {way_out}")
+                format!("the certificate of {origin} is from an issuer that this system does not trust; {way_out}")
             }
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
                 format!("the certificate of {origin} has expired: it must be renewed there")
@@ -273,7 +273,7 @@ pub(super) fn explain(error: &io::Error, peer: &Peer<'_>) -> String {
             }
             other if is_self_issued(other) => {
                 format!(
-                    "the certificate of {origin} is signed by itself; let a CA of your own issue one and set `{trust_field}` to it"
+                    "the certificate of {origin} is self-signed; issue one with your own CA and set `{trust_field}` to that CA"
                 )
             }
             other => {
@@ -286,7 +286,7 @@ pub(super) fn explain(error: &io::Error, peer: &Peer<'_>) -> String {
         Some(Error::AlertReceived(_)) if is_certificate_wanted(error) => format!("{origin} {WANTS_CERTIFICATE}"),
         Some(Error::InvalidMessage(_)) => format!("{origin} does not speak TLS: is it an http address?"),
         None if is_end(error.kind()) => {
-            format!("{origin} closed the connection before TLS was agreed on: is it an http address?")
+            format!("{origin} closed the connection during the TLS handshake: is it an http address?")
         }
         Some(other) => format!("no TLS connection to {origin}: {other}"),
         None => {

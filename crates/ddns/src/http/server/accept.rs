@@ -86,14 +86,14 @@ pub(crate) fn not_listening(address: SocketAddr, error: &io::Error) -> (String, 
     let (ip, port) = (address.ip(), address.port());
     match error.kind() {
         io::ErrorKind::AddrNotAvailable => {
-            (format!("this host has no address {ip}"), "`ddns addresses` shows those it has")
+            (format!("this host has no address {ip}"), "`ddns addresses` lists the addresses of this host")
         }
         io::ErrorKind::AddrInUse => (
             format!("port {port} of {ip} is in use: another program listens there"),
-            "name another one, or port 0 for one that is free: 127.0.0.1:0",
+            "name another port, or use port 0 for any free port: 127.0.0.1:0",
         ),
         io::ErrorKind::PermissionDenied => {
-            (format!("this user may not listen on port {port}"), "any user may listen on ports from 1024 on")
+            (format!("this user may not listen on port {port}"), "any user may listen on ports from 1024 up")
         }
         _ => (format!("cannot listen on {address} ({error})"), "name another address or port"),
     }

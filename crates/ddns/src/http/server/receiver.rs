@@ -105,10 +105,10 @@ impl<'a, H: Fn(Result<&Received, &InvalidRequest>) -> Reaction> ReceiverConnecti
         let Some(mut wire) = Rc::into_inner(wire).map(RefCell::into_inner) else { return self.is_over.get() };
         let refusal = match &served {
             _ if wire.is_secured => {
-                Some((None, "https was spoken, and this is http: write http:// into the address".to_owned()))
+                Some((None, "the client used https, but this is http: use an http:// URL".to_owned()))
             }
             None if activity.phase() == ConnectionPhase::Reading => {
-                Some((Some(408), "a request took too long to come".to_owned()))
+                Some((Some(408), "a request took too long to arrive".to_owned()))
             }
             None | Some(Ok(())) => None,
             Some(Err(error)) => reason(error, activity.phase()),

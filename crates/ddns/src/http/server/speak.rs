@@ -68,7 +68,7 @@ where
 /// Why hyper gave up a connection, and with which status; `None` where there is nothing to report.
 pub(super) fn reason(error: &hyper::Error, phase: ConnectionPhase) -> Option<Rejection> {
     if error.is_parse_version_h2() {
-        return Some((None, "HTTP/2 was spoken, and this is HTTP/1.1".to_owned()));
+        return Some((None, "the client used HTTP/2, but this is HTTP/1.1".to_owned()));
     }
     if error.is_parse_too_large() {
         return Some((
@@ -77,7 +77,7 @@ pub(super) fn reason(error: &hyper::Error, phase: ConnectionPhase) -> Option<Rej
         ));
     }
     if error.is_parse() {
-        return Some((Some(400), format!("something came that is not an HTTP request ({error})")));
+        return Some((Some(400), format!("received something that is not an HTTP request ({error})")));
     }
     if error.is_user() || phase != ConnectionPhase::Reading {
         return None;
@@ -109,7 +109,7 @@ pub(crate) async fn read(mut incoming: Incoming, limit: usize) -> Result<Vec<u8>
                 let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
                 return Err(match source.map(io::Error::kind) {
                     Some(io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
-                        (Some(400), "the body of a request is in chunks, and they are wrong".to_owned())
+                        (Some(400), "the chunks of a request body are invalid".to_owned())
                     }
                     _ => (None, closed(&error)),
                 });

@@ -65,7 +65,7 @@ fn dump(list: List, mut read: impl FnMut(&[u8], &OwnedFd) -> Result<DumpState, S
             Err(Errno::AGAIN) => return Err(format!("the kernel did not list them within {}", duration(LIMIT))),
             Err(error) => return Err(why(&error.into())),
         };
-        let piece = buffer.get(..length).ok_or("the kernel sent more at once than it should")?;
+        let piece = buffer.get(..length).ok_or("the kernel sent too much at once")?;
         if piece.is_empty() {
             return Err("the kernel's list of addresses has no end".to_owned());
         }

@@ -47,7 +47,7 @@ impl Fault {
                 let limits = format!("{} KiB, or has more than {MAX_HEADERS} headers", HEAD_LIMIT >> 10);
                 format!("{origin} sent a response whose head is longer than {limits}")
             }
-            FaultKind::OnlyInterim => format!("{origin} sends interim responses (1xx) without end"),
+            FaultKind::OnlyInterim => format!("{origin} keeps sending interim responses (1xx)"),
             FaultKind::Secured => format!("{origin} speaks TLS: is it an https address?"),
             FaultKind::Invalid(error) => {
                 let text = error.to_string();
@@ -55,7 +55,7 @@ impl Fault {
             }
             FaultKind::Broken(error) => match error.kind() {
                 io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
-                    format!("{origin} broke the connection off before it had responded")
+                    format!("{origin} reset the connection before it responded")
                 }
                 _ if is_certificate_wanted(error) => format!("{origin} {WANTS_CERTIFICATE}"),
                 _ => {

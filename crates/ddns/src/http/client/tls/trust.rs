@@ -53,7 +53,7 @@ impl TlsTrust<'_> {
 pub(crate) fn certificates(field: &str, pem: Pem<'_>) -> Result<Vec<CertificateDer<'static>>, String> {
     let found: Vec<_> = CertificateDer::pem_slice_iter(pem.text.as_bytes()).filter_map(Result::ok).collect();
     if found.is_empty() {
-        return Err(format!("`{field}`: {} holds no certificate in PEM form", pem.path));
+        return Err(format!("`{field}`: {} contains no PEM certificate", pem.path));
     }
     Ok(found)
 }
@@ -61,5 +61,5 @@ pub(crate) fn certificates(field: &str, pem: Pem<'_>) -> Result<Vec<CertificateD
 /// The private key in a file. Fails with a sentence that names the field.
 pub(crate) fn private_key(field: &str, pem: Pem<'_>) -> Result<PrivateKeyDer<'static>, String> {
     PrivateKeyDer::from_pem_slice(pem.text.as_bytes())
-        .map_err(|_| format!("`{field}`: {} holds no private key in PEM form", pem.path))
+        .map_err(|_| format!("`{field}`: {} contains no PEM private key", pem.path))
 }

@@ -50,7 +50,7 @@ fn a_client_that_does_not_go_on_is_sent_away() {
     for start in [head, body] {
         let (response, handled) = conversed(&[(start, 0)]);
         assert!(response.starts_with("HTTP/1.1 408 Request Timeout\r\n"), "{start}: {response}");
-        assert_eq!(handled, ["Some(408) a request took too long to come"], "{start}");
+        assert_eq!(handled, ["Some(408) a request took too long to arrive"], "{start}");
     }
 }
 
@@ -60,7 +60,7 @@ fn a_request_that_trickles_is_not_waited_for() {
     let pieces = [("GET ", 100), ("/ H", 100), ("TTP", 100), ("/1.1", 100), ("\r\nA: b", 100), ("\r\n\r\n", 0)];
     let (response, handled) = conversed(&pieces);
     assert!(response.starts_with("HTTP/1.1 408 ") || response.is_empty(), "{response}");
-    assert_eq!(handled, ["Some(408) a request took too long to come"]);
+    assert_eq!(handled, ["Some(408) a request took too long to arrive"]);
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn of_role(group: &str, before: Option<&Standing>, now: &Standing) -> Vec<(Level
         && let Some(holder) = now.holder.as_ref().filter(|holder| **holder != now.member)
         && (was != now.role || before.is_none_or(|before| before.holder.as_ref() != Some(holder)))
     {
-        said.push((Level::Info, format!("stands by: {holder} holds the lease of group {group}")));
+        said.push((Level::Info, format!("is on standby: {holder} holds the lease of group {group}")));
     }
     said
 }
@@ -78,7 +78,7 @@ pub fn denial(group: &str, now: &Standing) -> Option<(Level, String, u8)> {
             Some((Level::Error, format!("the store of group {group} cannot be used: {why}; nothing was sent"), 1))
         }
         Standing { role: Role::StandBy, holder: Some(holder), member, .. } if holder != member => {
-            let why = format!("{holder} holds the lease of group {group}: nothing to be sent by this host");
+            let why = format!("{holder} holds the lease of group {group}: this host sends nothing");
             Some((Level::Info, why, 0))
         }
         _ => None,
@@ -113,17 +113,17 @@ mod tests {
     fn j1_what_changes_is_said_once() {
         let stand_by = standing(Role::StandBy, Some("b"));
         let holder = standing(Role::Holder, Some("a"));
-        assert_eq!(lines(None, &stand_by), ["stands by: b holds the lease of group home"]);
+        assert_eq!(lines(None, &stand_by), ["is on standby: b holds the lease of group home"]);
         assert_eq!(lines(Some(&stand_by), &stand_by), [""; 0]);
         let other = standing(Role::StandBy, Some("c"));
-        assert_eq!(lines(Some(&stand_by), &other), ["stands by: c holds the lease of group home"]);
+        assert_eq!(lines(Some(&stand_by), &other), ["is on standby: c holds the lease of group home"]);
         assert_eq!(lines(Some(&other), &standing(Role::StandBy, None)), [""; 0]);
         assert_eq!(lines(Some(&other), &holder), ["holds the lease of group home: sending"]);
-        let lost = ["lost the lease of group home: nothing is sent", "stands by: b holds the lease of group home"];
+        let lost = ["lost the lease of group home: nothing is sent", "is on standby: b holds the lease of group home"];
         assert_eq!(lines(Some(&holder), &stand_by), lost);
         let handing_over = Standing { ready: Err("no address".to_owned()), ..standing(Role::HandingOver, Some("a")) };
         assert_eq!(lines(Some(&holder), &handing_over), ["gives the lease of group home back: no address"]);
-        let back = ["gave the lease of group home back", "stands by: b holds the lease of group home"];
+        let back = ["gave the lease of group home back", "is on standby: b holds the lease of group home"];
         assert_eq!(lines(Some(&handing_over), &stand_by), back);
     }
 
