@@ -6,6 +6,8 @@
 
 mod ask;
 mod message;
+mod own_address;
+mod pace;
 mod resolvers;
 mod sight;
 mod verdict;
@@ -17,9 +19,11 @@ mod tests;
 
 pub use ask::{Asking, DnsWay, NoAnswer, Replies, Sought};
 pub use message::{DnsAnswer, DnsClass, DnsData, DnsKind, DnsName, DnsQuestion, DnsRecord, answer_to, query};
+pub use own_address::{own_address, own_address_question};
+pub use pace::{Pace, SAME_AGAIN};
 pub use resolvers::resolvers;
 pub use sight::{MAX_SERVERS, MAX_SERVERS_AT_END, ServerSight, Sighting, round};
-pub use verdict::{DnsVerdict, SeenInDns, Verify, judge, next_round, why_not_asked};
+pub use verdict::{DnsVerdict, ROUNDS_BEFORE_RESOLVER, SeenInDns, Verify, judge, next_round, why_not_asked};
 pub use zones::Zones;
 
 /// The port of DNS servers.

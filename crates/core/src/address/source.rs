@@ -10,6 +10,7 @@ use crate::net::stun;
 use crate::net::url::{Url, bracketed, has_unclear_host, masked};
 use crate::text::diagnostic::nearest;
 use crate::text::secrets::MASK;
+use crate::update::domain::Domain;
 
 /// One place to look for the host's address. Prints itself without what may be a key.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -32,8 +33,25 @@ pub enum Source {
     Shell(String),
     /// What a STUN server at this host and port sees.
     Stun(String, u16),
+    /// What a DNS server sees; `None`: the built-in ones, in turn (F8).
+    Dns(Option<DnsSource>),
     /// The address that enough of these sources agree on. Holds no quorum, and at least as many sources as must agree.
     Quorum(usize, Vec<Source>),
+}
+
+/// A DNS server, and the name whose record is the address that it sees.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct DnsSource {
+    /// Its host or address.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// The name.
+    pub name: String,
+    /// Whether it is asked for a text, and not for an address.
+    pub is_text: bool,
+    /// Whether the text is of the class CH.
+    pub is_chaos: bool,
 }
 
 /// A regular expression that was checked. Two are equal where their texts are.
@@ -63,10 +81,11 @@ impl Hash for Pattern {
 
 /// The forms a source may have, for messages.
 pub const FORMS: &str = "default, public, url:ADDRESS, a number (0, 1, …), interface:NAME, regex:PATTERN, cmd:PROGRAM, \
-                         shell:COMMAND, stun:HOST, quorum:N(SOURCE, …), or false";
+                         shell:COMMAND, stun:HOST, dns, dns:SERVER/NAME, quorum:N(SOURCE, …), or false";
 
 /// The first words of the forms.
-const WORDS: [&str; 10] = ["default", "public", "url", "interface", "regex", "cmd", "shell", "stun", "quorum", "false"];
+const WORDS: [&str; 11] =
+    ["default", "public", "url", "interface", "regex", "cmd", "shell", "stun", "dns", "quorum", "false"];
 
 /// The length limit of a `regex:` pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 500;
@@ -86,7 +105,8 @@ impl Source {
             // `local` is a word of NewFuture/DDNS.
             ("default" | "local", None) => Ok(Self::Default),
             ("public", None) => Ok(Self::Public),
-            ("url" | "interface" | "regex" | "cmd" | "shell" | "stun" | "quorum", None | Some("")) => {
+            ("dns", None) => Ok(Self::Dns(None)),
+            ("url" | "interface" | "regex" | "cmd" | "shell" | "stun" | "dns" | "quorum", None | Some("")) => {
                 Err(format!("`{form}:` needs something after the colon"))
             }
             ("url", Some(url)) => address(url),
@@ -99,7 +119,10 @@ impl Source {
                 }
                 words => Ok(Self::Command(words)),
             },
-            ("stun", Some(server)) => server_and_port(server),
+            ("stun", Some(server)) => host_and_port(server, stun::PORT)
+                .map(|(host, port)| Self::Stun(host, port))
+                .map_err(|why| format!("the server after `stun:` {why}")),
+            ("dns", Some(rest)) => dns(rest),
             ("quorum", Some(rest)) => quorum(rest, text.len() - rest.len()),
             (digits, None) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
                 digits.parse().map(Self::Number).map_err(|_| format!("there is no interface number {digits}"))
@@ -117,7 +140,7 @@ impl Source {
                 };
                 Err(match nearest(&form, WORDS) {
                     Some(near) => {
-                        let colon = if matches!(near, "default" | "public" | "false") { "" } else { ":" };
+                        let colon = if matches!(near, "default" | "public" | "dns" | "false") { "" } else { ":" };
                         format!("{named} is not a source of addresses: did you mean `{near}{colon}`?")
                     }
                     None if rest.is_none()
@@ -179,6 +202,12 @@ impl fmt::Display for Source {
             Self::Command(words) => write!(f, "cmd:{}", words.first().map_or("", |word| file_name(word))),
             Self::Shell(_) => f.write_str("shell:…"),
             Self::Stun(host, port) => write!(f, "stun:{}:{port}", bracketed(host)),
+            Self::Dns(None) => f.write_str("dns"),
+            Self::Dns(Some(DnsSource { host, port, name, is_text, is_chaos })) => {
+                let port = if *port == DNS_PORT { String::new() } else { format!(":{port}") };
+                let text = if *is_text { "/TXT" } else { "" };
+                write!(f, "dns:{}{port}/{name}{text}{}", bracketed(host), if *is_chaos { "/CH" } else { "" })
+            }
             Self::Quorum(need, sources) => {
                 let names: Vec<String> = sources.iter().map(ToString::to_string).collect();
                 write!(f, "quorum:{need}({})", names.join(", "))
@@ -213,16 +242,40 @@ fn expression(pattern: &str) -> Result<Source, String> {
 /// Patterns of other clients use them to leave out addresses.
 const LOOK_AROUND: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
 
-/// `stun:HOST`, `stun:HOST:PORT`, `stun:[IPV6]:PORT`.
-fn server_and_port(server: &str) -> Result<Source, String> {
-    let wrong = |why: &dyn fmt::Display| format!("the server after `stun:` {why}");
+/// `HOST`, `HOST:PORT`, `[IPV6]:PORT`. The error follows what is wrong.
+pub fn host_and_port(server: &str, port: u16) -> Result<(String, u16), String> {
     // The rules for hosts and ports are those of an address.
-    let url = Url::parse(&format!("http://{server}")).map_err(|why| wrong(&why))?;
+    let url = Url::parse(&format!("http://{server}")).map_err(|why| why.to_string())?;
     if server.contains(['/', '?', '#', '@']) || server.ends_with(':') {
-        return Err(wrong(&"must be HOST or HOST:PORT"));
+        return Err("must be HOST or HOST:PORT".to_owned());
     }
     let has_port = server.rsplit_once(':').is_some_and(|(before, _)| !before.contains(':') || before.ends_with(']'));
-    Ok(Source::Stun(url.host, if has_port { url.port } else { stun::PORT }))
+    Ok((url.host, if has_port { url.port } else { port }))
+}
+
+/// The port of DNS servers.
+const DNS_PORT: u16 = 53;
+
+/// `dns:SERVER/NAME`, `dns:SERVER/NAME/TXT`, `dns:SERVER/NAME/TXT/CH`.
+fn dns(text: &str) -> Result<Source, String> {
+    let parts: Vec<&str> = text.split('/').map(str::trim).collect();
+    let is = |at: usize, word: &str| parts.get(at).is_some_and(|part: &&str| part.eq_ignore_ascii_case(word));
+    let is_right = match parts.len() {
+        2 => true,
+        3 => is(2, "TXT"),
+        4 => is(2, "TXT") && is(3, "CH"),
+        _ => false,
+    };
+    if !is_right {
+        return Err("`dns:` must be SERVER/NAME, SERVER/NAME/TXT or SERVER/NAME/TXT/CH".to_owned());
+    }
+    let (host, port) = host_and_port(parts[0], DNS_PORT).map_err(|why| format!("the server after `dns:` {why}"))?;
+    let name = Domain::parse(parts[1]).map_err(|why| format!("the name in `dns:` is wrong: {why}"))?;
+    if !name.as_str().is_ascii() {
+        return Err("the name in `dns:` must consist of ASCII letters".to_owned());
+    }
+    let name = name.as_str().to_owned();
+    Ok(Source::Dns(Some(DnsSource { host, port, name, is_text: parts.len() > 2, is_chaos: parts.len() > 3 })))
 }
 
 /// `quorum:N(source, source, …)`. `before` is how many bytes of the source stand before `text`.
@@ -448,6 +501,35 @@ mod tests {
             ["stun:a b", "stun:h:99999", "stun:h/x", "stun:u@h", "url:http://", "url:ftp://h/", "99999999999999999999"]
         {
             assert!(Source::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn f8_a_server_and_a_name_of_dns_are_read() {
+        assert_eq!(Source::parse("dns"), Ok(Source::Dns(None)));
+        for text in
+            ["dns:ns.example/ip.example", "dns:[2001:db8::1]:5353/a.b/TXT", "dns:1.1.1.1/whoami.cloudflare/TXT/CH"]
+        {
+            assert_eq!(Source::parse(text).expect(text).to_string(), text);
+        }
+        assert_eq!(
+            Source::parse("DNS:2001:db8::1/A.B/txt").map(|it| it.to_string()).as_deref(),
+            Ok("dns:[2001:db8::1]/a.b/TXT")
+        );
+        let wrong = [
+            ("dns:", "needs something"),
+            ("dns:ns.example", "must be SERVER/NAME"),
+            ("dns:ns.example/a/A", "must be SERVER/NAME"),
+            ("dns:ns.example/a/TXT/IN", "must be SERVER/NAME"),
+            ("dns:ns.example/a/TXT/CH/x", "must be SERVER/NAME"),
+            ("dns:ns.example:99999/a", "the server after `dns:`"),
+            ("dns:u@h/a", "the server after `dns:`"),
+            ("dns:ns.example/a..b", "the name in `dns:`"),
+            ("dns:ns.example/bücher.example", "ASCII"),
+        ];
+        for (text, why) in wrong {
+            let error = Source::parse(text).expect_err(text);
+            assert!(error.contains(why), "{text}: {error}");
         }
     }
 

@@ -33,7 +33,7 @@ vocabulary! {
 }
 
 /// What a round is to find out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Sought {
     /// The name.
     pub name: DnsName,

@@ -97,7 +97,7 @@ impl World {
 
     fn judged(&self, name: &str, verify: &Verify) -> String {
         let seen = self.look(&sought(name), &mut Zones::default()).0;
-        judge(&seen, ip("203.0.113.7"), verify).sentence()
+        judge(&seen, ip("203.0.113.7"), verify).sentence(None, &Verify::default())
     }
 }
 
@@ -268,7 +268,10 @@ fn k4_the_resolver_hears_of_the_top_level_and_of_servers_alone() {
     // It has a zone of the same name, with another address.
     world.zone(RESOLVER, "example.com", "home.example.com A 192.168.1.5; ns1.example.com A 192.168.1.9");
     let (seen, asked) = world.look(&sought("home.example.com"), &mut Zones::default());
-    assert_eq!(judge(&seen, ip("203.0.113.7"), &Verify::default()).sentence(), "visible (2 servers, TTL 300)");
+    assert_eq!(
+        judge(&seen, ip("203.0.113.7"), &Verify::default()).sentence(None, &Verify::default()),
+        "visible (2 servers, TTL 300)"
+    );
     let of_resolver = asked.iter().filter(|asking| asking.server.ip() == ip(RESOLVER));
     let names: Vec<&str> = of_resolver.map(|asking| &*asking.question.name).collect();
     assert_eq!(names, ["com", "a.nic.test", "a.nic.test"]);
@@ -380,12 +383,15 @@ fn k3_named_servers_and_k15_the_resolver_take_the_place_of_the_zones() {
     for host in ["10.0.7.1", "ns.lan"] {
         let named = Sought { servers: vec![(host.to_owned(), 53)], ..sought("home.example.com") };
         let seen = world.look(&named, &mut Zones::default()).0;
-        let says = judge(&seen, ip("203.0.113.7"), &Verify::default()).sentence();
+        let says = judge(&seen, ip("203.0.113.7"), &Verify::default()).sentence(None, &Verify::default());
         assert_eq!(says, format!("not visible: {host} has 198.51.100.4"));
     }
     let by_resolver = Sought { way: DnsWay::Resolver, ..sought("home.example.com") };
     let (seen, asked) = world.look(&by_resolver, &mut Zones::default());
-    assert_eq!(judge(&seen, ip("203.0.113.7"), &Verify::default()).sentence(), "visible (by resolver, TTL 300)");
+    assert_eq!(
+        judge(&seen, ip("203.0.113.7"), &Verify::default()).sentence(None, &Verify::default()),
+        "visible (by resolver, TTL 300)"
+    );
     assert_eq!(asked.len(), 1);
 }
 
@@ -395,6 +401,21 @@ fn k8_a_server_with_ipv6_alone() {
     world.zone("10.0.0.1", "com", "example.com NS ns1.example.com; ns1.example.com AAAA 2001:db8::53");
     world.zone("2001:db8::53", "example.com", &format!("example.com NS ns1.example.com; {HOME}"));
     assert_eq!(world.says("home.example.com"), "visible (1 server, TTL 300)");
+}
+
+#[test]
+fn k20_what_is_said_after_acceptance() {
+    let verify = Verify::default();
+    let world = World::with("home.example.com A 198.51.100.4");
+    let seen = judge(&world.look(&sought("home.example.com"), &mut Zones::default()).0, ip("203.0.113.7"), &verify);
+    let says = |since| seen.sentence(Some(Duration::from_secs(since)), &verify);
+    assert!(says(45).starts_with("not yet (45 s): ns"), "{}", says(45));
+    assert!(says(900).starts_with("not visible: ns") && says(900).contains("set \"proxied\": true"), "{}", says(900));
+    let by_resolver = Verify { way: DnsWay::Resolver, ..Verify::default() };
+    let since = |seconds| Some(Duration::from_secs(seconds));
+    assert!(by_resolver.too_early(since(29)).is_some());
+    assert_eq!((by_resolver.too_early(since(30)), by_resolver.too_early(None)), (None, None));
+    assert_eq!(verify.too_early(since(0)), None);
 }
 
 #[test]

@@ -3,10 +3,18 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use super::ask::DnsWay;
+use super::ask::{DnsWay, Sought};
 use super::sight::{ServerSight, Sighting};
 use crate::address::local::is_far;
+use crate::net::family::Family;
+use crate::text::duration::duration;
 use crate::text::vocabulary::vocabulary;
+
+/// A resolver is not asked sooner after acceptance: it would keep the answer.
+const RESOLVER_AFTER: Duration = Duration::from_secs(30);
+
+/// After so many rounds in which none of the zone's servers answered, the resolver is asked.
+pub const ROUNDS_BEFORE_RESOLVER: u32 = 3;
 
 /// When a name is asked about after its address was accepted, in seconds, until it is visible.
 const ROUND_SECONDS: [u64; 8] = [2, 5, 15, 45, 120, 300, 600, 900];
@@ -44,6 +52,20 @@ impl Default for Verify {
             proxied: false,
             exact: false,
         }
+    }
+}
+
+impl Verify {
+    /// What a round is to find out. `system` are the resolvers of this host.
+    pub fn sought(&self, name: &str, family: Family, system: &[SocketAddr], most: usize, seed: u64) -> Sought {
+        let resolvers = if self.resolvers.is_empty() { system.to_vec() } else { self.resolvers.clone() };
+        Sought { name: name.into(), family, way: self.way, servers: self.servers.clone(), resolvers, most, seed }
+    }
+
+    /// Why it is too early to ask so long after acceptance: a resolver would keep what it finds (K15).
+    pub fn too_early(&self, since: Option<Duration>) -> Option<String> {
+        let early = since.filter(|since| self.way == DnsWay::Resolver && *since < RESOLVER_AFTER)?;
+        Some(format!("accepted {} ago; a resolver is asked after {}", duration(early), duration(RESOLVER_AFTER)))
     }
 }
 
@@ -85,11 +107,23 @@ pub struct SeenInDns {
 }
 
 impl SeenInDns {
-    /// The verdict and its reason: `visible (2 servers, TTL 300)`.
-    pub fn sentence(&self) -> String {
-        let word = self.verdict.word();
+    /// Nothing is known, for this reason.
+    pub fn unknown(reason: String) -> Self {
+        Self { verdict: DnsVerdict::Unknown, ttl: None, reason, looks_proxied: false }
+    }
+
+    /// The verdict and its reason: `visible (2 servers, TTL 300)`. `since` is how long ago the address was accepted, if it was.
+    pub fn sentence(&self, since: Option<Duration>, verify: &Verify) -> String {
+        let is_open = matches!(self.verdict, DnsVerdict::NotVisible | DnsVerdict::Partly);
+        let word = match since.filter(|since| self.verdict == DnsVerdict::NotVisible && *since < verify.within) {
+            Some(since) => format!("not yet ({})", duration(since)),
+            None => self.verdict.word().to_owned(),
+        };
+        if is_open && self.looks_proxied && since.is_some_and(|since| since >= verify.within) {
+            return format!("{word}: {}; if it is behind a proxy, set \"proxied\": true in `verify`", self.reason);
+        }
         match self.reason.as_str() {
-            "" => word.to_owned(),
+            "" => word,
             reason if self.verdict.is_good() => format!("{word} {reason}"),
             reason => format!("{word}: {reason}"),
         }

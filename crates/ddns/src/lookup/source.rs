@@ -4,7 +4,7 @@ use ddns_core::address::local;
 use ddns_core::address::observation::Choice;
 use ddns_core::address::source::Source;
 
-use super::{Query, command, default, interfaces, public, stun, url};
+use super::{Query, command, default, dns, interfaces, public, stun, url};
 use crate::http::Client;
 
 /// An address of the family with the reason for it, or why there is none.
@@ -23,6 +23,7 @@ pub(super) async fn ask(source: &Source, query: Query<'_>, client: &Client) -> R
             Box::pin(command::ask(&words, family)).await
         }
         Source::Stun(host, port) => Box::pin(stun::ask((host, *port), query, client)).await,
+        Source::Dns(server) => Box::pin(dns::ask(server.as_ref(), query, client)).await,
         Source::Quorum(..) => Err("a quorum cannot contain another quorum".to_owned()),
     }
 }
