@@ -50,7 +50,11 @@ pub fn round(sought: &Sought, zones: &mut Zones, replies: &Replies, now: Duratio
     let (servers, why) = match said {
         Ok(servers) => (servers, None),
         Err(Open::Unknown(why)) => (Vec::new(), Some(why)),
-        Err(Open::Ask(asking)) => return Err(asking),
+        Err(Open::Ask(asking)) => {
+            // Two names may lead to one server.
+            let mut once = HashSet::new();
+            return Err(asking.into_iter().filter(|one| once.insert(one.clone())).collect());
+        }
     };
     Ok(Sighting { servers, way: sought.way, why })
 }

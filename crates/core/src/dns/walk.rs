@@ -116,7 +116,9 @@ pub(super) fn says_nothing(answer: &DnsAnswer) -> Option<String> {
 fn servers_of(section: &[DnsRecord], zone: &str) -> Option<(Vec<DnsName>, u32)> {
     let (mut hosts, mut ttl) = (Vec::new(), u32::MAX);
     for record in section.iter().filter(|record| *record.owner == *zone) {
-        if let DnsData::Server(host) = &record.data {
+        if let DnsData::Server(host) = &record.data
+            && !hosts.contains(host)
+        {
             hosts.push(host.clone());
             ttl = ttl.min(record.ttl);
         }

@@ -67,9 +67,9 @@ fn f8a_wrong_forms_are_refused() {
 
 /// Nobody is asked twice: one packet each, and the reason names every server.
 #[test]
-fn f8a_built_in_servers_are_tried_in_turn() {
+fn f8a_f8d_built_in_servers_are_tried_in_turn() {
     if !inside(
-        "seen_in_dns::source::f8a_built_in_servers_are_tried_in_turn",
+        "seen_in_dns::source::f8a_f8d_built_in_servers_are_tried_in_turn",
         "ip link set lo up; ip addr add 1.1.1.1/32 dev lo",
     ) {
         return;
