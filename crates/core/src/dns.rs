@@ -17,7 +17,7 @@ mod zones;
 #[cfg(test)]
 mod tests;
 
-pub use ask::{Asking, DnsWay, NoAnswer, Replies, Sought};
+pub use ask::{Asking, DnsReply, DnsWay, NoAnswer, Replies, Sought};
 pub use message::{DnsAnswer, DnsClass, DnsData, DnsKind, DnsName, DnsQuestion, DnsRecord, answer_to, query};
 pub use own_address::{own_address, own_address_question};
 pub use pace::{Pace, SAME_AGAIN};

@@ -8,9 +8,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use ddns_core::dns::{
-    Asking, DnsAnswer, NoAnswer, Pace, Replies, SAME_AGAIN, Sighting, Sought, Zones, resolvers, round,
-};
+use ddns_core::dns::{Asking, DnsReply, Pace, Replies, SAME_AGAIN, Sighting, Sought, Zones, resolvers, round};
 use futures_util::future::{FutureExt as _, LocalBoxFuture, Shared, join_all};
 use tokio::time::sleep;
 
@@ -25,7 +23,7 @@ const RESOLV_CONF: &str = "/etc/resolv.conf";
 const MAX_REPLIES: usize = 1000;
 
 /// A reply that is waited for, or came a moment ago.
-type SharedReply = Shared<LocalBoxFuture<'static, Result<DnsAnswer, NoAnswer>>>;
+type SharedReply = Shared<LocalBoxFuture<'static, DnsReply>>;
 
 /// What is known of zones, and who was asked when: one for all names.
 #[derive(Default)]
@@ -50,32 +48,32 @@ impl DnsClient {
     }
 
     /// The reply to a question. Whoever asks the same within two seconds gets the same (K14).
-    async fn ask(&self, asking: Asking) -> Result<DnsAnswer, NoAnswer> {
+    async fn ask(&self, asking: Asking) -> DnsReply {
+        let known = self.known(&asking);
+        known.unwrap_or_else(|| self.begin(asking)).await
+    }
+
+    fn known(&self, asking: &Asking) -> Option<SharedReply> {
+        let (replies, now) = (self.replies.borrow(), steady_time());
+        let (at, reply) = replies.get(asking)?;
+        (*at + SAME_AGAIN > now || reply.peek().is_none()).then(|| reply.clone())
+    }
+
+    fn begin(&self, asking: Asking) -> SharedReply {
         let now = steady_time();
-        let known = {
-            let mut replies = self.replies.borrow_mut();
-            if replies.len() >= MAX_REPLIES {
-                replies.retain(|_, (at, _)| *at + SAME_AGAIN > now);
-            }
-            let is_fresh = |at: Duration, reply: &SharedReply| at + SAME_AGAIN > now || reply.peek().is_none();
-            match replies.get(&asking).filter(|(at, reply)| is_fresh(*at, reply)) {
-                Some((_, reply)) => reply.clone(),
-                None => {
-                    let wait = self.pace.borrow_mut().turn(asking.server, now);
-                    let new = {
-                        let asking = asking.clone();
-                        async move {
-                            sleep(wait).await;
-                            exchange(&asking, None, &TRIES).await
-                        }
-                    };
-                    let reply = new.boxed_local().shared();
-                    replies.insert(asking, (now + wait, reply.clone()));
-                    reply
-                }
-            }
+        let wait = self.pace.borrow_mut().turn(asking.server, now);
+        let mut replies = self.replies.borrow_mut();
+        if replies.len() >= MAX_REPLIES {
+            replies.retain(|_, (at, _)| *at + SAME_AGAIN > now);
+        }
+        let asked = asking.clone();
+        let reply = async move {
+            sleep(wait).await;
+            exchange(&asked, None, &TRIES).await
         };
-        known.await
+        let reply = reply.boxed_local().shared();
+        replies.insert(asking, (now + wait, reply.clone()));
+        reply
     }
 }
 

@@ -81,8 +81,11 @@ impl fmt::Display for NoAnswer {
     }
 }
 
+/// What came back.
+pub type DnsReply = Result<DnsAnswer, NoAnswer>;
+
 /// Every reply of a round so far.
-pub type Replies = HashMap<Asking, Result<DnsAnswer, NoAnswer>>;
+pub type Replies = HashMap<Asking, DnsReply>;
 
 /// Why there is no result yet, or never.
 pub(super) enum Open {
@@ -109,7 +112,7 @@ pub(super) struct Look<'a> {
 
 impl<'a> Look<'a> {
     /// The reply to a question.
-    fn reply(&self, asking: Asking) -> Result<&'a Result<DnsAnswer, NoAnswer>, Open> {
+    fn reply(&self, asking: Asking) -> Result<&'a DnsReply, Open> {
         match self.replies.get(&asking) {
             Some(reply) => Ok(reply),
             None if self.replies.len() >= MAX_QUESTIONS => Err(Open::Unknown("it takes too many questions".to_owned())),

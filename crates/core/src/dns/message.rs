@@ -7,6 +7,7 @@ use std::str::FromStr as _;
 use domain::base::iana::{Class, Opcode, Rcode, Rtype};
 use domain::base::message::RecordSection;
 use domain::base::name::{Name, ParsedName};
+use domain::base::wire::ParseError;
 use domain::base::{Message, MessageBuilder, ParsedRecord, Question};
 use domain::rdata::{A, Aaaa, Cname, Ns, Soa, Txt};
 
@@ -177,18 +178,21 @@ fn records(section: RecordSection<'_, &[u8]>, class: Class) -> Option<Vec<DnsRec
     let mut known = Vec::new();
     for parsed in section {
         let parsed = parsed.ok()?;
-        if parsed.class() == class {
-            known.extend(record(&parsed)?);
+        if parsed.class() == class
+            && let Some(data) = data(&parsed).ok()?
+        {
+            known.push(DnsRecord { owner: text(&parsed.owner()), ttl: parsed.ttl().as_secs(), data });
         }
     }
     Some(known)
 }
 
-fn record(parsed: &ParsedRecord<'_, &[u8]>) -> Option<Option<DnsRecord>> {
+/// What a record says; `None` if it is of another type. Fails where it is damaged.
+fn data(parsed: &ParsedRecord<'_, &[u8]>) -> Result<Option<DnsData>, ParseError> {
     macro_rules! data {
-        ($kind:ty, $known:expr) => {{ parsed.to_record::<$kind>().ok()?.map(|record| $known(record.data())) }};
+        ($kind:ty, $known:expr) => {{ parsed.to_record::<$kind>()?.map(|record| $known(record.data())) }};
     }
-    let data = match parsed.rtype() {
+    Ok(match parsed.rtype() {
         Rtype::A => data!(A, |data: &A| DnsData::Address(IpAddr::V4(data.addr()))),
         Rtype::AAAA => data!(Aaaa, |data: &Aaaa| DnsData::Address(IpAddr::V6(data.addr()))),
         Rtype::CNAME => data!(Cname<ParsedName<&[u8]>>, |data: &Cname<_>| DnsData::Alias(text(data.cname()))),
@@ -198,8 +202,7 @@ fn record(parsed: &ParsedRecord<'_, &[u8]>) -> Option<Option<DnsRecord>> {
             data!(Txt<&[u8]>, |data: &Txt<&[u8]>| DnsData::Text(data.iter().next().unwrap_or_default().to_vec()))
         }
         _ => None,
-    };
-    Some(data.map(|data| DnsRecord { owner: text(&parsed.owner()), ttl: parsed.ttl().as_secs(), data }))
+    })
 }
 
 fn text(name: &impl ToString) -> DnsName {

@@ -26,7 +26,7 @@ impl Pace {
         let free = self.0.entry(server).or_default();
         let at = now.max(*free);
         *free = at + BETWEEN;
-        at - now
+        at.saturating_sub(now)
     }
 }
 

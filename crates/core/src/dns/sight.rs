@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::ask::{Asking, DnsWay, Look, Open, Replies, Sought};
-use super::message::{DnsAnswer, DnsData, DnsKind, DnsName};
+use super::message::{DnsAnswer, DnsData, DnsKind, DnsName, DnsRecord};
 use super::walk::says_nothing;
 use super::zones::{Zones, is_within};
 
@@ -158,7 +158,7 @@ fn end(answer: &DnsAnswer, name: &DnsName, zone: &str) -> End {
             _ => None,
         });
         let Some(target) = alias else {
-            let ips: Vec<IpAddr> = of_name().filter_map(|record| record.address()).collect();
+            let ips: Vec<IpAddr> = of_name().filter_map(DnsRecord::address).collect();
             let ttl = of_name().map(|record| record.ttl).max().or_else(|| negative_ttl(answer));
             let is_open = at != name && ttl.is_none();
             return if is_open { End::Alias(at.clone()) } else { End::Addresses(ips, ttl) };

@@ -13,8 +13,11 @@ use crate::net::family::Family;
 #[derive(Default)]
 struct World {
     zones: HashMap<IpAddr, Vec<(String, Vec<DnsRecord>)>>,
-    odd: HashMap<IpAddr, fn(DnsAnswer) -> Result<DnsAnswer, NoAnswer>>,
+    odd: HashMap<IpAddr, Odd>,
 }
+
+/// What a server makes of its answer.
+type Odd = fn(DnsAnswer) -> DnsReply;
 
 const RESOLVER: &str = "192.168.1.1";
 
@@ -58,11 +61,11 @@ impl World {
         zones.sort_by_key(|(apex, _)| std::cmp::Reverse(apex.len()));
     }
 
-    fn odd(&mut self, server: &str, reply: fn(DnsAnswer) -> Result<DnsAnswer, NoAnswer>) {
+    fn odd(&mut self, server: &str, reply: Odd) {
         self.odd.insert(ip(server), reply);
     }
 
-    fn reply(&self, Asking { server, question }: &Asking) -> Result<DnsAnswer, NoAnswer> {
+    fn reply(&self, Asking { server, question }: &Asking) -> DnsReply {
         let zones = self.zones.get(&server.ip()).ok_or(NoAnswer::Silent)?;
         let is_resolver = server.ip() == ip(RESOLVER);
         assert_eq!(question.is_recursive, is_resolver);
@@ -157,7 +160,7 @@ fn k8_the_verdict_of_a_round() {
     let silent = |_| Err(NoAnswer::Silent);
     let cut = |_| Err(NoAnswer::Cut);
     let lame = |answer| Ok(DnsAnswer { is_authoritative: false, ..answer });
-    let cases: [(&str, Option<fn(DnsAnswer) -> Result<DnsAnswer, NoAnswer>>, &str); 11] = [
+    let cases: [(&str, Option<Odd>, &str); 11] = [
         (HOME, None, "visible (2 servers, TTL 300)"),
         ("home.example.com A 198.51.100.4", None, "not visible: ns1.example.com, ns2.example.com have 198.51.100.4"),
         ("", None, "not visible: ns1.example.com, ns2.example.com have no address"),
@@ -363,7 +366,7 @@ fn k14_at_most_four_servers_are_asked_and_drawn_anew() {
         world.zone(&format!("10.0.5.{number}"), "example.com", &format!("example.com NS n1.example.com; {HOME}"));
     }
     let servers = |seed, most| {
-        let sought = Sought { seed, most, ..sought("home.example.com") };
+        let sought = Sought { most, seed, ..sought("home.example.com") };
         let mut zones = Zones::default();
         let mut names: Vec<String> =
             world.look(&sought, &mut zones).0.servers.into_iter().map(|one| one.server).collect();

@@ -132,9 +132,12 @@ impl SeenInDns {
 
 /// Compares what was seen with the address that is expected.
 pub fn judge(sighting: &Sighting, expected: IpAddr, verify: &Verify) -> SeenInDns {
-    let has_it = |ips: &[IpAddr]| match verify.proxied {
-        true => ips.iter().any(|ip| is_far(*ip)),
-        false => ips.contains(&expected) && (!verify.exact || ips.len() == 1),
+    let has_it = |ips: &[IpAddr]| {
+        if verify.proxied {
+            ips.iter().any(|ip| is_far(*ip))
+        } else {
+            ips.contains(&expected) && (!verify.exact || ips.len() == 1)
+        }
     };
     let answers: Vec<&[IpAddr]> = sighting.servers.iter().filter_map(said).collect();
     let with = answers.iter().filter(|ips| has_it(ips)).count();
@@ -186,9 +189,9 @@ fn said(server: &ServerSight) -> Option<&[IpAddr]> {
 
 /// `ns1.example.net and ns2.example.net have 198.51.100.4; ns3.example.net does not answer`
 fn described(servers: &[&ServerSight]) -> String {
-    let mut groups: Vec<(Result<&[IpAddr], &str>, Vec<&str>)> = Vec::new();
+    let mut groups: Vec<(Result<_, &str>, Vec<&str>)> = Vec::new();
     for server in servers {
-        let what = server.said.as_ref().map(|(ips, _)| &**ips).map_err(String::as_str);
+        let what = server.said.as_ref().map(|(ips, _)| ips.as_slice()).map_err(String::as_str);
         match groups.iter_mut().find(|(known, _)| *known == what) {
             Some((_, names)) => names.push(&server.server),
             None => groups.push((what, vec![&server.server])),

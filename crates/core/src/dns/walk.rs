@@ -52,16 +52,15 @@ impl Look<'_> {
                 if self.descend(answer, (zone, known.depth), name)? {
                     return Ok(());
                 }
-                match says_nothing(answer) {
-                    Some(nothing) => break nothing,
-                    None => match start_of(answer).filter(|start| asked == *name && is_below(start, zone, name)) {
-                        Some(start) => asked = start,
-                        None => {
-                            self.zones.settle(zone);
-                            return Ok(());
-                        }
-                    },
+                if let Some(nothing) = says_nothing(answer) {
+                    break nothing;
                 }
+                let start = start_of(answer).filter(|start| asked == *name && is_below(start, zone, name));
+                let Some(start) = start else {
+                    self.zones.settle(zone);
+                    return Ok(());
+                };
+                asked = start;
             };
             why.push(format!("{} {said}", host.0));
         }

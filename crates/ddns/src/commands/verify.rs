@@ -71,14 +71,15 @@ pub(crate) async fn run(given: Given) -> Ended {
         let open = all.iter().filter(|checked| !checked.seen.verdict.is_good()).count();
         let since = steady_time().saturating_sub(begun);
         let next = next_round(since).unwrap_or(since + Duration::from_secs(300));
+        let left = next.saturating_sub(since);
         if open == 0 || next > wait {
             break;
         }
         if !form.json {
-            let left = duration::duration(next - since);
+            let left = duration::duration(left);
             say(&format!("{open} of {} not visible yet; asking again in {left}\n", all.len()));
         }
-        sleep(next - since).await;
+        sleep(left).await;
     }
     let code = exit_code(all.iter().map(|checked| checked.seen.verdict));
     Ok(print(&if form.json { json(&all.iter().map(Checked::report).collect::<Vec<_>>()) } else { text(&all, form) })

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use ddns_core::dns::{Asking, DnsAnswer, NoAnswer, answer_to, query};
+use ddns_core::dns::{Asking, DnsAnswer, DnsReply, NoAnswer, answer_to, query};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, UdpSocket};
 use tokio::time::timeout;
@@ -23,7 +23,7 @@ const TCP_TIME: Duration = Duration::from_secs(3);
 const MAX_PACKET_BYTES: usize = 4096;
 
 /// The answer, from a port of its own for each question. `own` is the address to ask from.
-pub(crate) async fn exchange(asking: &Asking, own: Option<IpAddr>, tries: &[Duration]) -> Result<DnsAnswer, NoAnswer> {
+pub(crate) async fn exchange(asking: &Asking, own: Option<IpAddr>, tries: &[Duration]) -> DnsReply {
     let id = random().map(u16::from_be_bytes).map_err(|_| NoAnswer::Unreachable)?;
     let bytes = query(id, &asking.question).ok_or(NoAnswer::Unreachable)?;
     let any: IpAddr = if asking.server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };

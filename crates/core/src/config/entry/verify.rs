@@ -58,14 +58,13 @@ impl Maker<'_, '_> {
         for member in members.iter().filter(|member| member.node.value != Value::Null) {
             if let Err(must) = set(&mut verify, &member.key, &member.node) {
                 let parts = Field::of(Key::Verify).parts;
-                let (message, hint) = match part(parts, &member.key) {
-                    Some(_) => (format!("{what}: `{}` must be {must}", member.key), String::new()),
-                    None => {
-                        let message = format!("{what}: `{}` is not a part of it", member.key);
-                        (message, format!("use {}", quoted(parts, " and ")))
-                    }
-                };
-                self.reader.wrong(key, member.node.span, message, &hint);
+                if part(parts, &member.key).is_some() {
+                    let message = format!("{what}: `{}` must be {must}", member.key);
+                    self.reader.wrong(key, member.node.span, message, "");
+                } else {
+                    let message = format!("{what}: `{}` is not a part of it", member.key);
+                    self.reader.wrong(key, member.key_span, message, &format!("use {}", quoted(parts, " and ")));
+                }
             }
         }
         if verify.way == DnsWay::Resolver && !verify.servers.is_empty() {
@@ -136,12 +135,13 @@ mod tests {
     use crate::config::Entry;
     use crate::config::validate::validate_text;
     use crate::net::family::Family;
+    use crate::text::diagnostic::Diagnostic;
 
     fn entry(more: &str) -> Result<Entry, String> {
         let text = format!("{{\"dns\": \"callback\", \"id\": \"https://h.example/__IP__\", {more}}}");
         match validate_text("c.json", &text) {
             Ok((mut config, _)) => Ok(config.entries.swap_remove(0)),
-            Err(wrong) => Err(wrong.iter().map(|one| one.shown()).collect()),
+            Err(wrong) => Err(wrong.iter().map(Diagnostic::shown).collect()),
         }
     }
 
