@@ -1,5 +1,7 @@
 //! The grammar of `index4` and `index6`: where an address is looked up. Parsing only; the program does the lookup.
 
+mod dns_source;
+
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -10,7 +12,8 @@ use crate::net::stun;
 use crate::net::url::{Url, bracketed, has_unclear_host, masked};
 use crate::text::diagnostic::nearest;
 use crate::text::secrets::MASK;
-use crate::update::domain::Domain;
+
+pub use dns_source::{DnsSource, host_and_port};
 
 /// One place to look for the host's address. Prints itself without what may be a key.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -37,21 +40,6 @@ pub enum Source {
     Dns(Option<DnsSource>),
     /// The address that enough of these sources agree on. Holds no quorum, and at least as many sources as must agree.
     Quorum(usize, Vec<Source>),
-}
-
-/// A DNS server, and the name whose record is the address that it sees.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct DnsSource {
-    /// Its host or address.
-    pub host: String,
-    /// Its port.
-    pub port: u16,
-    /// The name.
-    pub name: String,
-    /// Whether it is asked for a text, and not for an address.
-    pub is_text: bool,
-    /// Whether the text is of the class CH.
-    pub is_chaos: bool,
 }
 
 /// A regular expression that was checked. Two are equal where their texts are.
@@ -122,7 +110,7 @@ impl Source {
             ("stun", Some(server)) => host_and_port(server, stun::PORT)
                 .map(|(host, port)| Self::Stun(host, port))
                 .map_err(|why| format!("the server after `stun:` {why}")),
-            ("dns", Some(rest)) => dns(rest),
+            ("dns", Some(rest)) => DnsSource::parse(rest).map(|source| Self::Dns(Some(source))),
             ("quorum", Some(rest)) => quorum(rest, text.len() - rest.len()),
             (digits, None) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
                 digits.parse().map(Self::Number).map_err(|_| format!("there is no interface number {digits}"))
@@ -203,11 +191,7 @@ impl fmt::Display for Source {
             Self::Shell(_) => f.write_str("shell:…"),
             Self::Stun(host, port) => write!(f, "stun:{}:{port}", bracketed(host)),
             Self::Dns(None) => f.write_str("dns"),
-            Self::Dns(Some(DnsSource { host, port, name, is_text, is_chaos })) => {
-                let port = if *port == DNS_PORT { String::new() } else { format!(":{port}") };
-                let text = if *is_text { "/TXT" } else { "" };
-                write!(f, "dns:{}{port}/{name}{text}{}", bracketed(host), if *is_chaos { "/CH" } else { "" })
-            }
+            Self::Dns(Some(source)) => write!(f, "dns:{source}"),
             Self::Quorum(need, sources) => {
                 let names: Vec<String> = sources.iter().map(ToString::to_string).collect();
                 write!(f, "quorum:{need}({})", names.join(", "))
@@ -241,42 +225,6 @@ fn expression(pattern: &str) -> Result<Source, String> {
 
 /// Patterns of other clients use them to leave out addresses.
 const LOOK_AROUND: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
-
-/// `HOST`, `HOST:PORT`, `[IPV6]:PORT`. The error follows what is wrong.
-pub fn host_and_port(server: &str, port: u16) -> Result<(String, u16), String> {
-    // The rules for hosts and ports are those of an address.
-    let url = Url::parse(&format!("http://{server}")).map_err(|why| why.to_string())?;
-    if server.contains(['/', '?', '#', '@']) || server.ends_with(':') {
-        return Err("must be HOST or HOST:PORT".to_owned());
-    }
-    let has_port = server.rsplit_once(':').is_some_and(|(before, _)| !before.contains(':') || before.ends_with(']'));
-    Ok((url.host, if has_port { url.port } else { port }))
-}
-
-/// The port of DNS servers.
-const DNS_PORT: u16 = 53;
-
-/// `dns:SERVER/NAME`, `dns:SERVER/NAME/TXT`, `dns:SERVER/NAME/TXT/CH`.
-fn dns(text: &str) -> Result<Source, String> {
-    let parts: Vec<&str> = text.split('/').map(str::trim).collect();
-    let is = |at: usize, word: &str| parts.get(at).is_some_and(|part: &&str| part.eq_ignore_ascii_case(word));
-    let is_right = match parts.len() {
-        2 => true,
-        3 => is(2, "TXT"),
-        4 => is(2, "TXT") && is(3, "CH"),
-        _ => false,
-    };
-    if !is_right {
-        return Err("`dns:` must be SERVER/NAME, SERVER/NAME/TXT or SERVER/NAME/TXT/CH".to_owned());
-    }
-    let (host, port) = host_and_port(parts[0], DNS_PORT).map_err(|why| format!("the server after `dns:` {why}"))?;
-    let name = Domain::parse(parts[1]).map_err(|why| format!("the name in `dns:` is wrong: {why}"))?;
-    if !name.as_str().is_ascii() {
-        return Err("the name in `dns:` must consist of ASCII letters".to_owned());
-    }
-    let name = name.as_str().to_owned();
-    Ok(Source::Dns(Some(DnsSource { host, port, name, is_text: parts.len() > 2, is_chaos: parts.len() > 3 })))
-}
 
 /// `quorum:N(source, source, …)`. `before` is how many bytes of the source stand before `text`.
 fn quorum(text: &str, before: usize) -> Result<Source, String> {
@@ -501,35 +449,6 @@ mod tests {
             ["stun:a b", "stun:h:99999", "stun:h/x", "stun:u@h", "url:http://", "url:ftp://h/", "99999999999999999999"]
         {
             assert!(Source::parse(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn f8_a_server_and_a_name_of_dns_are_read() {
-        assert_eq!(Source::parse("dns"), Ok(Source::Dns(None)));
-        for text in
-            ["dns:ns.example/ip.example", "dns:[2001:db8::1]:5353/a.b/TXT", "dns:1.1.1.1/whoami.cloudflare/TXT/CH"]
-        {
-            assert_eq!(Source::parse(text).expect(text).to_string(), text);
-        }
-        assert_eq!(
-            Source::parse("DNS:2001:db8::1/A.B/txt").map(|it| it.to_string()).as_deref(),
-            Ok("dns:[2001:db8::1]/a.b/TXT")
-        );
-        let wrong = [
-            ("dns:", "needs something"),
-            ("dns:ns.example", "must be SERVER/NAME"),
-            ("dns:ns.example/a/A", "must be SERVER/NAME"),
-            ("dns:ns.example/a/TXT/IN", "must be SERVER/NAME"),
-            ("dns:ns.example/a/TXT/CH/x", "must be SERVER/NAME"),
-            ("dns:ns.example:99999/a", "the server after `dns:`"),
-            ("dns:u@h/a", "the server after `dns:`"),
-            ("dns:ns.example/a..b", "the name in `dns:`"),
-            ("dns:ns.example/bücher.example", "ASCII"),
-        ];
-        for (text, why) in wrong {
-            let error = Source::parse(text).expect_err(text);
-            assert!(error.contains(why), "{text}: {error}");
         }
     }
 

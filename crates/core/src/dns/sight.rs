@@ -60,7 +60,7 @@ pub fn round(sought: &Sought, zones: &mut Zones, replies: &Replies, now: Duratio
 }
 
 /// Where the records of a name lead.
-enum End {
+enum ChainEnd {
     Addresses(Vec<IpAddr>, Option<u32>),
     Alias(DnsName),
     Circle,
@@ -71,9 +71,9 @@ impl Look<'_> {
         let (name, kind) = (&self.sought.name, DnsKind::of(self.sought.family));
         let (resolver, answer) = self.resolver(name, kind)?;
         let said = match end(answer, name, "") {
-            End::Addresses(ips, ttl) => Ok((ips, ttl)),
-            End::Alias(_) => Ok((Vec::new(), None)),
-            End::Circle => Err("has a CNAME that leads back to itself".to_owned()),
+            ChainEnd::Addresses(ips, ttl) => Ok((ips, ttl)),
+            ChainEnd::Alias(_) => Ok((Vec::new(), None)),
+            ChainEnd::Circle => Err("has a CNAME that leads back to itself".to_owned()),
         };
         Ok(vec![ServerSight { server: resolver.ip().to_string(), said }])
     }
@@ -114,10 +114,10 @@ impl Look<'_> {
                 Ok(answer) => match says_nothing(answer) {
                     Some(nothing) => Err(nothing),
                     None => match end(answer, name, &zone) {
-                        End::Addresses(ips, ttl) => Ok((ips, ttl)),
-                        End::Circle => Err("has a CNAME that leads back to itself".to_owned()),
-                        End::Alias(target) if targets.contains(&target) => continue,
-                        End::Alias(target) => {
+                        ChainEnd::Addresses(ips, ttl) => Ok((ips, ttl)),
+                        ChainEnd::Circle => Err("has a CNAME that leads back to itself".to_owned()),
+                        ChainEnd::Alias(target) if targets.contains(&target) => continue,
+                        ChainEnd::Alias(target) => {
                             targets.push(target);
                             continue;
                         }
@@ -148,7 +148,7 @@ impl Look<'_> {
 }
 
 /// Follows an answer from a name to its addresses; a CNAME that leads out of the zone, or on which the answer says no more, is the end.
-fn end(answer: &DnsAnswer, name: &DnsName, zone: &str) -> End {
+fn end(answer: &DnsAnswer, name: &DnsName, zone: &str) -> ChainEnd {
     let mut at = name;
     let mut passed = vec![at];
     loop {
@@ -161,13 +161,13 @@ fn end(answer: &DnsAnswer, name: &DnsName, zone: &str) -> End {
             let ips: Vec<IpAddr> = of_name().filter_map(DnsRecord::address).collect();
             let ttl = of_name().map(|record| record.ttl).max().or_else(|| negative_ttl(answer));
             let is_open = at != name && ttl.is_none();
-            return if is_open { End::Alias(at.clone()) } else { End::Addresses(ips, ttl) };
+            return if is_open { ChainEnd::Alias(at.clone()) } else { ChainEnd::Addresses(ips, ttl) };
         };
         if passed.contains(&target) || passed.len() > MAX_ALIASES {
-            return End::Circle;
+            return ChainEnd::Circle;
         }
         if !is_within(target, zone) {
-            return End::Alias(target.clone());
+            return ChainEnd::Alias(target.clone());
         }
         passed.push(target);
         at = target;

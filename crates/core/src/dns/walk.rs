@@ -2,7 +2,7 @@
 
 use super::ask::{Look, Open, code};
 use super::message::{DnsAnswer, DnsData, DnsKind, DnsName, DnsRecord};
-use super::zones::{Zone, is_within};
+use super::zones::{KnownZone, is_within};
 
 /// How many referrals lead from the top level to a zone.
 const MAX_REFERRALS: u8 = 6;
@@ -12,7 +12,7 @@ const MAX_ON_THE_WAY: usize = 3;
 
 impl Look<'_> {
     /// The zone of a name, and its servers. Whoever is in a known zone is in none below it, until its servers say so.
-    pub(super) fn zone_of(&mut self, name: &DnsName) -> Result<(DnsName, Zone), Open> {
+    pub(super) fn zone_of(&mut self, name: &DnsName) -> Result<(DnsName, KnownZone), Open> {
         loop {
             let (zone, known) = match self.zones.around(name, self.now) {
                 Some(known) => known,
@@ -26,7 +26,7 @@ impl Look<'_> {
     }
 
     /// The top level, by the resolver: all that it is asked besides addresses of servers.
-    fn top(&mut self, name: &str) -> Result<(DnsName, Zone), Open> {
+    fn top(&mut self, name: &str) -> Result<(DnsName, KnownZone), Open> {
         let top: DnsName = name.rsplit('.').next().unwrap_or(name).into();
         let (resolver, answer) = self.resolver(&top, DnsKind::Ns)?;
         let Some(servers) = servers_of(&answer.records, &top) else {
@@ -38,7 +38,7 @@ impl Look<'_> {
     }
 
     /// One step down, or the certainty that the name is in this zone.
-    fn step(&mut self, zone: &DnsName, known: &Zone, name: &DnsName) -> Result<(), Open> {
+    fn step(&mut self, zone: &DnsName, known: &KnownZone, name: &DnsName) -> Result<(), Open> {
         let mut why = Vec::new();
         for host in self.drawn(&known.servers, MAX_ON_THE_WAY) {
             let server = self.servers(std::slice::from_ref(&host))?.swap_remove(0);

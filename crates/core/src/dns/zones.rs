@@ -15,12 +15,12 @@ const MAX_KEPT: usize = 20_000;
 /// What is known of zones and of the addresses of their servers. The time is that of whoever asks; it never goes back.
 #[derive(Debug, Default)]
 pub struct Zones {
-    zones: HashMap<DnsName, Zone>,
+    zones: HashMap<DnsName, KnownZone>,
     hosts: HashMap<DnsName, (Vec<IpAddr>, Duration)>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Zone {
+pub(super) struct KnownZone {
     pub(super) servers: Vec<DnsName>,
     /// How many referrals led here.
     pub(super) depth: u8,
@@ -31,7 +31,7 @@ pub(super) struct Zone {
 
 impl Zones {
     /// The smallest known zone that a name could be in.
-    pub(super) fn around(&self, name: &str, now: Duration) -> Option<(DnsName, Zone)> {
+    pub(super) fn around(&self, name: &str, now: Duration) -> Option<(DnsName, KnownZone)> {
         let mut names = std::iter::successors(Some(name), |name| name.split_once('.').map(|(_, parent)| parent));
         names.find_map(|name| {
             let (name, zone) = self.zones.get_key_value(name)?;
@@ -43,7 +43,7 @@ impl Zones {
         if self.zones.len() >= MAX_KEPT {
             self.zones.clear();
         }
-        let zone = Zone { servers, depth, is_home: false, until: now + kept(ttl) };
+        let zone = KnownZone { servers, depth, is_home: false, until: now + kept(ttl) };
         self.zones.insert(name.clone(), zone);
     }
 
