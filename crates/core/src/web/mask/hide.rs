@@ -245,6 +245,7 @@ impl Hider<'_> {
                     match part(parts, &member.key).map(|part| part.shown) {
                         Some(Visibility::Domains) => self.domain(&member.node, parts),
                         Some(Visibility::Plain) => self.public(&member.node),
+                        Some(Visibility::Deep) => self.open(&member.node),
                         Some(Visibility::Never) => self.secret(&member.node),
                         _ => self.everything(&member.node),
                     }
