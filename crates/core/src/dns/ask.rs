@@ -160,7 +160,7 @@ impl<'a> Look<'a> {
         for (host, port) in hosts {
             let mut ips = match host.parse::<IpAddr>() {
                 Ok(ip) => vec![ip],
-                Err(_) => self.addresses(host, &mut missing)?,
+                Err(_) => self.addresses(host, &mut missing),
             };
             ips = interleaved(ips);
             let addresses = ips.into_iter().take(MAX_ADDRESSES).map(|ip| SocketAddr::new(ip, *port)).collect();
@@ -169,9 +169,9 @@ impl<'a> Look<'a> {
         if missing.is_empty() { Ok(servers) } else { Err(Open::Ask(missing)) }
     }
 
-    fn addresses(&mut self, host: &DnsName, missing: &mut Vec<Asking>) -> Result<Vec<IpAddr>, Open> {
+    fn addresses(&mut self, host: &DnsName, missing: &mut Vec<Asking>) -> Vec<IpAddr> {
         if let Some(ips) = self.zones.addresses(host, self.now) {
-            return Ok(ips.to_vec());
+            return ips.to_vec();
         }
         let (mut ips, mut ttl) = (Vec::new(), u32::MAX);
         for kind in [DnsKind::A, DnsKind::Aaaa] {
@@ -184,14 +184,14 @@ impl<'a> Look<'a> {
                     });
                 }
                 Err(Open::Ask(more)) => missing.extend(more),
-                Err(Open::Unknown(why)) if ips.is_empty() && kind == DnsKind::Aaaa => return Err(Open::Unknown(why)),
+                // The other servers may have one.
                 Err(Open::Unknown(_)) => {}
             }
         }
         if missing.is_empty() {
             self.zones.learn_addresses(host, ips.clone(), ttl, self.now);
         }
-        Ok(ips)
+        ips
     }
 
     /// Some of these hosts, drawn anew in each round.

@@ -280,6 +280,22 @@ fn k4_the_resolver_hears_of_the_top_level_and_of_servers_alone() {
     assert_eq!(names, ["com", "a.nic.test", "a.nic.test"]);
 }
 
+/// The name of one server cannot be looked up: the others count.
+#[test]
+fn k8_a_server_whose_name_cannot_be_looked_up() {
+    let mut world = World::with(HOME);
+    world.zone(
+        "10.0.0.1",
+        "com",
+        "example.com NS ns1.example.com; ns1.example.com A 10.0.1.1; example.com NS ns.broken.org",
+    );
+    world.odd(RESOLVER, |answer| {
+        let is_known = !answer.records.is_empty();
+        Ok(if is_known { answer } else { DnsAnswer { code: 2, ..DnsAnswer::default() } })
+    });
+    assert_eq!(world.says("home.example.com"), "visible (1 server, TTL 300; ns.broken.org: has no address)");
+}
+
 #[test]
 fn k4_glue_of_hosts_in_other_zones_does_not_count() {
     let mut world = World::with(HOME);

@@ -43,6 +43,8 @@ struct Checked {
     verify: Verify,
     /// Rounds in a row in which nobody answered.
     unknown: u32,
+    /// A resolver says the same until then (K15).
+    ask_after: Duration,
     seen: SeenInDns,
     sighting: Sighting,
 }
@@ -136,7 +138,8 @@ fn checks(plan: &Plan, rows: Vec<Row>) -> Vec<Checked> {
             for (domain, row) in entry.domains_of(family).iter().zip(rows.by_ref()) {
                 let verify = entry.verify_of(domain, family).cloned().unwrap_or_default();
                 let seen = SeenInDns::unknown(String::new());
-                all.push(Checked { row, family, verify, unknown: 0, seen, sighting: Sighting::default() });
+                let sighting = Sighting::default();
+                all.push(Checked { row, family, verify, unknown: 0, ask_after: Duration::ZERO, seen, sighting });
             }
         }
     }
@@ -149,7 +152,8 @@ async fn ask(all: &mut [Checked], dns: &DnsClient) {
     // The servers are drawn anew in each round.
     let seed = getrandom::u64().unwrap_or_default();
     let mut rounds: HashMap<Sought, Vec<usize>> = HashMap::new();
-    for (at, checked) in all.iter_mut().enumerate().filter(|(_, checked)| !checked.seen.verdict.is_good()) {
+    let is_open = |checked: &Checked| !checked.seen.verdict.is_good() && checked.ask_after <= steady_time();
+    for (at, checked) in all.iter_mut().enumerate().filter(|(_, checked)| is_open(checked)) {
         if checked.unknown == ROUNDS_BEFORE_RESOLVER {
             checked.verify = Verify { way: DnsWay::Resolver, servers: Vec::new(), ..checked.verify.clone() };
         }
@@ -199,6 +203,9 @@ impl Checked {
         let Some(expected) = self.expected() else { return };
         self.seen = judge(sighting, expected, &self.verify);
         self.unknown = if self.seen.verdict == DnsVerdict::Unknown { self.unknown + 1 } else { 0 };
+        if sighting.way == DnsWay::Resolver {
+            self.ask_after = steady_time() + Duration::from_secs(self.seen.ttl.unwrap_or_default().into());
+        }
         self.sighting = sighting.clone();
     }
 
