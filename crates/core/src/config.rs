@@ -28,6 +28,7 @@ use std::time::Duration;
 use crate::address::observation::Observed;
 use crate::address::source::Source;
 use crate::callback::Callback;
+use crate::dns::Verify;
 use crate::net::family::Family;
 use crate::net::interface_id::InterfaceId;
 use crate::net::proxy::Proxies;
@@ -108,9 +109,18 @@ pub struct Entry {
     pub min_interval: Duration,
     /// `timeout`
     pub timeout: Duration,
+    /// `verify`; `None` if nobody is asked (K1).
+    pub verify: Option<Verify>,
+    /// The same of domains that say it for themselves: by [`Family::index`].
+    pub own_verify: [HashMap<Domain, Option<Verify>>; 2],
 }
 
 impl Entry {
+    /// How it is found out whether the world sees the address of a domain; `None` if nobody is asked.
+    pub fn verify_of(&self, domain: &Domain, family: Family) -> Option<&Verify> {
+        self.own_verify[family.index()].get(domain).unwrap_or(&self.verify).as_ref()
+    }
+
     /// When its updates are sent. Without a cache what `is_due` is sent, whatever was accepted.
     pub fn rules(&self, is_due: bool) -> Rules {
         let counts = !is_due || self.cache != Cache::Off;

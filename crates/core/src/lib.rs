@@ -11,12 +11,13 @@
 //! Each arrow is one function, in the folder of its result. Looking up addresses and sending are the program's; everything
 //! else is here, without a clock, an environment, files, sockets, threads or logs (clippy refuses them).
 //!
-//! Imports point downwards: `service`, `web`, `set_up`, `recipe`, `engine`, `schedule`, `config`, `address`, `notify`, `callback`, `metrics`, `journal`,
+//! Imports point downwards: `service`, `web`, `set_up`, `recipe`, `engine`, `schedule`, `config`, `dns`, `address`, `notify`, `callback`, `metrics`, `journal`,
 //! `update`, `lease`, `net`, `text`.
 
 pub mod address;
 pub mod callback;
 pub mod config;
+pub mod dns;
 pub mod engine;
 pub mod import;
 pub mod journal;

@@ -141,7 +141,8 @@ fn samples(path: &str) -> (Value, Value, Value) {
         "zone" => (json!("example"), json!("a.example")),
         "sign" => (json!(WHSEC), json!(WHSEC.replace('A', "B"))),
         "proxy" => (json!("http://p.example:1"), json!("http://q.example:1")),
-        "ssl" | "debug" | "cache" | "web/allow_edit" | "combine/families" => (json!(true), json!(false)),
+        "ssl" | "debug" | "cache" | "web/allow_edit" | "combine/families" | "verify" | "ipv4/verify"
+        | "ipv6/verify" => (json!(true), json!(false)),
         "expect" => (json!("dyndns2"), json!({"accept": "good"})),
         "combine" => (json!({"families": true}), json!({"domains": 2})),
         "interval" => (json!("5m"), json!("6m")),
@@ -169,6 +170,12 @@ fn samples(path: &str) -> (Value, Value, Value) {
             ["before", "keep"] => (json!("10m"), json!("20m")),
             ["sign", "scheme"] => (json!("acs3"), json!("huawei")),
             ["sign", name] if name != "file" => (json!("a"), json!("b")),
+            ["verify", part] | [_, "verify", part] => match part {
+                "ask" => (json!("zone"), json!("resolver")),
+                "server" | "resolver" => (json!("10.0.0.1"), json!(["10.0.0.2", "[fd00::1]:5353"])),
+                "within" | "every" => (json!("20m"), json!(30)),
+                _ => (json!(true), json!(false)),
+            },
             ["expect", _, "status"] => (json!(200), json!("201-299")),
             ["expect", _, "json"] => (json!({"/a": 1}), json!({"/a": 2})),
             ["expect", _, "for"] => (json!("5m"), json!("6m")),

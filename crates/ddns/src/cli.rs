@@ -75,6 +75,11 @@ impl Given {
         self.words.first().map(String::as_str)
     }
 
+    /// All words that follow the command.
+    pub(crate) fn words(&self) -> &[String] {
+        &self.words
+    }
+
     /// The settings of a command that takes its file as a word, too.
     pub(crate) fn into_settings(self) -> CliSettings {
         let Self { mut settings, words, .. } = self;
@@ -159,7 +164,8 @@ fn take_word(given: &mut Given, command: Option<&CommandSpec>, word: String) -> 
     let Some((command, taken)) = command.and_then(|command| Some((command, command.word.as_ref()?))) else {
         return Err(mistakes::unexpected(&word, false));
     };
-    let Some(taken) = iter::successors(Some(taken), |word| word.next).nth(given.words.len()) else {
+    let mut words = iter::successors(Some(taken), |word| word.next);
+    let Some(taken) = words.nth(given.words.len()).or(Some(taken).filter(|word| word.is_repeated())) else {
         return Err(mistakes::word_too_many(command, taken));
     };
     if !taken.one_of.is_empty() && !taken.one_of.contains(&word.as_str()) {

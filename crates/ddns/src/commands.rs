@@ -18,3 +18,4 @@ pub(crate) mod run;
 pub(crate) mod service;
 pub(crate) mod status;
 pub(crate) mod sync;
+pub(crate) mod verify;

@@ -3,6 +3,7 @@
 
 mod command;
 mod default;
+mod dns;
 mod interfaces;
 mod public;
 mod quorum;

@@ -6,6 +6,7 @@ mod cli;
 mod clock;
 mod commands;
 mod compose;
+mod dns;
 mod driver;
 mod environment;
 mod group;
@@ -54,6 +55,7 @@ fn command(name: Name, given: Given) -> u8 {
         Name::Status => wait_for(commands::status::run(given)),
         Name::History => wait_for(commands::history::run(given)),
         Name::Sync => wait_for(commands::sync::run(given)),
+        Name::Verify => wait_for(commands::verify::run(given)),
         Name::Init => wait_for(commands::init::run(given)),
         Name::Import => commands::import::run(&given),
         Name::Addresses => wait_for(commands::addresses::run(given)),

@@ -70,6 +70,13 @@ mod sources {
     mod stun;
 }
 
+mod seen_in_dns {
+    mod names;
+    mod servers;
+    mod source;
+    mod verify;
+}
+
 mod transport {
     mod backlog;
     mod fault_matrix;

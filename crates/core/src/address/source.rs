@@ -1,5 +1,7 @@
 //! The grammar of `index4` and `index6`: where an address is looked up. Parsing only; the program does the lookup.
 
+mod dns_source;
+
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::net::Ipv4Addr;
@@ -11,6 +13,8 @@ use crate::net::stun;
 use crate::net::url::{Url, bracketed, has_unclear_host, masked};
 use crate::text::diagnostic::nearest;
 use crate::text::secrets::MASK;
+
+pub use dns_source::{DnsSource, host_and_port};
 
 /// One place to look for the host's address. Prints itself without what may be a key.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -35,6 +39,8 @@ pub enum Source {
     Stun(String, u16),
     /// What the router says its outer address is: that of the default route, or the one at this address.
     Router(Option<Ipv4Addr>),
+    /// What a DNS server sees; `None`: the built-in ones, in turn (F8).
+    Dns(Option<DnsSource>),
     /// The address that enough of these sources agree on. Holds no quorum, and at least as many sources as must agree.
     Quorum(usize, Vec<Source>),
 }
@@ -66,11 +72,11 @@ impl Hash for Pattern {
 
 /// The forms a source may have, for messages.
 pub const FORMS: &str = "default, public, url:ADDRESS, a number (0, 1, …), interface:NAME, regex:PATTERN, cmd:PROGRAM, \
-                         shell:COMMAND, stun:HOST, router, quorum:N(SOURCE, …), or false";
+                         shell:COMMAND, stun:HOST, dns, dns:SERVER/NAME, router, quorum:N(SOURCE, …), or false";
 
 /// The first words of the forms.
-const WORDS: [&str; 11] =
-    ["default", "public", "url", "interface", "regex", "cmd", "shell", "stun", "router", "quorum", "false"];
+const WORDS: [&str; 12] =
+    ["default", "public", "url", "interface", "regex", "cmd", "shell", "stun", "dns", "router", "quorum", "false"];
 
 /// The length limit of a `regex:` pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 500;
@@ -94,7 +100,8 @@ impl Source {
             ("router", Some(ip)) => ip.parse().map(|ip| Self::Router(Some(ip))).map_err(|_| {
                 "`router:` needs the IPv4 address of a router after the colon; `router` alone asks that of the default route".to_owned()
             }),
-            ("url" | "interface" | "regex" | "cmd" | "shell" | "stun" | "quorum", None | Some("")) => {
+            ("dns", None) => Ok(Self::Dns(None)),
+            ("url" | "interface" | "regex" | "cmd" | "shell" | "stun" | "dns" | "quorum", None | Some("")) => {
                 Err(format!("`{form}:` needs a value after the colon"))
             }
             ("url", Some(url)) => address(url),
@@ -107,7 +114,10 @@ impl Source {
                 }
                 words => Ok(Self::Command(words)),
             },
-            ("stun", Some(server)) => server_and_port(server),
+            ("stun", Some(server)) => host_and_port(server, stun::PORT)
+                .map(|(host, port)| Self::Stun(host, port))
+                .map_err(|why| format!("the server after `stun:` {why}")),
+            ("dns", Some(rest)) => DnsSource::parse(rest).map(|source| Self::Dns(Some(source))),
             ("quorum", Some(rest)) => quorum(rest, text.len() - rest.len()),
             (digits, None) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
                 digits.parse().map(Self::Number).map_err(|_| format!("there is no interface number {digits}"))
@@ -125,7 +135,7 @@ impl Source {
                 };
                 Err(match nearest(&form, WORDS) {
                     Some(near) => {
-                        let colon = if matches!(near, "default" | "public" | "router" | "false") { "" } else { ":" };
+                        let colon = if matches!(near, "default" | "public" | "dns" | "router" | "false") { "" } else { ":" };
                         format!("{named} is not a source of addresses: did you mean `{near}{colon}`?")
                     }
                     None if rest.is_none()
@@ -198,6 +208,8 @@ impl fmt::Display for Source {
             Self::Router(None) => f.write_str("router"),
             Self::Router(Some(ip)) => write!(f, "router:{ip}"),
             Self::Stun(host, port) => write!(f, "stun:{}:{port}", bracketed(host)),
+            Self::Dns(None) => f.write_str("dns"),
+            Self::Dns(Some(source)) => write!(f, "dns:{source}"),
             Self::Quorum(need, sources) => {
                 let names: Vec<String> = sources.iter().map(ToString::to_string).collect();
                 write!(f, "quorum:{need}({})", names.join(", "))
@@ -231,18 +243,6 @@ fn expression(pattern: &str) -> Result<Source, String> {
 
 /// Patterns of other clients use them to leave out addresses.
 const LOOK_AROUND: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
-
-/// `stun:HOST`, `stun:HOST:PORT`, `stun:[IPV6]:PORT`.
-fn server_and_port(server: &str) -> Result<Source, String> {
-    let wrong = |why: &dyn fmt::Display| format!("the server after `stun:` {why}");
-    // The rules for hosts and ports are those of an address.
-    let url = Url::parse(&format!("http://{server}")).map_err(|why| wrong(&why))?;
-    if server.contains(['/', '?', '#', '@']) || server.ends_with(':') {
-        return Err(wrong(&"must be HOST or HOST:PORT"));
-    }
-    let has_port = server.rsplit_once(':').is_some_and(|(before, _)| !before.contains(':') || before.ends_with(']'));
-    Ok(Source::Stun(url.host, if has_port { url.port } else { stun::PORT }))
-}
 
 /// `quorum:N(source, source, …)`. `before` is how many bytes of the source stand before `text`.
 fn quorum(text: &str, before: usize) -> Result<Source, String> {

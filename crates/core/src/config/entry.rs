@@ -7,6 +7,7 @@ mod expect;
 mod providers;
 mod sign;
 mod steps;
+mod verify;
 
 pub use providers::{NO_RECIPE, PROVIDERS};
 
@@ -64,6 +65,7 @@ impl Maker<'_, '_> {
             self.check_domains(callback, &domains);
         }
         let [of_ipv4, of_ipv6] = domains;
+        let own_verify = [of_ipv4.verify, of_ipv6.verify];
         let (domains, interface_ids) = ([of_ipv4.names, of_ipv6.names], of_ipv6.interface_ids);
         if domains.iter().all(Vec::is_empty) && self.errors() == before_domains {
             self.missing(
@@ -94,6 +96,7 @@ impl Maker<'_, '_> {
             self.warn_forgetful(Key::Expect);
         }
         let timeout = self.timeout();
+        let verify = self.verify();
         if self.errors() > before {
             return None;
         }
@@ -108,6 +111,8 @@ impl Maker<'_, '_> {
             cache_max_age: max_age?,
             min_interval,
             timeout: Duration::from_secs_f64(timeout?),
+            verify,
+            own_verify,
         })
     }
 

@@ -204,6 +204,8 @@ pub enum SubKind {
     Text,
     /// A boolean.
     Flag,
+    /// A boolean, or an object with parts.
+    FlagOrObject,
     /// A whole number.
     Whole,
     /// A whole number, or a string that is one or has a unit.
@@ -359,10 +361,22 @@ const SIGN: &[SubField] = parts! {
     "audience" Text may Never [Recipe Notify] NONE "The audience of a token of `google`; not set: the origin";
 };
 
+const VERIFY: &[SubField] = parts! {
+    "ask" Text may Deep [] NONE "Who is asked: `zone` (its own servers; the default) or `resolver`";
+    "server" List may Deep [] NONE "Servers to ask in place of the zone's: hosts or addresses";
+    "resolver" List may Deep [] NONE "Addresses of resolvers in place of the system's";
+    "within" WholeOrText may Deep [] NONE "How long it may take until an accepted address is visible; not set: 15m";
+    "every" WholeOrText may Deep [] NONE "How often `ddns watch` looks at a visible address; not set: 1h";
+    "repair" Flag may Deep [] NONE "Whether `ddns watch` sends an address again that somebody else replaced";
+    "proxied" Flag may Deep [] NONE "The name is behind a proxy: any public address is right";
+    "exact" Flag may Deep [] NONE "The address must be the only one of its type";
+};
+
 const DOMAIN: &[SubField] = parts! {
     "name" Text must Domains [] NONE;
     "extra" Values may Never [CacheKey Recipe] FILE;
     "interface_id" Text may Plain [] NONE;
+    "verify" FlagOrObject may Deep [] VERIFY;
 };
 
 const CONDITION: &[SubField] = parts! {
@@ -541,6 +555,9 @@ fields! {
     Combine "combine" ("DDNS_COMBINE" "combine") Object [] Entry Deep Free Content [CacheKey Recipe] COMBINE;
         "JSON" "" "{ \"families\": false }" "an object with `families`, `domains` and `missing`";
         "Several updates in one request: an object with `families`, `domains`, `missing`"
+    Verify "verify" () FlagObjectOrText ["true", "false"] Entry Deep Free Nothing [] VERIFY;
+        "" "false" "true" "`true`, `false`, or an object with `ask`, `server`, `within` and the like";
+        "Whether the zone's own servers are asked if an accepted address can be seen: `true`, or an object"
     Before "before" ("DDNS_BEFORE" "before") Callbacks [] Entry Fields Free Content [CacheKey Recipe] STEP;
         "JSON" "" "{ \"id\": \"/records?name=__DOMAIN__\", \"in\": \"/records\", \"take\": { \"/id\": \"__RECORD_ID__\" } }" "an object, or a list of up to three objects";
         "Requests that look something up before the update, e.g. a record ID: `id` and other request fields, `in`, `where`, `take`, `same`"

@@ -9,6 +9,7 @@ use super::validate::Surroundings;
 use super::value::domain_name;
 use super::{Config, Entry, Notification};
 use crate::callback::{Notice, Timestamp};
+use crate::dns::why_not_asked;
 use crate::net::family::Family;
 use crate::net::url::Url;
 use crate::notify::NotifyEvent;
@@ -31,6 +32,7 @@ pub fn lint(config: &Config, written: Option<&FileLayers>, around: &Surroundings
         warn_plain(&mut reader, entry);
         warn_without_address(&mut reader, entry);
         hint_at_dyndns2(&mut reader, entry);
+        warn_not_asked(&mut reader, entry);
         for key in [Key::Ipv4, Key::Ipv6] {
             warn_twice(&mut reader, key);
         }
@@ -108,6 +110,18 @@ fn warn_without_address(reader: &mut SettingReader<'_>, entry: &Entry) {
     let message = "neither `id` nor `token` contains __IP__: the endpoint is not told the address";
     let hint = "e.g. add ip=__IP__ to `id`, unless the endpoint takes the address of the connection";
     reader.warn_whole(key, message, hint);
+}
+
+/// A name that nobody is asked about, whatever `verify` says (K9).
+fn warn_not_asked(reader: &mut SettingReader<'_>, entry: &Entry) {
+    for (family, key) in Family::ALL.into_iter().zip([Key::Ipv4, Key::Ipv6]) {
+        for domain in entry.domains_of(family).iter().filter(|domain| entry.verify_of(domain, family).is_some()) {
+            if let Some(why) = why_not_asked(domain.as_str()) {
+                let message = format!("`verify`: {domain} {why}: no DNS server is asked about it");
+                reader.warn_whole(key, message, "");
+            }
+        }
+    }
 }
 
 /// A service of dyndns2 responds with 200 whatever happened.

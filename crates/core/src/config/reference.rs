@@ -125,6 +125,9 @@ pub(crate) fn described_part(part: &SubField) -> Value {
         SubKind::Text | SubKind::Path | SubKind::SecretPath => one("string"),
         SubKind::Secret => vec![("anyOf", Value::list([kind_of("string"), Value::object(object(FILE, true))]))],
         SubKind::Flag => one("boolean"),
+        SubKind::FlagOrObject => {
+            vec![("anyOf", Value::list([kind_of("boolean"), Value::object(object(part.parts, true))]))]
+        }
         SubKind::Pointers => one("object"),
         SubKind::Whole => [one("integer"), vec![("minimum", Value::Number("1".into()))]].concat(),
         SubKind::WholeOrText => types(&["integer", "string"]),

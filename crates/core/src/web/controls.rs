@@ -88,6 +88,7 @@ pub fn label(key: Key) -> Option<&'static str> {
         Key::After => "Request after the update",
         Key::Concurrency => "Requests at once",
         Key::Interval => "Interval",
+        Key::Verify => "Check in DNS",
         Key::Web => "This page",
         Key::Group => "Group",
         Key::Debug => "Detailed log",

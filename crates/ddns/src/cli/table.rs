@@ -11,6 +11,7 @@ pub(crate) enum Name {
     Status,
     History,
     Sync,
+    Verify,
     Service,
     Init,
     Import,
@@ -211,6 +212,19 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         options: &[ALL, RETRY_STOPPED],
         word: None,
         example: "ddns sync",
+    },
+    CommandSpec {
+        which: Name::Verify,
+        name: "verify",
+        summary: "Check in DNS whether the world sees the addresses",
+        about: "Asks the servers of each domain's own zone now, with or without `verify` in the configuration, and compares what \
+                they say with the address that was accepted last; if none was, with the one that the sources give now. Sends \
+                no update and does not change the cache. Exit status: 0 if all are visible, 1 if one is not, 3 if it cannot \
+                be told. With DOMAINs, only these.",
+        configured: true,
+        options: &[option("wait", "TIME", "Ask again until all are visible, for so long: 90s, 5m, 1h"), JSON, WIDE],
+        word: Some(word("DOMAIN…", "Domains of the configuration")),
+        example: "ddns verify home.example.com --wait 5m",
     },
     CommandSpec {
         which: Name::Service,
@@ -447,6 +461,13 @@ impl CommandSpec {
     /// The row of what was typed.
     pub(crate) fn typed(name: &str) -> Option<&'static Self> {
         COMMANDS.iter().find(|command| command.name == name)
+    }
+}
+
+impl Word {
+    /// Whether it may stand there several times.
+    pub(crate) fn is_repeated(&self) -> bool {
+        self.name.ends_with('…')
     }
 }
 

@@ -107,6 +107,9 @@ usable address. The default is `default`.
   public              the address that services on the internet see, over https
   url:URL             the first address in the text of a web page
   stun:HOST[:PORT]    the address that a STUN server sees
+  dns                 the address that a DNS server on the internet sees
+  dns:SERVER/NAME     the same, by a server and a name of yours; /TXT or /TXT/CH
+                      behind the name if the address is in a text
   router[:ADDRESS]    the address that the router has on the internet (IPv4)
   0, 1, …             the best address of the Nth interface that has one
   interface:NAME      the best address of that interface
@@ -127,7 +130,7 @@ The exit status of `ddns`, and of its commands where they apply:
       and the next run sends the failed ones again
   2   the configuration or the command line is wrong, or several
       services match; nothing was sent
-  3   `ddns status`: no service responds
+  3   `ddns status`: no service responds; `ddns verify`: it cannot be told
 
 An update is accepted if the endpoint responds with a status from 200 to 299.
 The text of the response only matters if you set `expect`.

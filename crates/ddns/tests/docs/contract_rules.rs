@@ -14,9 +14,9 @@ fn rules() -> BTreeSet<String> {
     heads.filter(|head| is_rule(head)).map(str::to_owned).collect()
 }
 
-/// A letter from A to J, or L, one or two digits, and perhaps a small letter.
+/// A letter from A to L, one or two digits, and perhaps a small letter.
 fn is_rule(text: &str) -> bool {
-    let Some(rest) = text.strip_prefix(|letter| matches!(letter, 'A'..='J' | 'L')) else { return false };
+    let Some(rest) = text.strip_prefix(|letter| matches!(letter, 'A'..='L')) else { return false };
     let digits = rest.trim_end_matches(|letter: char| letter.is_ascii_lowercase());
     (1..=2).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit()) && rest.len() - digits.len() < 2
 }

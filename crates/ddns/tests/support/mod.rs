@@ -4,6 +4,7 @@
 pub mod addresses;
 pub mod authority;
 pub mod browser;
+pub mod dns_lab;
 #[allow(dead_code, reason = "the tests inside of the program use more of it")]
 pub mod etcd;
 pub mod fakes;

@@ -7,6 +7,7 @@ use super::super::fields::{Field, Key, names, quoted};
 use super::super::read::did_you_mean;
 use super::Maker;
 use crate::callback::Callback;
+use crate::dns::Verify;
 use crate::net::family::Family;
 use crate::net::interface_id::InterfaceId;
 use crate::text::diagnostic::{Severity, nearest};
@@ -21,6 +22,7 @@ pub(super) struct Domains {
     /// What some of them have for themselves.
     pub(super) extra: Vec<(Domain, Vec<Member>)>,
     pub(super) interface_ids: HashMap<Domain, InterfaceId>,
+    pub(super) verify: HashMap<Domain, Option<Verify>>,
 }
 
 impl Maker<'_, '_> {
@@ -92,14 +94,14 @@ impl Maker<'_, '_> {
         Some(Cow::Borrowed(&member.node))
     }
 
-    /// `extra` and `interface_id` of one domain.
+    /// `extra`, `interface_id` and `verify` of one domain.
     fn own(&mut self, key: Key, domain: &Domain, members: &[Member], domains: &mut Domains) {
         let field = Field::of(key).name;
         for member in members {
             // The value may be a secret: the key is the place.
             let place = member.key_span;
             match (member.key.as_str(), &member.node.value) {
-                ("name", _) | ("extra" | "interface_id", Value::Null) => {}
+                ("name", _) | ("extra" | "interface_id" | "verify", Value::Null) => {}
                 ("extra", Value::Object(own)) => domains.extra.push((domain.clone(), own.clone())),
                 ("extra", other) => {
                     let message = format!("`{field}`: `extra` of {domain} must be an object, not {}", other.kind());
@@ -118,6 +120,10 @@ impl Maker<'_, '_> {
                         self.reader.wrong(key, member.node.span, message, "");
                     }
                 },
+                ("verify", _) => {
+                    let verify = self.verify_of(key, &format!("`{field}`: `verify` of {domain}"), &member.node);
+                    domains.verify.insert(domain.clone(), verify);
+                }
                 (other, _) => {
                     let hint = did_you_mean(nearest(other, names(Field::of(key).parts)));
                     let message = format!("`{field}`: unknown field `{other}` of {domain}: it has no effect");

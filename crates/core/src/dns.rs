@@ -1,0 +1,30 @@
+//! What DNS says about a name (K): questions and answers as bytes, the way from the top level down to a zone's own servers,
+//! and what it means that they say so. Pure: the program sends the questions.
+//!
+//! A round asks about one name. [`round`] is given every reply so far and gives what must be asked next, or what was seen;
+//! [`judge`] compares that with the address that was accepted. What leads to a zone's servers is kept in [`Zones`] for all.
+
+mod ask;
+mod message;
+mod own_address;
+mod pace;
+mod resolvers;
+mod sight;
+mod verdict;
+mod walk;
+mod zones;
+
+#[cfg(test)]
+mod tests;
+
+pub use ask::{Asking, DnsReply, DnsWay, NoAnswer, Replies, Sought};
+pub use message::{DnsAnswer, DnsClass, DnsData, DnsKind, DnsName, DnsQuestion, DnsRecord, answer_to, query};
+pub use own_address::{own_address, own_address_question};
+pub use pace::{Pace, SAME_AGAIN};
+pub use resolvers::resolvers;
+pub use sight::{MAX_SERVERS, MAX_SERVERS_AT_END, ServerSight, Sighting, round};
+pub use verdict::{DnsVerdict, ROUNDS_BEFORE_RESOLVER, SeenInDns, Verify, judge, next_round, why_not_asked};
+pub use zones::Zones;
+
+/// The port of DNS servers.
+pub const PORT: u16 = 53;

@@ -1,0 +1,221 @@
+//! Who is asked what in a round, and what came back.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use rustc_hash::FxHasher;
+
+use super::PORT;
+use super::message::{DnsAnswer, DnsClass, DnsKind, DnsName, DnsQuestion};
+use super::zones::Zones;
+use crate::net::family::{Family, interleaved};
+use crate::text::vocabulary::vocabulary;
+
+/// How many addresses of a server are tried: one of each family.
+const MAX_ADDRESSES: usize = 2;
+
+/// More questions than any round needs.
+const MAX_QUESTIONS: usize = 200;
+
+vocabulary! {
+    /// Who is asked about a name.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+    pub enum DnsWay {
+        /// The servers of its zone.
+        #[default]
+        Zone = "zone",
+        /// The resolver that this host uses.
+        Resolver = "resolver",
+    }
+}
+
+/// What a round is to find out.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Sought {
+    /// The name.
+    pub name: DnsName,
+    /// The type of its records.
+    pub family: Family,
+    /// Who is asked.
+    pub way: DnsWay,
+    /// Hosts and ports that are asked in place of the zone's servers; empty: those are.
+    pub servers: Vec<(String, u16)>,
+    /// Who knows the top level and the addresses of servers.
+    pub resolvers: Vec<SocketAddr>,
+    /// How many of the servers are asked.
+    pub most: usize,
+    /// Draws them.
+    pub seed: u64,
+}
+
+/// One question to one server.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Asking {
+    /// Where to.
+    pub server: SocketAddr,
+    /// What.
+    pub question: DnsQuestion,
+}
+
+/// Why a server has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// Nothing came in time.
+    Silent,
+    /// Nothing can be sent there, or nobody listens.
+    Unreachable,
+    /// Not even over TCP does it fit.
+    Cut,
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Silent => "does not answer",
+            Self::Unreachable => "cannot be reached",
+            Self::Cut => "cuts its answer off",
+        })
+    }
+}
+
+/// What came back.
+pub type DnsReply = Result<DnsAnswer, NoAnswer>;
+
+/// Every reply of a round so far.
+pub type Replies = HashMap<Asking, DnsReply>;
+
+/// Why there is no result yet, or never.
+pub(super) enum Open {
+    /// These must be asked first.
+    Ask(Vec<Asking>),
+    /// It cannot be told, for this reason.
+    Unknown(String),
+}
+
+/// A server of a zone.
+#[derive(Debug, Clone)]
+pub(super) struct NameServer {
+    pub(super) host: DnsName,
+    addresses: Vec<SocketAddr>,
+}
+
+/// One look at everything that is known in a round.
+pub(super) struct Look<'a> {
+    pub(super) sought: &'a Sought,
+    pub(super) zones: &'a mut Zones,
+    pub(super) replies: &'a Replies,
+    pub(super) now: Duration,
+}
+
+impl<'a> Look<'a> {
+    /// The reply to a question.
+    fn reply(&self, asking: Asking) -> Result<&'a DnsReply, Open> {
+        match self.replies.get(&asking) {
+            Some(reply) => Ok(reply),
+            None if self.replies.len() >= MAX_QUESTIONS => Err(Open::Unknown("it takes too many questions".to_owned())),
+            None => Err(Open::Ask(vec![asking])),
+        }
+    }
+
+    /// What the first resolver that answers says, and which one it is.
+    pub(super) fn resolver(&self, name: &DnsName, kind: DnsKind) -> Result<(SocketAddr, &'a DnsAnswer), Open> {
+        let question = DnsQuestion { name: name.clone(), kind, class: DnsClass::In, is_recursive: true };
+        let mut why = Vec::new();
+        for server in &self.sought.resolvers {
+            match self.reply(Asking { server: *server, question: question.clone() })? {
+                Ok(answer) if matches!(answer.code, 0 | 3) => return Ok((*server, answer)),
+                Ok(answer) => why.push(format!("the resolver {} says {}", server.ip(), code(answer.code))),
+                Err(no) => why.push(format!("the resolver {} {no}", server.ip())),
+            }
+        }
+        Err(Open::Unknown(why.join("; ")))
+    }
+
+    /// What a server says of its own accord, or why that is nothing.
+    pub(super) fn server(
+        &self,
+        server: &NameServer,
+        name: &DnsName,
+        kind: DnsKind,
+    ) -> Result<Result<&'a DnsAnswer, String>, Open> {
+        let question = DnsQuestion { name: name.clone(), kind, class: DnsClass::In, is_recursive: false };
+        let mut why = "has no address".to_owned();
+        for address in &server.addresses {
+            match self.reply(Asking { server: *address, question: question.clone() })? {
+                Ok(answer) => return Ok(Ok(answer)),
+                // What is silent says more than what has no route.
+                Err(NoAnswer::Unreachable) if why != "has no address" => {}
+                Err(no) => why = no.to_string(),
+            }
+        }
+        Ok(Err(why))
+    }
+
+    /// The addresses of hosts, all looked up at once.
+    pub(super) fn servers(&mut self, hosts: &[(DnsName, u16)]) -> Result<Vec<NameServer>, Open> {
+        let (mut servers, mut missing) = (Vec::new(), Vec::new());
+        for (host, port) in hosts {
+            let mut ips = match host.parse::<IpAddr>() {
+                Ok(ip) => vec![ip],
+                Err(_) => self.addresses(host, &mut missing),
+            };
+            ips = interleaved(ips);
+            let addresses = ips.into_iter().take(MAX_ADDRESSES).map(|ip| SocketAddr::new(ip, *port)).collect();
+            servers.push(NameServer { host: host.clone(), addresses });
+        }
+        if missing.is_empty() { Ok(servers) } else { Err(Open::Ask(missing)) }
+    }
+
+    fn addresses(&mut self, host: &DnsName, missing: &mut Vec<Asking>) -> Vec<IpAddr> {
+        if let Some(ips) = self.zones.addresses(host, self.now) {
+            return ips.to_vec();
+        }
+        let (mut ips, mut ttl) = (Vec::new(), u32::MAX);
+        for kind in [DnsKind::A, DnsKind::Aaaa] {
+            match self.resolver(host, kind) {
+                Ok((_, answer)) => {
+                    let found = answer.records.iter().filter_map(|record| Some((record.address()?, record.ttl)));
+                    found.for_each(|(ip, left)| {
+                        ips.push(ip);
+                        ttl = ttl.min(left);
+                    });
+                }
+                Err(Open::Ask(more)) => missing.extend(more),
+                // The other servers may have one.
+                Err(Open::Unknown(_)) => {}
+            }
+        }
+        if missing.is_empty() {
+            self.zones.learn_addresses(host, ips.clone(), ttl, self.now);
+        }
+        ips
+    }
+
+    /// Some of these hosts, drawn anew in each round.
+    pub(super) fn drawn(&self, hosts: &[DnsName], most: usize) -> Vec<(DnsName, u16)> {
+        let mut hosts: Vec<(u64, &DnsName)> = hosts.iter().map(|host| (lot(self.sought.seed, host), host)).collect();
+        hosts.sort_unstable();
+        hosts.into_iter().take(most).map(|(_, host)| (host.clone(), PORT)).collect()
+    }
+}
+
+fn lot(seed: u64, host: &str) -> u64 {
+    let mut hasher = FxHasher::default();
+    (seed, host).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A response code by its name.
+pub(super) fn code(code: u8) -> String {
+    match code {
+        1 => "FORMERR".to_owned(),
+        2 => "SERVFAIL".to_owned(),
+        3 => "NXDOMAIN".to_owned(),
+        4 => "NOTIMP".to_owned(),
+        5 => "REFUSED".to_owned(),
+        other => format!("code {other}"),
+    }
+}

@@ -1,0 +1,183 @@
+//! A round: what the servers of a name say about it (K8, K9).
+
+use std::collections::HashSet;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::ask::{Asking, DnsWay, Look, Open, Replies, Sought};
+use super::message::{DnsAnswer, DnsData, DnsKind, DnsName, DnsRecord};
+use super::walk::says_nothing;
+use super::zones::{Zones, is_within};
+
+/// How many servers a round asks.
+pub const MAX_SERVERS: usize = 4;
+
+/// How many the last round asks before it is reported that an address is not visible.
+pub const MAX_SERVERS_AT_END: usize = 13;
+
+/// How many names a CNAME may lead over.
+const MAX_ALIASES: usize = 8;
+
+/// What was seen of a name in one round.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sighting {
+    /// What each server says; empty where none was asked.
+    pub servers: Vec<ServerSight>,
+    /// Who was asked.
+    pub way: DnsWay,
+    /// Why no server was asked, or none that counts.
+    pub why: Option<String>,
+}
+
+/// What one server says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerSight {
+    /// Its name or address.
+    pub server: String,
+    /// The addresses of the name and for how many seconds they may be kept, or why it says nothing: words that follow its name.
+    pub said: Result<(Vec<IpAddr>, Option<u32>), String>,
+}
+
+/// What was seen, or what must be asked first. Made of every reply so far: whoever asks adds the new ones and calls again.
+/// What is learnt of zones stays in `zones`.
+pub fn round(sought: &Sought, zones: &mut Zones, replies: &Replies, now: Duration) -> Result<Sighting, Vec<Asking>> {
+    let mut look = Look { sought, zones, replies, now };
+    let mut seen = HashSet::new();
+    let said = match sought.way {
+        DnsWay::Zone => look.by_zone(&sought.name, &mut seen),
+        DnsWay::Resolver => look.by_resolver(),
+    };
+    let (servers, why) = match said {
+        Ok(servers) => (servers, None),
+        Err(Open::Unknown(why)) => (Vec::new(), Some(why)),
+        Err(Open::Ask(asking)) => {
+            // Two names may lead to one server.
+            let mut once = HashSet::new();
+            return Err(asking.into_iter().filter(|one| once.insert(one.clone())).collect());
+        }
+    };
+    Ok(Sighting { servers, way: sought.way, why })
+}
+
+/// Where the records of a name lead.
+enum ChainEnd {
+    Addresses(Vec<IpAddr>, Option<u32>),
+    Alias(DnsName),
+    Circle,
+}
+
+impl Look<'_> {
+    fn by_resolver(&self) -> Result<Vec<ServerSight>, Open> {
+        let (name, kind) = (&self.sought.name, DnsKind::of(self.sought.family));
+        let (resolver, answer) = self.resolver(name, kind)?;
+        let said = match end(answer, name, "") {
+            ChainEnd::Addresses(ips, ttl) => Ok((ips, ttl)),
+            ChainEnd::Alias(_) => Ok((Vec::new(), None)),
+            ChainEnd::Circle => Err("has a CNAME that leads back to itself".to_owned()),
+        };
+        Ok(vec![ServerSight { server: resolver.ip().to_string(), said }])
+    }
+
+    /// What the servers of a name's zone say; those of another zone where a CNAME leads there.
+    fn by_zone(&mut self, name: &DnsName, seen: &mut HashSet<DnsName>) -> Result<Vec<ServerSight>, Open> {
+        let (zone, depth, hosts) = if self.sought.servers.is_empty() || !seen.is_empty() {
+            let (zone, known) = self.zone_of(name)?;
+            let hosts = self.drawn(&known.servers, self.sought.most);
+            (zone, known.depth, hosts)
+        } else {
+            let given = self.sought.servers.iter().map(|(host, port)| (host.as_str().into(), *port));
+            (DnsName::from(""), 0, given.collect())
+        };
+        seen.insert(name.clone());
+        let kind = DnsKind::of(self.sought.family);
+        let (mut replies, mut missing) = (Vec::new(), Vec::new());
+        for server in self.servers(&hosts)? {
+            match self.server(&server, name, kind) {
+                Ok(reply) => replies.push((server.host.to_string(), reply)),
+                Err(Open::Ask(more)) => missing.extend(more),
+                Err(unknown) => return Err(unknown),
+            }
+        }
+        if !missing.is_empty() {
+            return Err(Open::Ask(missing));
+        }
+        for answer in replies.iter().filter_map(|(_, reply)| reply.as_ref().ok()).filter(|_| !zone.is_empty()) {
+            if self.descend(answer, (&zone, depth), name)? {
+                seen.remove(name);
+                return self.by_zone(name, seen);
+            }
+        }
+        let (mut servers, mut targets) = (Vec::new(), Vec::new());
+        for (server, reply) in replies {
+            let said = match reply {
+                Err(silence) => Err(silence),
+                Ok(answer) => match says_nothing(answer) {
+                    Some(nothing) => Err(nothing),
+                    None => match end(answer, name, &zone) {
+                        ChainEnd::Addresses(ips, ttl) => Ok((ips, ttl)),
+                        ChainEnd::Circle => Err("has a CNAME that leads back to itself".to_owned()),
+                        ChainEnd::Alias(target) if targets.contains(&target) => continue,
+                        ChainEnd::Alias(target) => {
+                            targets.push(target);
+                            continue;
+                        }
+                    },
+                },
+            };
+            servers.push(ServerSight { server, said });
+        }
+        if targets.is_empty() && servers.iter().all(|server| server.said.is_err()) {
+            self.zones.forget(&zone);
+        }
+        for target in targets {
+            let found = match () {
+                () if seen.contains(&target) => Err("the CNAME leads back to itself".to_owned()),
+                () if seen.len() > MAX_ALIASES => Err(format!("more than {MAX_ALIASES} CNAMEs follow each other")),
+                () => match self.by_zone(&target, seen) {
+                    Ok(found) => Ok(found),
+                    Err(Open::Unknown(why)) => Err(why),
+                    Err(ask) => return Err(ask),
+                },
+            };
+            servers.extend(
+                found.unwrap_or_else(|why| vec![ServerSight { server: format!("CNAME {target}:"), said: Err(why) }]),
+            );
+        }
+        Ok(servers)
+    }
+}
+
+/// Follows an answer from a name to its addresses; a CNAME that leads out of the zone, or on which the answer says no more, is the end.
+fn end(answer: &DnsAnswer, name: &DnsName, zone: &str) -> ChainEnd {
+    let mut at = name;
+    let mut passed = vec![at];
+    loop {
+        let of_name = || answer.records.iter().filter(|record| record.owner == *at);
+        let alias = of_name().find_map(|record| match &record.data {
+            DnsData::Alias(target) => Some(target),
+            _ => None,
+        });
+        let Some(target) = alias else {
+            let ips: Vec<IpAddr> = of_name().filter_map(DnsRecord::address).collect();
+            let ttl = of_name().map(|record| record.ttl).max().or_else(|| negative_ttl(answer));
+            let is_open = at != name && ttl.is_none();
+            return if is_open { ChainEnd::Alias(at.clone()) } else { ChainEnd::Addresses(ips, ttl) };
+        };
+        if passed.contains(&target) || passed.len() > MAX_ALIASES {
+            return ChainEnd::Circle;
+        }
+        if !is_within(target, zone) {
+            return ChainEnd::Alias(target.clone());
+        }
+        passed.push(target);
+        at = target;
+    }
+}
+
+/// For how long it may be kept that there is nothing.
+fn negative_ttl(answer: &DnsAnswer) -> Option<u32> {
+    answer.authority.iter().find_map(|record| match record.data {
+        DnsData::Start(minimum) => Some(minimum.min(record.ttl)),
+        _ => None,
+    })
+}

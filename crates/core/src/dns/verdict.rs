@@ -1,0 +1,224 @@
+//! What a round means for an address that was accepted (K8, K10), and when the next one is due (K11).
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use super::ask::{DnsWay, Sought};
+use super::sight::{ServerSight, Sighting};
+use crate::address::local::is_far;
+use crate::net::family::Family;
+use crate::text::duration::duration;
+use crate::text::vocabulary::vocabulary;
+
+/// A resolver is not asked sooner after acceptance: it would keep the answer.
+const RESOLVER_AFTER: Duration = Duration::from_secs(30);
+
+/// After so many rounds in which none of the zone's servers answered, the resolver is asked.
+pub const ROUNDS_BEFORE_RESOLVER: u32 = 3;
+
+/// When a name is asked about after its address was accepted, in seconds, until it is visible.
+const ROUND_SECONDS: [u64; 8] = [2, 5, 15, 45, 120, 300, 600, 900];
+
+/// `verify`: how it is found out whether the world sees an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verify {
+    /// `ask`
+    pub way: DnsWay,
+    /// `server`: hosts and ports that are asked in place of the zone's servers; empty: those are.
+    pub servers: Vec<(String, u16)>,
+    /// `resolver`; empty: those of the system.
+    pub resolvers: Vec<SocketAddr>,
+    /// `within`: how long it may take until an accepted address is visible.
+    pub within: Duration,
+    /// `every`: how often a visible address is looked at.
+    pub every: Duration,
+    /// `repair`: whether what drifted is sent again.
+    pub repair: bool,
+    /// `proxied`: whether another address is right as long as it is public.
+    pub proxied: bool,
+    /// `exact`: whether it must be the only address.
+    pub exact: bool,
+}
+
+impl Default for Verify {
+    fn default() -> Self {
+        Self {
+            way: DnsWay::Zone,
+            servers: Vec::new(),
+            resolvers: Vec::new(),
+            within: Duration::from_secs(15 * 60),
+            every: Duration::from_secs(3600),
+            repair: false,
+            proxied: false,
+            exact: false,
+        }
+    }
+}
+
+impl Verify {
+    /// What a round is to find out. `system` are the resolvers of this host.
+    pub fn sought(&self, name: &str, family: Family, system: &[SocketAddr], most: usize, seed: u64) -> Sought {
+        let resolvers = if self.resolvers.is_empty() { system.to_vec() } else { self.resolvers.clone() };
+        Sought { name: name.into(), family, way: self.way, servers: self.servers.clone(), resolvers, most, seed }
+    }
+
+    /// Why it is too early to ask so long after acceptance: a resolver would keep what it finds (K15).
+    pub fn too_early(&self, since: Option<Duration>) -> Option<String> {
+        let early = since.filter(|since| self.way == DnsWay::Resolver && *since < RESOLVER_AFTER)?;
+        Some(format!("accepted {} ago; a resolver is asked after {}", duration(early), duration(RESOLVER_AFTER)))
+    }
+}
+
+vocabulary! {
+    /// Whether the world sees an address.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum DnsVerdict {
+        /// All servers that answer have it.
+        Visible = "visible",
+        /// All servers that answer have a public address, which is that of a proxy.
+        Proxied = "proxied" "behind a proxy",
+        /// Some have it.
+        Partly = "partly",
+        /// None has it.
+        NotVisible = "not_visible" "not visible",
+        /// Nobody answered, or nobody could be asked.
+        Unknown = "unknown",
+    }
+}
+
+impl DnsVerdict {
+    /// Whether nothing is left to wait for.
+    pub fn is_good(self) -> bool {
+        matches!(self, Self::Visible | Self::Proxied)
+    }
+}
+
+/// What a round says about one address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenInDns {
+    /// Whether it is visible.
+    pub verdict: DnsVerdict,
+    /// For how many seconds resolvers may keep what was seen.
+    pub ttl: Option<u32>,
+    /// Why, for people: words that follow the verdict.
+    pub reason: String,
+    /// Whether every server that answers has the same public addresses, and this one is not among them: it may be a proxy's.
+    pub looks_proxied: bool,
+}
+
+impl SeenInDns {
+    /// Nothing is known, for this reason.
+    pub fn unknown(reason: String) -> Self {
+        Self { verdict: DnsVerdict::Unknown, ttl: None, reason, looks_proxied: false }
+    }
+
+    /// The verdict and its reason: `visible (2 servers, TTL 300)`. `since` is how long ago the address was accepted, if it was.
+    pub fn sentence(&self, since: Option<Duration>, verify: &Verify) -> String {
+        let is_open = matches!(self.verdict, DnsVerdict::NotVisible | DnsVerdict::Partly);
+        let word = match since.filter(|since| self.verdict == DnsVerdict::NotVisible && *since < verify.within) {
+            Some(since) => format!("not yet ({})", duration(since)),
+            None => self.verdict.word().to_owned(),
+        };
+        if is_open && self.looks_proxied && since.is_some_and(|since| since >= verify.within) {
+            return format!("{word}: {}; if it is behind a proxy, set \"proxied\": true in `verify`", self.reason);
+        }
+        match self.reason.as_str() {
+            "" => word,
+            reason if self.verdict.is_good() => format!("{word} {reason}"),
+            reason => format!("{word}: {reason}"),
+        }
+    }
+}
+
+/// Compares what was seen with the address that is expected.
+pub fn judge(sighting: &Sighting, expected: IpAddr, verify: &Verify) -> SeenInDns {
+    let has_it = |ips: &[IpAddr]| {
+        if verify.proxied {
+            ips.iter().any(|ip| is_far(*ip))
+        } else {
+            ips.contains(&expected) && (!verify.exact || ips.len() == 1)
+        }
+    };
+    let answers: Vec<&[IpAddr]> = sighting.servers.iter().filter_map(said).collect();
+    let with = answers.iter().filter(|ips| has_it(ips)).count();
+    let verdict = match (with, answers.len()) {
+        (_, 0) => DnsVerdict::Unknown,
+        (with, all) if with == all && verify.proxied => DnsVerdict::Proxied,
+        (with, all) if with == all => DnsVerdict::Visible,
+        (0, _) => DnsVerdict::NotVisible,
+        _ => DnsVerdict::Partly,
+    };
+    let ttl = sighting.servers.iter().filter_map(|server| server.said.as_ref().ok()?.1).max();
+    let others: Vec<&ServerSight> = sighting
+        .servers
+        .iter()
+        .filter(|server| match said(server) {
+            Some(ips) => !has_it(ips),
+            None => true,
+        })
+        .collect();
+    let others = described(&others);
+    let reason = if verdict.is_good() {
+        let by = match (sighting.way, answers.len()) {
+            (DnsWay::Resolver, _) => "by resolver".to_owned(),
+            (DnsWay::Zone, 1) => "1 server".to_owned(),
+            (DnsWay::Zone, many) => format!("{many} servers"),
+        };
+        let ttl = ttl.map(|ttl| format!(", TTL {ttl}")).unwrap_or_default();
+        let others = if others.is_empty() { others } else { format!("; {others}") };
+        format!("({by}{ttl}{others})")
+    } else if let Some(why) = &sighting.why {
+        why.clone()
+    } else {
+        others
+    };
+    let sorted = |ips: &&[IpAddr]| {
+        let mut ips = ips.to_vec();
+        ips.sort_unstable();
+        ips
+    };
+    let first = answers.first().map(sorted).unwrap_or_default();
+    let is_same = answers.iter().all(|ips| sorted(ips) == first);
+    let is_public = !first.is_empty() && first.iter().all(|ip| is_far(*ip)) && !first.contains(&expected);
+    SeenInDns { verdict, ttl, reason, looks_proxied: !verify.proxied && is_same && is_public }
+}
+
+fn said(server: &ServerSight) -> Option<&[IpAddr]> {
+    server.said.as_ref().ok().map(|(ips, _)| &**ips)
+}
+
+/// `ns1.example.net and ns2.example.net have 198.51.100.4; ns3.example.net does not answer`
+fn described(servers: &[&ServerSight]) -> String {
+    let mut groups: Vec<(Result<_, &str>, Vec<&str>)> = Vec::new();
+    for server in servers {
+        let what = server.said.as_ref().map(|(ips, _)| ips.as_slice()).map_err(String::as_str);
+        match groups.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, names)) => names.push(&server.server),
+            None => groups.push((what, vec![&server.server])),
+        }
+    }
+    let texts = groups.into_iter().map(|(what, names)| match what {
+        Ok([]) => format!("{} {} no address", names.join(", "), if names.len() == 1 { "has" } else { "have" }),
+        Ok(ips) => {
+            let ips: Vec<String> = ips.iter().map(ToString::to_string).collect();
+            format!("{} {} {}", names.join(", "), if names.len() == 1 { "has" } else { "have" }, ips.join(", "))
+        }
+        Err(why) => format!("{}: {why}", names.join(", ")),
+    });
+    texts.collect::<Vec<_>>().join("; ")
+}
+
+/// When the first round after this much time since acceptance is due, as time since acceptance; `None` if they are over.
+pub fn next_round(since: Duration) -> Option<Duration> {
+    ROUND_SECONDS.map(Duration::from_secs).into_iter().find(|at| *at > since)
+}
+
+/// Why a name is not asked about (K9): words that follow it; `None` if it is.
+pub fn why_not_asked(name: &str) -> Option<&'static str> {
+    match name {
+        _ if !name.is_ascii() => Some("has letters that DNS does not have"),
+        _ if !name.contains('.') => Some("has one label only"),
+        _ if name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') => Some("consists of numbers"),
+        _ => None,
+    }
+}

@@ -1,0 +1,135 @@
+//! The way to the servers of the zone that a name is in: from the top level down (K4).
+
+use super::ask::{Look, Open, code};
+use super::message::{DnsAnswer, DnsData, DnsKind, DnsName, DnsRecord};
+use super::zones::{KnownZone, is_within};
+
+/// How many referrals lead from the top level to a zone.
+const MAX_REFERRALS: u8 = 6;
+
+/// How many servers of a zone on the way are asked, one after the other.
+const MAX_ON_THE_WAY: usize = 3;
+
+impl Look<'_> {
+    /// The zone of a name, and its servers. Whoever is in a known zone is in none below it, until its servers say so.
+    pub(super) fn zone_of(&mut self, name: &DnsName) -> Result<(DnsName, KnownZone), Open> {
+        loop {
+            let (zone, known) = match self.zones.around(name, self.now) {
+                Some(known) => known,
+                None => self.top(name)?,
+            };
+            if known.is_home {
+                return Ok((zone, known));
+            }
+            self.step(&zone, &known, name)?;
+        }
+    }
+
+    /// The top level, by the resolver: all that it is asked besides addresses of servers.
+    fn top(&mut self, name: &str) -> Result<(DnsName, KnownZone), Open> {
+        let top: DnsName = name.rsplit('.').next().unwrap_or(name).into();
+        let (resolver, answer) = self.resolver(&top, DnsKind::Ns)?;
+        let Some(servers) = servers_of(&answer.records, &top) else {
+            let why = format!("the resolver {} knows no servers of `{top}`", resolver.ip());
+            return Err(Open::Unknown(why));
+        };
+        self.zones.learn(&top, servers, 0, self.now);
+        self.zones.around(&top, self.now).ok_or_else(|| Open::Unknown(String::new()))
+    }
+
+    /// One step down, or the certainty that the name is in this zone.
+    fn step(&mut self, zone: &DnsName, known: &KnownZone, name: &DnsName) -> Result<(), Open> {
+        let mut why = Vec::new();
+        for host in self.drawn(&known.servers, MAX_ON_THE_WAY) {
+            let server = self.servers(std::slice::from_ref(&host))?.swap_remove(0);
+            // A server may have zones below this one, too: where its own zone starts is asked for once more.
+            let mut asked = name.clone();
+            let said = loop {
+                let answer = match self.server(&server, &asked, DnsKind::Ns)? {
+                    Ok(answer) => answer,
+                    Err(silence) => break silence,
+                };
+                if self.descend(answer, (zone, known.depth), name)? {
+                    return Ok(());
+                }
+                if let Some(nothing) = says_nothing(answer) {
+                    break nothing;
+                }
+                let start = start_of(answer).filter(|start| asked == *name && is_below(start, zone, name));
+                let Some(start) = start else {
+                    self.zones.settle(zone);
+                    return Ok(());
+                };
+                asked = start;
+            };
+            why.push(format!("{} {said}", host.0));
+        }
+        self.zones.forget(zone);
+        Err(Open::Unknown(why.join("; ")))
+    }
+
+    /// Whether an answer from a zone's server leads to a zone below that has the name: it is known from now on.
+    pub(super) fn descend(
+        &mut self,
+        answer: &DnsAnswer,
+        (zone, depth): (&DnsName, u8),
+        name: &DnsName,
+    ) -> Result<bool, Open> {
+        let sections = [&answer.authority, &answer.records];
+        let all = sections.into_iter().flatten().filter(|record| matches!(record.data, DnsData::Server(_)));
+        let Some(below) = all.map(|record| &record.owner).find(|owner| is_below(owner, zone, name)) else {
+            return Ok(false);
+        };
+        if answer.code != 0 || depth >= MAX_REFERRALS {
+            let why = format!("more than {MAX_REFERRALS} referrals lead to {name}");
+            return if answer.code == 0 { Err(Open::Unknown(why)) } else { Ok(false) };
+        }
+        let found = sections.into_iter().find_map(|section| servers_of(section, below)).unwrap_or_default();
+        for host in &found.0 {
+            // Whoever gives an address speaks for this zone alone.
+            let glue = answer.additional.iter().filter(|record| record.owner == *host && is_within(host, zone));
+            let glue = glue.filter_map(|record| Some((record.address()?, record.ttl)));
+            let (ips, ttls): (Vec<_>, Vec<_>) = glue.unzip();
+            self.zones.learn_addresses(host, ips, ttls.into_iter().min().unwrap_or_default(), self.now);
+        }
+        self.zones.learn(below, found, depth + 1, self.now);
+        if answer.is_authoritative {
+            self.zones.settle(below);
+        }
+        Ok(true)
+    }
+}
+
+/// Why an answer is none about the zone itself (K6); `None` if it is one.
+pub(super) fn says_nothing(answer: &DnsAnswer) -> Option<String> {
+    match answer {
+        DnsAnswer { code: 0 | 3, is_authoritative: true, .. } => None,
+        DnsAnswer { code: 0 | 3, .. } => {
+            Some("answers without authority: it is lame, or port 53 is redirected".to_owned())
+        }
+        DnsAnswer { code: number, .. } => Some(format!("says {}", code(*number))),
+    }
+}
+
+/// The servers that a section names for a zone, and for how long.
+fn servers_of(section: &[DnsRecord], zone: &str) -> Option<(Vec<DnsName>, u32)> {
+    let (mut hosts, mut ttl) = (Vec::new(), u32::MAX);
+    for record in section.iter().filter(|record| *record.owner == *zone) {
+        if let DnsData::Server(host) = &record.data
+            && !hosts.contains(host)
+        {
+            hosts.push(host.clone());
+            ttl = ttl.min(record.ttl);
+        }
+    }
+    (!hosts.is_empty()).then_some((hosts, ttl))
+}
+
+/// The name of the zone that an answer without records comes from.
+fn start_of(answer: &DnsAnswer) -> Option<DnsName> {
+    answer.authority.iter().find(|record| matches!(record.data, DnsData::Start(_))).map(|record| record.owner.clone())
+}
+
+fn is_below(owner: &str, zone: &str, name: &str) -> bool {
+    owner != zone && is_within(owner, zone) && is_within(name, owner)
+}

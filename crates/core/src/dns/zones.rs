@@ -1,0 +1,86 @@
+//! Zones and their servers, kept for all names: as long as they may be, within limits (K5).
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::message::DnsName;
+
+/// For how long a zone's servers are kept at least and at most, in seconds.
+const KEPT_SECONDS: (u32, u32) = (3600, 86_400);
+
+/// Beyond so many all are forgotten.
+const MAX_KEPT: usize = 20_000;
+
+/// What is known of zones and of the addresses of their servers. The time is that of whoever asks; it never goes back.
+#[derive(Debug, Default)]
+pub struct Zones {
+    zones: HashMap<DnsName, KnownZone>,
+    hosts: HashMap<DnsName, (Vec<IpAddr>, Duration)>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct KnownZone {
+    pub(super) servers: Vec<DnsName>,
+    /// How many referrals led here.
+    pub(super) depth: u8,
+    /// Whether a name was found to be in it, and in no zone below.
+    pub(super) is_home: bool,
+    until: Duration,
+}
+
+impl Zones {
+    /// The smallest known zone that a name could be in.
+    pub(super) fn around(&self, name: &str, now: Duration) -> Option<(DnsName, KnownZone)> {
+        let mut names = std::iter::successors(Some(name), |name| name.split_once('.').map(|(_, parent)| parent));
+        names.find_map(|name| {
+            let (name, zone) = self.zones.get_key_value(name)?;
+            (zone.until > now).then(|| (name.clone(), zone.clone()))
+        })
+    }
+
+    pub(super) fn learn(&mut self, name: &DnsName, (servers, ttl): (Vec<DnsName>, u32), depth: u8, now: Duration) {
+        if self.zones.len() >= MAX_KEPT {
+            self.zones.clear();
+        }
+        let zone = KnownZone { servers, depth, is_home: false, until: now + kept(ttl) };
+        self.zones.insert(name.clone(), zone);
+    }
+
+    /// Names are in this zone itself: whoever else is in it need not ask for another below.
+    pub(super) fn settle(&mut self, name: &str) {
+        if let Some(zone) = self.zones.get_mut(name) {
+            zone.is_home = true;
+        }
+    }
+
+    pub(super) fn addresses(&self, host: &str, now: Duration) -> Option<&[IpAddr]> {
+        self.hosts.get(host).filter(|(_, until)| *until > now).map(|(ips, _)| &**ips)
+    }
+
+    pub(super) fn learn_addresses(&mut self, host: &DnsName, ips: Vec<IpAddr>, ttl: u32, now: Duration) {
+        if self.hosts.len() >= MAX_KEPT {
+            self.hosts.clear();
+        }
+        if !ips.is_empty() {
+            self.hosts.insert(host.clone(), (ips, now + kept(ttl)));
+        }
+    }
+
+    /// None of its servers answers: they are looked for again.
+    pub(super) fn forget(&mut self, name: &str) {
+        for host in self.zones.remove(name).iter().flat_map(|zone| &zone.servers) {
+            self.hosts.remove(host);
+        }
+    }
+}
+
+fn kept(ttl: u32) -> Duration {
+    let (least, most) = KEPT_SECONDS;
+    Duration::from_secs(ttl.clamp(least, most).into())
+}
+
+/// Whether a name is a zone's, or below it.
+pub(super) fn is_within(name: &str, zone: &str) -> bool {
+    zone.is_empty() || name.strip_suffix(zone).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}

@@ -1,0 +1,273 @@
+//! `ddns verify`: whether the world sees the addresses that were accepted (K21). Sends no update and changes no cache.
+
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use ddns_core::config::Config;
+use ddns_core::dns::{
+    DnsVerdict, DnsWay, MAX_SERVERS, ROUNDS_BEFORE_RESOLVER, SeenInDns, Sighting, Sought, Verify, judge, next_round,
+    why_not_asked,
+};
+use ddns_core::engine::plan::Plan;
+use ddns_core::journal::Row;
+use ddns_core::net::family::Family;
+use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
+use ddns_core::text::duration;
+use ddns_core::text::screen;
+use ddns_core::update::domain::Domain;
+use futures_util::stream::{self, StreamExt as _};
+use serde::Serialize;
+use tokio::time::sleep;
+
+use crate::cli::{Given, ReportFormat};
+use crate::clock::{steady_time, unix_time};
+use crate::compose::{self, look};
+use crate::dns::{DnsClient, system_resolvers};
+use crate::load;
+use crate::lookup::look_up_entries;
+use crate::output::layout::table;
+use crate::output::{Ended, complain, json, print, say};
+
+/// How many names are asked about at the same time.
+const MAX_AT_ONCE: usize = 16;
+
+/// Exit status where it cannot be told.
+const CANNOT_TELL: u8 = 3;
+
+/// One update, and what is seen of it.
+struct Checked {
+    row: Row,
+    family: Family,
+    verify: Verify,
+    /// Rounds in a row in which nobody answered.
+    unknown: u32,
+    /// A resolver says the same until then (K15).
+    ask_after: Duration,
+    seen: SeenInDns,
+    sighting: Sighting,
+}
+
+/// 0 where all are visible, 1 where one is not, 2 for a wrong configuration, 3 where it cannot be told.
+pub(crate) async fn run(given: Given) -> Ended {
+    let form = given.form();
+    let wait = waiting(&given).map_err(|error| complain(&[error]))?;
+    let names = given.words().to_vec();
+    let (configs, environment, client) = load::begin(given.settings).await?;
+    for warning in configs.iter().flat_map(|(_, warnings)| warnings) {
+        say(&format!("{}\n", warning.shown()));
+    }
+    let plan = compose::plan(&Rc::new(configs), &environment);
+    let chosen = chosen(&plan, &names).map_err(|error| complain(&[error]))?;
+    let is_chosen = |row: &Row| chosen.is_empty() || chosen.contains(&row.domain);
+    let mut rows = look(&plan, &[]).rows();
+    if rows.iter().any(|row| is_chosen(row) && row.accepted_address.is_none()) {
+        let configs: Vec<&Config> = plan.configs().iter().map(|(config, _)| config).collect();
+        rows = look(&plan, &look_up_entries(&configs, [None; 2], &client).await).rows();
+    }
+    let mut all: Vec<Checked> = checks(&plan, rows).into_iter().filter(|checked| is_chosen(&checked.row)).collect();
+    let (dns, begun) = (DnsClient::default(), steady_time());
+    loop {
+        ask(&mut all, &dns).await;
+        let open = all.iter().filter(|checked| !checked.seen.verdict.is_good()).count();
+        let since = steady_time().saturating_sub(begun);
+        let next = next_round(since).unwrap_or(since + Duration::from_secs(300));
+        let left = next.saturating_sub(since);
+        if open == 0 || next > wait {
+            break;
+        }
+        if !form.json {
+            let left = duration::duration(left);
+            say(&format!("{open} of {} not visible yet; asking again in {left}\n", all.len()));
+        }
+        sleep(left).await;
+    }
+    let code = exit_code(all.iter().map(|checked| checked.seen.verdict));
+    Ok(print(&if form.json { json(&all.iter().map(Checked::report).collect::<Vec<_>>()) } else { text(&all, form) })
+        .max(code))
+}
+
+fn exit_code(verdicts: impl Iterator<Item = DnsVerdict>) -> u8 {
+    let worst = |verdict: DnsVerdict| match verdict {
+        DnsVerdict::Visible | DnsVerdict::Proxied => 0,
+        DnsVerdict::Unknown => 1,
+        DnsVerdict::Partly | DnsVerdict::NotVisible => 2,
+    };
+    [0, CANNOT_TELL, 1][verdicts.map(worst).max().unwrap_or(1)]
+}
+
+/// `--wait`; zero where it is not given.
+fn waiting(given: &Given) -> Result<Duration, Diagnostic> {
+    let Some(text) = given.value("wait") else { return Ok(Duration::ZERO) };
+    let time = duration::parse(text).filter(|_| text.trim_end().ends_with(char::is_alphabetic));
+    let wrong = || format!("`{}` is no time such as 90s or 5m", screen::line(text));
+    time.ok_or_else(|| Diagnostic::error(Place::Option("--wait".to_owned()), wrong()))
+}
+
+/// The domains that were named; each must be one of the configuration.
+fn chosen(plan: &Plan, names: &[String]) -> Result<HashSet<String>, Diagnostic> {
+    let known: HashSet<&str> = (0..plan.entry_count())
+        .flat_map(|at| Family::ALL.into_iter().flat_map(move |family| plan.entry(at).domains_of(family)))
+        .map(Domain::as_str)
+        .collect();
+    let mut chosen = HashSet::new();
+    for name in names {
+        let place = Place::Option("DOMAIN".to_owned());
+        let domain = Domain::parse(name).map_err(|why| Diagnostic::error(place.clone(), why.to_string()))?;
+        if !known.contains(domain.as_str()) {
+            let error = Diagnostic::error(place, format!("{domain} is not a domain of the configuration"));
+            let near = nearest(domain.as_str(), known.iter().copied());
+            return Err(match near {
+                Some(near) => error.hint(format!("did you mean {near}?")),
+                None => error,
+            });
+        }
+        chosen.insert(domain.to_string());
+    }
+    Ok(chosen)
+}
+
+/// Each row with how it is to be asked about; the rows are those of the plan, in its order.
+fn checks(plan: &Plan, rows: Vec<Row>) -> Vec<Checked> {
+    let mut rows = rows.into_iter();
+    let mut all = Vec::new();
+    for at in 0..plan.entry_count() {
+        let entry = plan.entry(at);
+        for family in Family::ALL {
+            for (domain, row) in entry.domains_of(family).iter().zip(rows.by_ref()) {
+                let verify = entry.verify_of(domain, family).cloned().unwrap_or_default();
+                let seen = SeenInDns::unknown(String::new());
+                let sighting = Sighting::default();
+                all.push(Checked { row, family, verify, unknown: 0, ask_after: Duration::ZERO, seen, sighting });
+            }
+        }
+    }
+    all
+}
+
+/// One round for all that are not visible. What is the same for two is asked once.
+async fn ask(all: &mut [Checked], dns: &DnsClient) {
+    let (resolvers, now) = (system_resolvers(), unix_time().seconds);
+    // The servers are drawn anew in each round.
+    let seed = getrandom::u64().unwrap_or_default();
+    let mut rounds: HashMap<Sought, Vec<usize>> = HashMap::new();
+    let is_open = |checked: &Checked| !checked.seen.verdict.is_good() && checked.ask_after <= steady_time();
+    for (at, checked) in all.iter_mut().enumerate().filter(|(_, checked)| is_open(checked)) {
+        if checked.unknown == ROUNDS_BEFORE_RESOLVER {
+            checked.verify = Verify { way: DnsWay::Resolver, servers: Vec::new(), ..checked.verify.clone() };
+        }
+        if let Some(why) = checked.why_not(now) {
+            checked.seen = SeenInDns::unknown(why);
+            continue;
+        }
+        let name = &checked.row.domain;
+        let sought = checked.verify.sought(name, checked.family, &resolvers, MAX_SERVERS, seed);
+        rounds.entry(sought).or_default().push(at);
+    }
+    // The first of each zone finds the way for the others.
+    let parent = |sought: &Sought| sought.name.split_once('.').map(|(_, parent)| parent.to_owned());
+    let mut ways = HashSet::new();
+    let (first, others): (Vec<_>, Vec<_>) = rounds.into_iter().partition(|(sought, _)| ways.insert(parent(sought)));
+    for some in [first, others] {
+        let asked = some.into_iter().map(async |(sought, who)| (dns.round(&sought).await, who));
+        let mut asked = stream::iter(asked).buffer_unordered(MAX_AT_ONCE);
+        while let Some((sighting, who)) = asked.next().await {
+            for at in who {
+                all[at].take(&sighting);
+            }
+        }
+    }
+}
+
+impl Checked {
+    /// What the endpoint accepted; what the sources give where that is nothing.
+    fn expected(&self) -> Option<IpAddr> {
+        self.row.accepted_address.or(self.row.address)
+    }
+
+    /// How long ago it was accepted.
+    fn since(&self, now: u64) -> Option<Duration> {
+        self.row.accepted.map(|at| Duration::from_secs(now.saturating_sub(at)))
+    }
+
+    fn why_not(&self, now: u64) -> Option<String> {
+        if self.expected().is_none() {
+            return Some("no address was accepted, and no source gives one".to_owned());
+        }
+        let of_name = why_not_asked(&self.row.domain).map(|why| format!("the name {why}"));
+        of_name.or_else(|| self.verify.too_early(self.since(now)))
+    }
+
+    fn take(&mut self, sighting: &Sighting) {
+        let Some(expected) = self.expected() else { return };
+        self.seen = judge(sighting, expected, &self.verify);
+        self.unknown = if self.seen.verdict == DnsVerdict::Unknown { self.unknown + 1 } else { 0 };
+        if sighting.way == DnsWay::Resolver {
+            self.ask_after = steady_time() + Duration::from_secs(self.seen.ttl.unwrap_or_default().into());
+        }
+        self.sighting = sighting.clone();
+    }
+
+    fn report(&self) -> CheckedReport<'_> {
+        let servers = self.sighting.servers.iter().map(|server| {
+            let (addresses, error) = match &server.said {
+                Ok((ips, _)) => (Some(ips.as_slice()), None),
+                Err(why) => (None, Some(why.as_str())),
+            };
+            ServerReport { server: &server.server, addresses, error }
+        });
+        CheckedReport {
+            domain: &self.row.domain,
+            kind: &self.row.kind,
+            address: self.expected(),
+            accepted: self.row.accepted,
+            verdict: self.seen.verdict.key(),
+            by: self.sighting.way.key(),
+            ttl: self.seen.ttl,
+            reason: &self.seen.reason,
+            servers: servers.collect(),
+        }
+    }
+}
+
+/// An update as `--json` has it.
+#[derive(Serialize)]
+struct CheckedReport<'a> {
+    domain: &'a str,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    /// What should be seen.
+    address: Option<IpAddr>,
+    /// When it was accepted; `None` if it was not: it is what the sources give.
+    accepted: Option<u64>,
+    verdict: &'static str,
+    by: &'static str,
+    ttl: Option<u32>,
+    reason: &'a str,
+    servers: Vec<ServerReport<'a>>,
+}
+
+#[derive(Serialize)]
+struct ServerReport<'a> {
+    server: &'a str,
+    addresses: Option<&'a [IpAddr]>,
+    error: Option<&'a str>,
+}
+
+fn text(all: &[Checked], form: ReportFormat) -> String {
+    let now = unix_time().seconds;
+    let mut rows = vec![["DOMAIN", "TYPE", "ADDRESS", "ACCEPTED", "DNS"].map(str::to_owned)];
+    rows.extend(all.iter().map(|checked| {
+        let since = checked.since(now);
+        let accepted = match (since, checked.row.source.as_deref()) {
+            (Some(since), _) => format!("{} ago", duration::duration(since)),
+            (None, Some(source)) => format!("never; from {source}"),
+            (None, None) => "never".to_owned(),
+        };
+        let address = checked.expected().map_or_else(|| "-".to_owned(), |ip| ip.to_string());
+        let dns = checked.seen.sentence(since, &checked.verify);
+        [checked.row.domain.clone(), checked.row.kind.clone(), address, accepted, dns]
+    }));
+    table(&rows, form.width)
+}

@@ -1,0 +1,83 @@
+//! Asks DNS servers: what the core wants to know, one question after the other, at its pace.
+
+mod exchange;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use ddns_core::dns::{Asking, DnsReply, Pace, Replies, SAME_AGAIN, Sighting, Sought, Zones, resolvers, round};
+use futures_util::future::{FutureExt as _, LocalBoxFuture, Shared, join_all};
+use tokio::time::sleep;
+
+use crate::clock::steady_time;
+
+pub(crate) use exchange::{TRIES, exchange};
+
+/// Names the resolvers of this host.
+const RESOLV_CONF: &str = "/etc/resolv.conf";
+
+/// Beyond so many, old replies are forgotten.
+const MAX_REPLIES: usize = 1000;
+
+/// A reply that is waited for, or came a moment ago.
+type SharedReply = Shared<LocalBoxFuture<'static, DnsReply>>;
+
+/// What is known of zones, and who was asked when: one for all names.
+#[derive(Default)]
+pub(crate) struct DnsClient {
+    zones: RefCell<Zones>,
+    pace: RefCell<Pace>,
+    replies: RefCell<HashMap<Asking, (Duration, SharedReply)>>,
+}
+
+impl DnsClient {
+    /// One round: asks until it is known what the servers say.
+    pub(crate) async fn round(&self, sought: &Sought) -> Sighting {
+        let mut replies = Replies::default();
+        loop {
+            let wanted = match round(sought, &mut self.zones.borrow_mut(), &replies, steady_time()) {
+                Ok(seen) => return seen,
+                Err(wanted) => wanted,
+            };
+            let asked = wanted.into_iter().map(async |asking| (asking.clone(), self.ask(asking).await));
+            replies.extend(join_all(asked).await);
+        }
+    }
+
+    /// The reply to a question. Whoever asks the same within two seconds gets the same (K14).
+    async fn ask(&self, asking: Asking) -> DnsReply {
+        let known = self.known(&asking);
+        known.unwrap_or_else(|| self.begin(asking)).await
+    }
+
+    fn known(&self, asking: &Asking) -> Option<SharedReply> {
+        let (replies, now) = (self.replies.borrow(), steady_time());
+        let (at, reply) = replies.get(asking)?;
+        (*at + SAME_AGAIN > now || reply.peek().is_none()).then(|| reply.clone())
+    }
+
+    fn begin(&self, asking: Asking) -> SharedReply {
+        let now = steady_time();
+        let wait = self.pace.borrow_mut().turn(asking.server, now);
+        let mut replies = self.replies.borrow_mut();
+        if replies.len() >= MAX_REPLIES {
+            replies.retain(|_, (at, _)| *at + SAME_AGAIN > now);
+        }
+        let asked = asking.clone();
+        let reply = async move {
+            sleep(wait).await;
+            exchange(&asked, None, &TRIES).await
+        };
+        let reply = reply.boxed_local().shared();
+        replies.insert(asking, (now + wait, reply.clone()));
+        reply
+    }
+}
+
+/// The resolvers that this host uses.
+pub(crate) fn system_resolvers() -> Vec<SocketAddr> {
+    resolvers(&fs::read_to_string(RESOLV_CONF).unwrap_or_default())
+}

@@ -1,0 +1,95 @@
+//! `dns`: what DNS servers see, for one small packet each way (F8). Nobody signs it, so it is part of no other source.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use ddns_core::address::observation::Choice;
+use ddns_core::address::source::{DnsSource, Source};
+use ddns_core::dns::{Asking, own_address, own_address_question};
+use ddns_core::text::duration::duration;
+use tokio::time::timeout;
+
+use super::Query;
+use super::default::stable_source;
+use crate::dns::{TRIES, exchange};
+use crate::http::{Client, Over};
+
+/// By [`Family::index`](ddns_core::net::family::Family::index): OpenDNS, Cloudflare, Google.
+const BUILT_IN: [[&str; 3]; 2] = [
+    [
+        "dns:resolver1.opendns.com/myip.opendns.com",
+        "dns:1.1.1.1/whoami.cloudflare/TXT/CH",
+        "dns:ns1.google.com/o-o.myaddr.l.google.com/TXT",
+    ],
+    [
+        "dns:[2620:119:35::35]/myip.opendns.com",
+        "dns:[2606:4700:4700::1111]/whoami.cloudflare/TXT/CH",
+        "dns:ns1.google.com/o-o.myaddr.l.google.com/TXT",
+    ],
+];
+
+/// How long a built-in server may take, with one packet; then the next one is asked.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How many addresses of a server are asked.
+const MAX_SERVERS: usize = 3;
+
+pub(super) async fn ask(source: Option<&DnsSource>, query: Query<'_>, client: &Client) -> Result<Choice, String> {
+    if let Some(source) = source {
+        return ask_within(source, query, &TRIES, client).await;
+    }
+    let mut refused = Vec::new();
+    let query = Query { time: query.time.min(PATIENCE), ..query };
+    for text in BUILT_IN[query.family.index()] {
+        let Ok(Source::Dns(Some(source))) = Source::parse(text) else { continue };
+        match ask_within(&source, query, &[PATIENCE], client).await {
+            Ok(choice) => return Ok(choice),
+            Err(why) => refused.push(why),
+        }
+    }
+    Err(refused.join("; "))
+}
+
+async fn ask_within(
+    source: &DnsSource,
+    query: Query<'_>,
+    tries: &[Duration],
+    client: &Client,
+) -> Result<Choice, String> {
+    let asked = timeout(query.time, ask_server(source, query, tries, client)).await;
+    asked.unwrap_or_else(|_| Err(format!("{} did not answer within {}", source.host, duration(query.time))))
+}
+
+async fn ask_server(
+    DnsSource { host, port, name, is_text, is_chaos }: &DnsSource,
+    Query { family, .. }: Query<'_>,
+    tries: &[Duration],
+    client: &Client,
+) -> Result<Choice, String> {
+    let question = own_address_question(name, family, *is_text, *is_chaos);
+    let mut refused = Vec::new();
+    for ip in client.look_up(host, Over::Only(family)).await?.into_iter().take(MAX_SERVERS) {
+        let asking = Asking { server: SocketAddr::new(ip, *port), question: question.clone() };
+        let seen = match exchange(&asking, stable_source(ip), tries).await {
+            Ok(answer) => own_address(&question, &answer, family),
+            Err(why) => Err(why.to_string()),
+        };
+        match seen {
+            Ok(ip) => return Ok(Choice { ip, why: format!("{} saw it", asking.server) }),
+            Err(why) => refused.push(format!("{} {why}", asking.server)),
+        }
+    }
+    Err(refused.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f8a_the_built_in_servers_are_sources() {
+        for text in BUILT_IN.iter().flatten() {
+            assert_eq!(Source::parse(text).expect("a source").to_string(), *text);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! K21: `ddns verify` after real updates, K1: what is wrong in `verify`, and that nothing is asked without it.
+
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::support::dns_lab::{DnsLab, SETUP};
+use crate::support::tools::{inside, skipped, tool};
+use crate::support::{Receiver, Response, Run, Sandbox};
+
+#[track_caller]
+fn shows(run: &Run, texts: &[&str]) {
+    for text in texts {
+        assert!(run.stdout.contains(text), "{text:?} is missing:\n{}", run.stdout);
+    }
+}
+
+#[test]
+fn k8_k21_accepted_then_partly_then_visible() {
+    if !inside("seen_in_dns::verify::k8_k21_accepted_then_partly_then_visible", SETUP) {
+        return;
+    }
+    let Some(lab) = DnsLab::start() else { return };
+    lab.set("home.example.test", "198.51.100.4");
+    lab.refresh();
+    let receiver = Receiver::responding(|_| Response::status(204));
+    let sandbox = Sandbox::new();
+    let config = json!({"dns": "callback", "id": receiver.url("/?ip=__IP__"), "ipv4": ["home.example.test", "other.example.test"],
+        "index4": "cmd:echo 203.0.113.7"});
+    sandbox.write("config.json", config.to_string());
+    // Nothing was accepted: the sources say what is expected.
+    let one = ["verify", "home.example.test", "--wide"];
+    shows(&sandbox.run(&one).expect(1), &["never; from cmd:echo  not visible: ns"]);
+    sandbox.run(&[]).expect(0);
+    // The endpoint accepted it, and did nothing.
+    shows(&sandbox.run(&one).expect(1), &["ago", "not yet (", "have 198.51.100.4"]);
+    // What was accepted counts, not what the source would give now.
+    sandbox.write("config.json", config.to_string().replace("echo 203.0.113.7", "echo 203.0.113.99"));
+    lab.set("home.example.test", "203.0.113.7");
+    shows(&sandbox.run(&one).expect(1), &["partly: ns2.example.test has 198.51.100.4"]);
+    let waiting = thread::spawn({
+        let mut command = sandbox.command(&["verify", "--wait", "20s", "home.example.test"]);
+        move || Run::of(&command.output().expect("it runs"))
+    });
+    thread::sleep(Duration::from_millis(500));
+    lab.refresh();
+    let waited = waiting.join().expect("it ends").expect(0);
+    assert!(waited.stdout.contains("visible (2 servers, TTL 300)"), "{}", waited.stdout);
+    assert!(waited.stderr.contains("1 of 1 not visible yet; asking again in"), "{}", waited.stderr);
+    let both = sandbox.run(&["verify", "--json", "home.example.test", "other.example.test"]).expect(0);
+    assert!(both.stdout.contains("\"verdict\": \"visible\""), "{}", both.stdout);
+    // No update was sent, and nothing was written.
+    assert_eq!(receiver.callbacks().len(), 2);
+    sandbox.run(&["verify", "hone.example.test"]).expect(2).prints("did you mean home.example.test?");
+    sandbox.run(&["verify", "--wait", "5"]).expect(2).prints("`5` is no time such as 90s or 5m");
+}
+
+/// What is wrong is named, with the way out, and nothing is sent.
+#[test]
+fn k1_wrong_settings_are_refused() {
+    let receiver = Receiver::new();
+    let cases = [
+        (json!(5), "`verify` must be `true`, `false`, or an object"),
+        (json!({"ask": "google"}), "`verify`: `ask` must be `zone` or `resolver`"),
+        (json!({"within": "49h"}), "`verify`: `within` must be a time from 10s to 48h"),
+        (json!({"every": "1m"}), "`verify`: `every` must be a time from 5m to 30d"),
+        (json!({"servers": "a"}), "use `ask`, `server`, `resolver`"),
+    ];
+    for (verify, expected) in cases {
+        let config = json!({"dns": "callback", "id": receiver.url("/"), "ipv4": "a.example", "verify": verify,
+            "index4": "cmd:echo 203.0.113.7"});
+        let run = Sandbox::new().sync(&config).expect(2);
+        assert!(run.stderr.contains(expected), "{verify}: {}", run.stderr);
+    }
+    assert!(receiver.callbacks().is_empty());
+    let sandbox = Sandbox::new();
+    let config = json!({"dns": "callback", "id": "https://h.example/__IP__", "ipv4": ["localhost", "bücher.example"], "verify": true});
+    sandbox.write("config.json", config.to_string());
+    let run = sandbox.run(&["check"]).expect(0);
+    let said = run.stdout + &run.stderr;
+    for expected in ["localhost has one label only", "bücher.example has letters that DNS does not have"] {
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+/// Case 37: the system is asked what was sent where.
+#[test]
+fn k1_without_verify_nothing_goes_to_port_53() {
+    let Some(strace) = tool("strace") else { return skipped("`strace` is not installed") };
+    let receiver = Receiver::responding(|_| Response::status(204));
+    let sandbox = Sandbox::new();
+    let config = json!({"dns": "callback", "id": receiver.url("/?ip=__IP__"), "ipv4": "home.example.com",
+        "index4": "cmd:echo 203.0.113.7"});
+    sandbox.write("config.json", config.to_string());
+    let calls = |args: &[&str]| {
+        let ddns = sandbox.command(args);
+        let mut command = Command::new(&strace);
+        command
+            .args(["-f", "-qq", "-o"])
+            .arg(sandbox.path("calls"))
+            .args(["-e", "trace=connect,sendto,sendmsg,sendmmsg"]);
+        command.arg(ddns.get_program()).args(ddns.get_args()).current_dir(sandbox.path("")).env_clear();
+        command.envs(ddns.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.output().expect("strace starts");
+        sandbox.read("calls")
+    };
+    let sent = calls(&[]);
+    assert_eq!(receiver.callbacks().len(), 1, "{sent}");
+    assert!(sent.contains("connect(") && !sent.contains("htons(53)"), "{sent}");
+    // The test can fail: a source of DNS does ask.
+    let asked = calls(&["addresses", "--index4", "dns:127.0.0.1/home.example.com"]);
+    assert!(asked.contains("htons(53)"), "{asked}");
+}
