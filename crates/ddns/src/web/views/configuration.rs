@@ -11,7 +11,7 @@ use super::parts::{FormField, ListRange, Tone, code, notice, pager, token_field}
 pub(crate) const SET: &str = "set.";
 
 /// How many domains of a list a form shows, and how many requests are compared in full.
-const PER_PAGE: usize = 50;
+const PER_PAGE: usize = 40;
 const MAX_SHOWN: usize = 10;
 
 /// What there is to see of a file.
