@@ -70,10 +70,12 @@ pub(super) async fn look(site: &Site, name: &str, around: &Surroundings) -> Resu
 /// Tries an edit, or saves it.
 pub(super) async fn edit(site: &Site, name: &str, around: &Surroundings, edit: Edit) -> Edited {
     let (name, around) = (name.to_owned(), around.parcelled());
-    site.aside(move || done(&name, around, edit)).await.unwrap_or_else(|| Edited::Failed("cannot be edited".to_owned()))
+    site.aside(move || done(&name, around, &edit))
+        .await
+        .unwrap_or_else(|| Edited::Failed("cannot be edited".to_owned()))
 }
 
-fn done(name: &str, around: Parcelled, edit: Edit) -> Edited {
+fn done(name: &str, around: Parcelled, edit: &Edit) -> Edited {
     let (opened, around) = match save::open(name) {
         Ok(opened) => (opened, around.unpacked()),
         Err(why) => return Edited::Failed(why),
