@@ -292,7 +292,8 @@ fn seen(row: &Row) -> Vec<(Value, bool)> {
 fn on_page(text: &str) -> String {
     let Ok(forms) = controls(text, &Surroundings::default(), None) else { panic!("{text}") };
     let all = forms.iter().flat_map(|form| &form.controls);
-    all.map(|control| format!("{:?} {:?}\n", control.content, control.elsewhere)).collect()
+    let shown: Vec<String> = all.map(|control| format!("{:?} {:?}", control.content, control.elsewhere)).collect();
+    shown.join("\n")
 }
 
 /// What may be seen, in `ddns check` and on the page.

@@ -22,11 +22,11 @@ pub struct EditForm {
     /// The number of the entry; `None` for what holds for the whole file.
     pub entry: Option<usize>,
     /// In the order of the table.
-    pub controls: Vec<Control>,
+    pub controls: Vec<EditControl>,
 }
 
 /// One setting.
-pub struct Control {
+pub struct EditControl {
     /// Its row of the table.
     pub field: &'static Field,
     /// What stands in the file.
@@ -50,7 +50,7 @@ pub enum Content {
     Locked(String),
 }
 
-impl Control {
+impl EditControl {
     /// The name of the setting for people.
     pub fn label(&self) -> &'static str {
         label(self.field.key).unwrap_or(self.field.name)
@@ -147,7 +147,7 @@ pub fn controls(text: &str, around: &Surroundings, config: Option<&Config>) -> R
     Ok(all)
 }
 
-fn control(field: &'static Field, own: &Raw, file: &Raw, around: &Surroundings, secrets: &Secrets) -> Control {
+fn control(field: &'static Field, own: &Raw, file: &Raw, around: &Surroundings, secrets: &Secrets) -> EditControl {
     // What stands here is shown, also where an option wins over it.
     let here = Layers(vec![own, file, &around.environment]);
     let content = match own.get(field.key) {
@@ -179,7 +179,7 @@ fn control(field: &'static Field, own: &Raw, file: &Raw, around: &Surroundings, 
         };
         Some((cut(&secrets.mask(&outlined(field, setting, &all, &around.files))), from))
     };
-    Control { field, content, elsewhere: elsewhere() }
+    EditControl { field, content, elsewhere: elsewhere() }
 }
 
 /// As much as a line of the page should have.

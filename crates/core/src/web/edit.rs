@@ -177,9 +177,9 @@ fn sources(value: &Value) -> Vec<Source> {
     texts.iter().filter_map(|text| Source::parse(text).ok()).collect()
 }
 
-type Refusal = (Option<&'static Field>, String);
+type EditRefusal = (Option<&'static Field>, String);
 
-fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, Refusal> {
+fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, EditRefusal> {
     let refused = |why: &str| (None, why.to_owned());
     let root = parse(text, Dialect::CONFIG).map_err(|_| refused("the file is not valid JSON"))?;
     let members = root.value.members().unwrap_or_default();
@@ -190,7 +190,7 @@ fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, Refusal
         (Some(number), Some(entries)) if number < entries.len() => Ok(&entries[number]),
         _ => Err((None, "there is no such entry".to_owned())),
     };
-    let list = |at: At| -> Result<Option<&Node>, Refusal> {
+    let list = |at: At| -> Result<Option<&Node>, EditRefusal> {
         let field = Field::of(at.key);
         if !field.kind.is_list() {
             return Err((Some(field), format!("`{}` is not a list", field.name)));

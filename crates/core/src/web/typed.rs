@@ -1,6 +1,6 @@
 //! What somebody typed into a form of the configuration, as operations. What was left as it is makes none.
 
-use super::controls::{Content, Control, EditForm};
+use super::controls::{Content, EditControl, EditForm};
 use super::edit::{At, Op};
 use crate::config::fields::{Field, Key, Kind};
 use crate::config::value::{is_off, list, natural};
@@ -11,7 +11,7 @@ pub fn operations(form: &EditForm, typed: impl Fn(&str) -> Option<String>) -> Ve
     let text_of = |name: &str| typed(name).map(|text| text.replace("\r\n", "\n").trim().to_owned());
     let is_json = text_of("format").is_none_or(|format| format.is_empty() || format.eq_ignore_ascii_case("json"));
     let mut ops = Vec::new();
-    for Control { field, content, .. } in &form.controls {
+    for EditControl { field, content, .. } in &form.controls {
         let at = At { entry: form.entry, key: field.key };
         let text = text_of(field.name);
         let set = |text: String| {

@@ -36,7 +36,7 @@ const MIN_MASKED_BYTES: usize = 8;
 const MOST_FOUND: usize = 256;
 
 /// So many lines are kept for the page.
-const MAX_RECENT: usize = 200;
+const MAX_RECENT: usize = 100;
 
 /// The latest lines of a service, as they were written: masked. They outlive a reload.
 #[derive(Default)]

@@ -22,7 +22,7 @@ use super::reply::{PageRequest, Reply};
 use super::save::{self, Refused};
 
 use super::site::{Ask, Configured, Site};
-use super::views::configuration::{self as view, Change, ConfirmPage, FilePage, FormPage, Looked, SET};
+use super::views::configuration::{self as view, Change, ConfirmPage, FilePage, FileView, FormPage, SET};
 use super::views::layout::Tab;
 use super::views::parts::Tone;
 use crate::clock::unix_time;
@@ -54,7 +54,7 @@ pub(super) struct Edit {
 }
 
 /// Reads a file; fails with a phrase that follows its name.
-pub(super) async fn look(site: &Site, name: &str, around: &Surroundings) -> Result<Looked, String> {
+pub(super) async fn look(site: &Site, name: &str, around: &Surroundings) -> Result<FileView, String> {
     let (name, around) = (name.to_owned(), around.parcelled());
     let work = move || {
         let (opened, around) = (save::open(&name)?, around.unpacked());
@@ -63,7 +63,7 @@ pub(super) async fn look(site: &Site, name: &str, around: &Surroundings) -> Resu
         let line = |finding: &Finding| finding.spot.map(|spot| format!("Line {}: ", spot.line)).unwrap_or_default();
         let wrong = errors.map(|finding| format!("{}{}", line(finding), in_words(&finding.message, finding.field)));
         let forms = controls(&opened.text, &around, config.as_ref()).unwrap_or_default();
-        Ok(Looked { version: opened.version, forms, wrong: wrong.collect() })
+        Ok(FileView { version: opened.version, forms, wrong: wrong.collect() })
     };
     site.aside(work).await.unwrap_or_else(|| Err("cannot be shown".to_owned()))
 }
@@ -71,10 +71,12 @@ pub(super) async fn look(site: &Site, name: &str, around: &Surroundings) -> Resu
 /// Tries an edit, or saves it.
 pub(super) async fn edit(site: &Site, name: &str, around: &Surroundings, edit: Edit) -> Edited {
     let (name, around) = (name.to_owned(), around.parcelled());
-    site.aside(move || done(&name, around, edit)).await.unwrap_or_else(|| Edited::Failed("cannot be edited".to_owned()))
+    site.aside(move || done(&name, around, &edit))
+        .await
+        .unwrap_or_else(|| Edited::Failed("cannot be edited".to_owned()))
 }
 
-fn done(name: &str, around: Parcelled, edit: Edit) -> Edited {
+fn done(name: &str, around: Parcelled, edit: &Edit) -> Edited {
     let (opened, around) = match save::open(name) {
         Ok(opened) => (opened, around.unpacked()),
         Err(why) => return Edited::Failed(why),
@@ -163,7 +165,7 @@ async fn shown(site: &Site, request: &PageRequest, status: u16, notice: Option<(
 }
 
 /// The file and the form that a request is about, or the page that says why there is none.
-async fn found(site: &Site, request: &PageRequest) -> Result<(Configured, String, Looked, usize), Reply> {
+async fn found(site: &Site, request: &PageRequest) -> Result<(Configured, String, FileView, usize), Reply> {
     let Some(configured) = site.ask(Ask::Configured).await else { return Err(Reply::text(503, GONE)) };
     let gone = || missing(request, "The configuration has no such entry any more.");
     let name = configured.local_file(given(request, "file").unwrap_or(0)).cloned().ok_or_else(gone)?;
@@ -198,7 +200,7 @@ fn form(
     site: &Site,
     request: &PageRequest,
     status: u16,
-    looked: &Looked,
+    looked: &FileView,
     place: usize,
     version: &str,
     wrong: &[(Option<&'static Field>, String)],

@@ -110,19 +110,19 @@ impl Sources {
 
     /// The sources that a form offers, each with what it gave last, and others that gave something.
     pub(super) fn choices(&self, family: Family) -> Vec<SourceChoice> {
-        let given = self.given.borrow();
-        let gives = |source: &str| given.get(&(family.index(), source.to_owned())).cloned().unwrap_or_default();
+        let known = self.given.borrow();
+        let last = |source: &str| known.get(&(family.index(), source.to_owned())).cloned().unwrap_or_default();
         let own = own_address(family).map_or_else(|| "no address".to_owned(), |ip| ip.to_string());
         let offered = |source: &str, gives: String| SourceChoice { source: source.to_owned(), gives, is_offered: true };
-        let mut all = vec![offered("default", own), offered("public", gives("public"))];
+        let mut all = vec![offered("default", own), offered("public", last("public"))];
         for local in local_addresses().unwrap_or_default().iter().filter(|local| local.unusable().is_none()) {
             let source = format!("interface:{}", local.interface);
-            if local.ip.is_ipv4() == (family == Family::V4) && all.iter().all(|known| known.source != source) {
+            if local.ip.is_ipv4() == (family == Family::V4) && all.iter().all(|other| other.source != source) {
                 all.push(offered(&source, local.ip.to_string()));
             }
         }
-        for ((_, source), gives) in given.iter().filter(|((of, _), _)| *of == family.index()) {
-            if all.iter().all(|known| known.source != *source) {
+        for ((_, source), gives) in known.iter().filter(|((of, _), _)| *of == family.index()) {
+            if all.iter().all(|other| other.source != *source) {
                 all.push(SourceChoice { source: source.clone(), gives: gives.clone(), is_offered: false });
             }
         }

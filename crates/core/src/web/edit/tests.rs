@@ -230,7 +230,7 @@ fn i2_nobody_new_gets_a_secret() {
         ("ipv4".to_owned(), Value::string("n.example")),
         ("headers".to_owned(), Value::object([("X", Value::string("own"))])),
     ]);
-    assert!(applied(&own, &[new.clone()]).is_ok());
+    assert!(applied(&own, std::slice::from_ref(&new)).is_ok());
     assert!(applied(&own, &[new, Op::Unset { at: at(2, Key::Headers) }]).is_err());
     // A placeholder in the host: whatever fills it.
     let named = r#"{"dns": "callback", "id": "https://__DOMAIN__/u?ip=__IP__", "headers": {"X": "s3cret-x"}, "ipv4": "a.example"}"#;
@@ -321,11 +321,12 @@ fn i2_no_control_holds_a_secret() {
         let around = Surroundings::default();
         let config = check("", &text, &around).0;
         let Ok(all) = controls(&text, &around, config.as_ref()) else { panic!("controls") };
-        let shown: String = all
+        let shown: Vec<String> = all
             .iter()
             .flat_map(|form| &form.controls)
-            .map(|control| format!("{}: {:?} {:?}\n", control.field.name, control.content, control.elsewhere))
+            .map(|control| format!("{}: {:?} {:?}", control.field.name, control.content, control.elsewhere))
             .collect();
+        let shown = shown.join("\n");
         let shown = if config.is_some() { shown } else { shown.replace("line: Open(\"C4nary4\")", "") };
         assert!(!shown.contains("C4nary") && !shown.contains("123456789"), "{shown}");
         assert!(shown.contains("a.example") && shown.contains("o.example"), "{shown}");

@@ -96,6 +96,7 @@
   const gone = (is_gone) => {
     document.getElementById("connection").hidden = !is_gone;
     root.classList.toggle("gone", is_gone);
+    document.title = (is_gone ? "Not connected · " : "") + document.title.replace("Not connected · ", "");
     for (const button of all("main button:not([data-copy])")) {
       if (is_gone && !button.disabled) [button.dataset.said, button.disabled, button.textContent] = [button.innerHTML, true, "Not connected"];
       else if (!is_gone && button.dataset.said) {

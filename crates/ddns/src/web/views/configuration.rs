@@ -2,7 +2,7 @@
 
 use ddns_core::config::fields::{Field, Kind};
 use ddns_core::text::number::grouped;
-use ddns_core::web::controls::{Content, Control, EditForm, in_words, is_locked};
+use ddns_core::web::controls::{Content, EditControl, EditForm, in_words, is_locked};
 use maud::{Markup, html};
 
 use super::parts::{FormField, ListRange, Tone, code, notice, pager, token_field};
@@ -11,11 +11,11 @@ use super::parts::{FormField, ListRange, Tone, code, notice, pager, token_field}
 pub(crate) const SET: &str = "set.";
 
 /// How many domains of a list a form shows, and how many requests are compared in full.
-const PER_PAGE: usize = 50;
+const PER_PAGE: usize = 40;
 const MAX_SHOWN: usize = 10;
 
 /// What there is to see of a file.
-pub(crate) struct Looked {
+pub(crate) struct FileView {
     pub(crate) version: String,
     pub(crate) forms: Vec<EditForm>,
     /// Errors, in sentences.
@@ -27,7 +27,7 @@ pub(crate) struct FilePage<'a> {
     pub(crate) names: &'a [String],
     pub(crate) number: usize,
     /// A sentence where it cannot be shown.
-    pub(crate) looked: Result<&'a Looked, &'a String>,
+    pub(crate) looked: Result<&'a FileView, &'a String>,
     pub(crate) notifications: usize,
     pub(crate) may_edit: bool,
     pub(crate) notice: Option<(Tone, String)>,
@@ -95,7 +95,7 @@ fn title(form: &EditForm, is_one_of_several: bool) -> String {
 
 fn summary(form: &EditForm, file: usize, can_edit: bool, is_one_of_several: bool) -> Markup {
     let id = form.entry.map_or_else(|| "file".to_owned(), |number| format!("entry{number}"));
-    let is_shown = |control: &&Control| control.content != Content::Unset || control.elsewhere.is_some();
+    let is_shown = |control: &&EditControl| control.content != Content::Unset || control.elsewhere.is_some();
     html! {
         section.card aria-labelledby=(id) {
             header {
@@ -114,7 +114,7 @@ fn link(file: usize, form: &EditForm) -> String {
     format!("/configuration/edit?file={file}{entry}")
 }
 
-fn value(control: &Control) -> Markup {
+fn value(control: &EditControl) -> Markup {
     html! {
         @match &control.content {
             Content::Unset => {}
@@ -165,14 +165,15 @@ const FIRST: [&str; 9] = ["id", "endpoint", "ipv4", "ipv6", "index4", "index6", 
 /// A form.
 pub(crate) fn form(model: &FormPage<'_>) -> Markup {
     let FormPage { file, form, version, page, wrong, problem, is_only, token, .. } = *model;
-    let can_set = |control: &&Control| !is_locked(control.field);
-    let is_first = |control: &&Control| {
+    let can_set = |control: &&EditControl| !is_locked(control.field);
+    let is_first = |control: &&EditControl| {
         FIRST.contains(&control.field.name)
             || control.content != Content::Unset
             || wrong_of(model, control.field).is_some()
             || (model.typed)(control.field.name).is_some_and(|text| !text.trim().is_empty())
     };
-    let (first, rest): (Vec<&Control>, Vec<&Control>) = form.controls.iter().filter(can_set).partition(is_first);
+    let (first, rest): (Vec<&EditControl>, Vec<&EditControl>) =
+        form.controls.iter().filter(can_set).partition(is_first);
     let is_dirty = !wrong.is_empty() || model.is_again;
     let elsewhere: Vec<&str> = wrong
         .iter()
@@ -224,7 +225,7 @@ fn wrong_of<'a>(model: &FormPage<'a>, field: &Field) -> Option<&'a str> {
     model.wrong.iter().find(|(known, _)| known.is_some_and(|known| known.key == field.key)).map(|(_, why)| why.as_str())
 }
 
-fn field(model: &FormPage<'_>, control: &Control) -> Markup {
+fn field(model: &FormPage<'_>, control: &EditControl) -> Markup {
     let name = control.field.name;
     let help = match control.field.kind {
         Kind::Sources => "Tried in order; the first that gives an address counts.".to_owned(),
@@ -299,7 +300,7 @@ fn lower(label: &str) -> String {
     if label.chars().nth(1).is_some_and(char::is_uppercase) { label.to_owned() } else { label.to_lowercase() }
 }
 
-fn domains(model: &FormPage<'_>, control: &Control, around: &FormField<'_>) -> Markup {
+fn domains(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) -> Markup {
     let items = if let Content::Items(items) = &control.content { items.as_slice() } else { &[] };
     let (name, page) = (control.field.name, model.page.min(items.len().div_ceil(PER_PAGE)).max(1));
     let add = format!("{name}.add");
@@ -325,7 +326,7 @@ fn domains(model: &FormPage<'_>, control: &Control, around: &FormField<'_>) -> M
     }
 }
 
-fn sources(model: &FormPage<'_>, control: &Control, around: &FormField<'_>) -> Markup {
+fn sources(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) -> Markup {
     let items = if let Content::Items(items) = &control.content { items.as_slice() } else { &[] };
     let name = control.field.name;
     let choices = &model.choices[usize::from(name == "index6")];
