@@ -133,12 +133,9 @@ pub(crate) fn install_command(file: &str) -> String {
     let file = absolute(file).map_or_else(|_| file.to_owned(), |path| path.display().to_string());
     // The host's service sees no home folders.
     let is_hidden = ["/home/", "/root/", "/tmp/", "/var/tmp/"].iter().any(|folder| file.starts_with(folder));
-    let (sudo, user, then) = match is_hidden {
-        // It would end when the user logs out.
-        true => ("", " --user", " && loginctl enable-linger"),
-        false if rustix::process::geteuid().is_root() => ("", "", ""),
-        false => ("sudo ", "", ""),
-    };
+    let sudo = if is_hidden || rustix::process::geteuid().is_root() { "" } else { "sudo " };
+    // One of the user's own would end when they log out.
+    let (user, then) = if is_hidden { (" --user", " && loginctl enable-linger") } else { ("", "") };
     format!("{sudo}{} service install{user} -c {}{then}", shell::quote(&program), shell::quote(&file))
 }
 

@@ -39,13 +39,12 @@ impl SetUp {
                 let small = text.to_ascii_lowercase();
                 if !small.starts_with("http://") && !small.starts_with("https://") {
                     let meant =
-                        text.contains('.').then(|| format!(": did you mean https://{text} ?")).unwrap_or_default();
+                        if text.contains('.') { format!(": did you mean https://{text} ?") } else { String::new() };
                     return Err(format!("The URL must start with http:// or https://{meant}"));
                 }
                 self.checked_with(subject, &text)?
             }
             SetUpSubject::Body | SetUpSubject::Query if is_none => return Ok((NONE.to_owned(), Vec::new())),
-            SetUpSubject::Body | SetUpSubject::Query => self.checked_with(subject, &text)?,
             SetUpSubject::Domains => return self.judged_domains(&text),
             SetUpSubject::Source(family) if is_none || is_off(&Value::string(text.as_str())) => {
                 let other = Family::ALL[1 - family.index()];
@@ -54,7 +53,7 @@ impl SetUp {
                 }
                 return Ok((NONE.to_owned(), Vec::new()));
             }
-            SetUpSubject::Source(_) => self.checked_with(subject, &text)?,
+            SetUpSubject::Body | SetUpSubject::Query | SetUpSubject::Source(_) => self.checked_with(subject, &text)?,
             SetUpSubject::Answer(slot) | SetUpSubject::Notify(slot) => {
                 let is_notify = matches!(subject, SetUpSubject::Notify(_));
                 let form = self.form(is_notify);

@@ -155,7 +155,7 @@ fn sources_are_suggested_by_what_answers_here() {
     let ip = |text: &str| text.parse::<IpAddr>().ok();
     let seen = |text: &str| Some(Ok(text.parse().expect("an address")));
     let failed = || Some(Err("no route".to_owned()));
-    let cases: [([Option<IpAddr>; 2], [Option<Result<IpAddr, String>>; 2], [&str; 2], &str); 6] = [
+    let cases: [(_, _, [&str; 2], &str); 6] = [
         (
             [ip("192.168.1.5"), None],
             [seen("203.0.113.7"), failed()],

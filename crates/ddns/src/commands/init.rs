@@ -36,8 +36,8 @@ use crate::output::{Ended, complain, fail, print, put, say};
 use crate::set_up::{install_command, own_addresses, requests};
 use dialog::{Dialog, SendChoice};
 
-/// So many requests are shown.
-const MAX_REQUESTS: usize = 2;
+/// So many requests are looked at.
+const MAX_REQUESTS: usize = 10;
 
 /// What was found out about a family: which sources were tried, and the address that they gave.
 #[derive(Default)]
@@ -323,7 +323,15 @@ fn taken(name: &str) -> u8 {
 fn shown(config: &Config, looked: &BothLooked, is_offline: bool) -> String {
     let width = width_of(io::stdout());
     let addresses = [looked[0].ip, looked[1].ip];
-    let (requests, total) = requests(MAX_REQUESTS, config, addresses, unix_time());
+    let (mut requests, total) = requests(MAX_REQUESTS, config, addresses, unix_time());
+    // One of each kind: those of other domains differ in their names alone.
+    let mut kinds = Vec::new();
+    requests.retain(|request| {
+        let kind = (request.entry, Family::ALL.map(|family| request.members.iter().any(|(own, _)| *own == family)));
+        let is_new = !kinds.contains(&kind);
+        kinds.push(kind);
+        is_new
+    });
     let mut text = String::new();
     for request in &requests {
         let why = if is_offline { "nothing was looked up" } else { "no address was found" };
@@ -339,7 +347,7 @@ fn shown(config: &Config, looked: &BothLooked, is_offline: bool) -> String {
         }
     }
     if total > requests.len() {
-        text += &format!("\nAnd {} more.\n", total - requests.len());
+        text += &format!("\nAnd the same for {} more.\n", total - requests.len());
     }
     text
 }

@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 use std::path::Path;
 
+use ddns_core::address::lookup::Lookup;
 use ddns_core::config::Config;
 use ddns_core::config::fields::Key;
 use ddns_core::config::raw::Raw;
@@ -226,7 +227,7 @@ async fn review(
         };
         Some(FoundAddress { family, result })
     });
-    let addresses: [Option<IpAddr>; 2] = Family::ALL.map(|family| of(family).and_then(|lookup| lookup.address()));
+    let addresses: [Option<IpAddr>; 2] = Family::ALL.map(|family| of(family).and_then(Lookup::address));
     let (requests, total) = requests(view::MAX_REQUESTS, &config, addresses, unix_time());
     let found: Vec<FoundAddress> = found.collect();
     let sent: Option<Vec<SentOnce>> = match step {

@@ -153,7 +153,7 @@ fn i5_init_writes_a_notification_from_a_recipe() {
         let _ = std::fs::remove_file(sandbox.path("config.json"));
         sandbox.run(&[&args[..], more].concat())
     };
-    with(&[]).expect(2).prints("--set topic=…");
+    with(&[]).expect(2).prints("--set notify.topic=…");
     let run = with(&["--set", "notify.topic=my-t0pic"]).expect(0);
     assert!(run.stdout.contains("  ddns notify    send each notification once"), "{}", run.stdout);
     let text = sandbox.read("config.json");

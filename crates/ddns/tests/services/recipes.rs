@@ -77,7 +77,7 @@ fn h12_c6_g2_a_key_of_freedns_is_sent_as_it_is_typed_and_is_not_shown() {
         let args = [&IPV4[..], &["--set", key]].concat();
         init(&Sandbox::new(), &receiver, freedns, &args)
             .expect(2)
-            .prints("does not look like an answer")
+            .prints("does not look like the key of the record")
             .prints("e.g. --set key=…");
     }
 }

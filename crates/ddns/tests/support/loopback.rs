@@ -106,9 +106,8 @@ impl Internet {
 
 /// Answers as the service does: facts from its documentation, as the recipe names it.
 fn fake(name: &str) -> Receiver {
-    let says = |is_right: bool, yes: &str, no: (u16, &str)| match is_right {
-        true => Response::with_body(200, yes),
-        false => Response::with_body(no.0, no.1),
+    let says = |is_right: bool, yes: &str, (status, no): (u16, &str)| {
+        if is_right { Response::with_body(200, yes) } else { Response::with_body(status, no) }
     };
     match name {
         "duckdns" => Receiver::responding(move |request| {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::browser::{Browser, ENTER};
-use crate::support::loopback::{Internet, SERVICES};
+use crate::support::loopback::{Hosted, Internet, SERVICES};
 use crate::support::page::{Page, address};
 use crate::support::watching::{SOON, Watch, host};
 use crate::support::{Receiver, Sandbox};
@@ -71,6 +71,7 @@ fn i1_set_up_is_done_in_a_browser() {
     fill(&browser, "#index6", "none");
     browser.click("button.main");
     browser.says("The URL must start with http:// or https://");
+    assert_eq!(browser.console().len(), 1, "the status is said there");
     is_fine(&browser, "an error at its field");
     fill(&browser, "#id", &endpoint.id());
     fill(&browser, "#body", "none");
@@ -90,52 +91,66 @@ fn i1_set_up_is_done_in_a_browser() {
     assert_eq!(endpoint.count(), 1, "it was sent again");
 }
 
-/// From an empty folder to an accepted update, each service under its real name, wide and on a phone; without a script on the phone.
+/// From an empty folder to an accepted update: a wrong key first, then the right one.
+fn go_through(browser: &Browser, service: &Hosted, check: impl Fn(&str)) {
+    let internet = Internet::new(host());
+    let source = Receiver::new().index4();
+    let (watch, url) = set_up(&internet.sandbox);
+    browser.open(&url);
+    browser.type_into("#find", service.typed);
+    browser.press(ENTER);
+    browser.until(&format!("document.querySelector('a[href=\"/setup?name={}\"]')", service.name));
+    check("what was found");
+    browser.click(&format!("a[href=\"/setup?name={}\"]", service.name));
+    browser.until("document.querySelector('#domains')");
+    fill(browser, "#domains", service.domain.0);
+    fill(browser, "#index4", &source);
+    fill(browser, "#index6", "none");
+    let (place, wrong) = service.wrong;
+    for (at, (name, answer)) in service.answers.iter().enumerate() {
+        let id = format!("#answer-{}", name.replace('_', "-"));
+        fill(browser, &id, if at == place { wrong } else { answer });
+    }
+    check("its questions");
+    browser.click("button.main");
+    browser.says("Does this look right?");
+    browser.says(service.domain.1);
+    browser.click("button[value=send]");
+    browser.says("not accepted");
+    check("refused");
+    // Back, and only the wrong answer is typed again.
+    browser.click("button[value=back]");
+    browser.until("document.querySelector('#domains')");
+    browser.type_into(&format!("#answer-{}", service.answers[place].0), service.answers[place].1);
+    browser.click("button.main");
+    browser.says("Does this look right?");
+    browser.click("button[value=send]");
+    browser.says("accepted: ");
+    check("accepted");
+    let count = internet.fake(service.name).callbacks().len();
+    browser.click("button[value=save]");
+    watch.prints("there is a configuration now");
+    browser.says(service.domain.1);
+    assert_eq!(internet.fake(service.name).callbacks().len(), count, "{} was sent again", service.name);
+    browser.open("about:blank");
+    watch.stop();
+    browser.console();
+}
+
+/// Each service under its real name, wide and on a phone.
 #[test]
 fn i1_five_services_are_set_up_in_a_browser() {
     let Some(browser) = Browser::start() else { return };
     for (service, width) in SERVICES.iter().zip([1280, 390, 1280, 390, 1280]) {
         browser.width(width);
-        browser.chromium("Emulation.setScriptExecutionDisabled", &json!({"value": false}));
-        let internet = Internet::new(host());
-        let source = Receiver::new().index4();
-        let (watch, url) = set_up(&internet.sandbox);
-        browser.open(&url);
-        browser.type_into("#find", service.typed);
-        browser.press(ENTER);
-        browser.until(&format!("document.querySelector('a[href=\"/setup?name={}\"]')", service.name));
-        is_fine(&browser, &format!("{}: what was found", service.name));
-        browser.click(&format!("a[href=\"/setup?name={}\"]", service.name));
-        browser.until("document.querySelector('#domains')");
-        fill(&browser, "#domains", service.domain.0);
-        fill(&browser, "#index4", &source);
-        fill(&browser, "#index6", "none");
-        let (place, wrong) = service.wrong;
-        for (at, (name, answer)) in service.answers.iter().enumerate() {
-            let id = format!("#answer-{}", name.replace('_', "-"));
-            fill(&browser, &id, if at == place { wrong } else { answer });
-        }
-        is_fine(&browser, &format!("{}: its questions", service.name));
-        browser.click("button.main");
-        browser.says("Does this look right?");
-        browser.says(service.domain.1);
-        browser.click("button[value=send]");
-        browser.says("not accepted");
-        is_fine(&browser, &format!("{}: refused", service.name));
-        // Back, and only the wrong answer is typed again.
-        browser.click("button[value=back]");
-        browser.until("document.querySelector('#domains')");
-        browser.type_into(&format!("#answer-{}", service.answers[place].0), service.answers[place].1);
-        browser.click("button.main");
-        browser.says("Does this look right?");
-        browser.click("button[value=send]");
-        browser.says("accepted: ");
-        let count = internet.fake(service.name).callbacks().len();
-        browser.click("button[value=save]");
-        browser.says(service.domain.1);
-        watch.prints("there is a configuration now");
-        browser.says("up to date");
-        assert_eq!(internet.fake(service.name).callbacks().len(), count, "{} was sent again", service.name);
-        watch.stop();
+        go_through(&browser, service, |step| is_fine(&browser, &format!("{}, {step}", service.name)));
     }
+}
+
+#[test]
+fn i1_set_up_needs_no_script() {
+    let Some(browser) = Browser::start() else { return };
+    browser.width(390);
+    browser.chromium("Emulation.setScriptExecutionDisabled", &json!({"value": true}));
+    go_through(&browser, &SERVICES[0], |_| {});
 }

@@ -124,7 +124,9 @@ impl<'a> Dialog<'a> {
     pub(super) fn goes_back(&self, set_up: &mut SetUp, wrong: &[Diagnostic]) -> bool {
         let may = self.is_on && set_up.back();
         if may {
-            wrong.iter().for_each(|diagnostic| show_broken(&diagnostic.message, 2));
+            for diagnostic in wrong {
+                show_broken(&diagnostic.message, 2);
+            }
         }
         may
     }
@@ -179,7 +181,9 @@ fn ask_service(set_up: &mut SetUp) -> Result<(), u8> {
         ServiceChoice::Taken(title) => {
             show_broken(&title, 2);
             let rules = set_up.recipe().map(|recipe| recipe.rules.clone()).unwrap_or_default();
-            rules.iter().for_each(|rule| show(&beside("  -", rule, 4, width_of(io::stdout()))));
+            for rule in rules {
+                show(&beside("  -", &rule, 4, width_of(io::stdout())));
+            }
         }
         ServiceChoice::Nothing(why) => show_broken(&why, 2),
         ServiceChoice::Several => {
