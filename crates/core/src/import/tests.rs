@@ -232,7 +232,7 @@ fn l7_yaml_as_ddns_go_writes_it_and_nothing_else() {
     ] {
         assert_eq!(yaml::parse(text).expect_err(text).line, line, "{text:?}");
     }
-    let deep = (0..60).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect::<String>();
+    let deep = (0..60).map(|depth| " ".repeat(depth) + "a:").collect::<Vec<_>>().join("\n");
     assert!(yaml::parse(&deep).is_err());
 }
 
@@ -484,8 +484,8 @@ fn l17_there_are_limits() {
     let import = read(Peer::Ddclient, &text(10_000));
     assert_eq!((import.entries.len(), import.entries[0].missing().expect("a form").len()), (1, 0));
     assert!(try_read(Peer::Ddclient, &text(10_001)).is_err_and(|error| error.message.contains("10000 at most")));
-    let entries: String =
-        (0..1001).map(|number| format!("protocol=easydns, login=u{number}, password=p h{number}.example\n")).collect();
+    let host = |number: usize| format!("protocol=easydns, login=u{number}, password=p h{number}.example");
+    let entries = (0..1001).map(host).collect::<Vec<_>>().join("\n");
     assert!(try_read(Peer::Ddclient, &format!("usev4=webv4\n{entries}")).is_err());
 }
 

@@ -1,4 +1,4 @@
-//! What files of OpenWrt's ddns-scripts become.
+//! What files of `OpenWrt`'s ddns-scripts become.
 
 use crate::import::tests::{extra, notes, read, shown, try_read, written_one};
 use crate::import::{Import, NotePart, Peer, PeerSurroundings};
@@ -31,7 +31,7 @@ fn l7_uci_words_join_and_end_as_they_do_there() {
 #[test]
 fn l8_openwrt_services_become_entries() {
     let service = |options: &str| {
-        let options = options.split(", ").map(|option| format!("\toption {option}\n")).collect::<String>();
+        let options = options.split(", ").map(|option| format!("\toption {option}")).collect::<Vec<_>>().join("\n");
         read(Peer::OpenWrt, &format!("config service 's'\n\toption enabled '1'\n{options}"))
     };
     let cases = [
