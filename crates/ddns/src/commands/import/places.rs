@@ -73,7 +73,8 @@ pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<P
         )),
         [only] if only == ENVIRONMENT => {
             let known = variables.iter().filter(|(name, _)| THEIRS.split(' ').any(|start| name.starts_with(start)));
-            let text = known.map(|(name, value)| format!("{name}={}\n", value.replace(['\n', '\r'], " "))).collect();
+            let lines = known.map(|(name, value)| format!("{name}={}", value.replace(['\n', '\r'], " ")));
+            let text = lines.collect::<Vec<_>>().join("\n");
             Ok(PeerText { name: ENVIRONMENT.to_owned(), text, is_open: false })
         }
         [only] => read(only, environment),
