@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use ddns_core::import::{Detected, Peer, detected};
+use ddns_core::import::{Detected, PeerClient, detected};
 
 use super::wrong;
 use crate::environment::{Environment, all_variables};
@@ -57,7 +57,7 @@ pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<P
     found.retain(|place| fs::metadata(place).is_ok_and(|it| it.is_file()) || is_forbidden(place));
     found.dedup();
     for place in default_places(environment).filter(|place| fs::metadata(place).is_ok_and(|it| it.is_file())) {
-        let is_other = |text: &PeerText| matches!(detected(&text.text), Detected::Peer(_));
+        let is_other = |text: &PeerText| matches!(detected(&text.text), Detected::Other(_));
         if read_quietly(&place).is_ok_and(|text| is_other(&text)) {
             found.push(place);
         }
@@ -132,10 +132,10 @@ pub(super) fn near(file: &str, path: &str) -> Result<String, String> {
 }
 
 /// Whether a process of the client can be seen.
-pub(super) fn is_running(peer: Peer) -> bool {
+pub(super) fn is_running(peer: PeerClient) -> bool {
     let name = match peer {
-        Peer::Ddclient | Peer::Inadyn | Peer::DdnsGo => peer.key(),
-        Peer::OpenWrt => "dynamic_dns_updater.sh",
+        PeerClient::Ddclient | PeerClient::Inadyn | PeerClient::DdnsGo => peer.key(),
+        PeerClient::OpenWrt => "dynamic_dns_updater.sh",
         // Others are called as we are, or run in a container.
         _ => return false,
     };
