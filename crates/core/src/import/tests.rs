@@ -530,3 +530,33 @@ fn durations_schedules_pages_and_flags() {
         (Some(""), Some("why"), None)
     );
 }
+
+/// What fuzzing begins with, cut and bent.
+#[test]
+fn l17_no_text_makes_it_panic() {
+    let seeds = [
+        include_str!("../../../../fuzz/corpus/import/seed-ddclient"),
+        include_str!("../../../../fuzz/corpus/import/seed-inadyn"),
+        include_str!("../../../../fuzz/corpus/import/seed-ddns-go"),
+        include_str!("../../../../fuzz/corpus/import/seed-ddns-updater"),
+        include_str!("../../../../fuzz/corpus/import/seed-cloudflare-ddns"),
+        include_str!("../../../../fuzz/corpus/import/seed-newfuture"),
+        include_str!("../../../../fuzz/corpus/import/seed-openwrt"),
+    ];
+    for (client, seed) in PeerClient::ALL.into_iter().zip(seeds) {
+        let letters: Vec<char> = seed.chars().skip(1).collect();
+        assert!(!read(client, &letters.iter().collect::<String>()).entries.is_empty(), "{client:?}");
+        for place in (0..letters.len()).step_by(11) {
+            let cut: String = letters[..place].iter().collect();
+            let strange = ['\'', '"', '{', '}', '\\', '\n', '=', '#', 'é', '\0'][place % 10];
+            let bent: String =
+                letters.iter().enumerate().map(|(at, letter)| if at == place { strange } else { *letter }).collect();
+            for text in [cut, bent] {
+                let _ = detected(&text);
+                let Ok(import) = try_read(client, &text) else { continue };
+                let all: Vec<usize> = (0..import.entries.len()).collect();
+                let _ = import.document(&all, Some("/f"), "x");
+            }
+        }
+    }
+}

@@ -136,7 +136,7 @@ fn judge(
             let help = if it.help.is_empty() { String::new() } else { format!(": {}", it.help) };
             format!("{} (--set {}.{}=…{help})", it.label, place + 1, it.name)
         });
-        return Ok(Some(format!("it needs {}", all.collect::<Vec<_>>().join(", "))));
+        return Ok(Some(format!("left out, because this is missing: {}", all.collect::<Vec<_>>().join(", "))));
     }
     for it in missing {
         let about = &import.entries[place];
@@ -144,7 +144,7 @@ fn judge(
         let help = if it.help.is_empty() { String::new() } else { format!("{}: {}.\n", it.label, it.help) };
         loop {
             let Some(answer) = asked(&format!("{about}{help}{}: ", it.label), it.secret)? else {
-                return Ok(Some(format!("it needs {}", it.label)));
+                return Ok(Some(format!("left out, because this is missing: {}", it.label)));
             };
             match import.entries[place].answer(&it.name, &answer) {
                 Ok(()) => break,
