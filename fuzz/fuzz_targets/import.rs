@@ -2,13 +2,13 @@
 //! their folder. The first byte chooses the client.
 #![no_main]
 
-use ddns_core::import::{Import, Peer, PeerSurroundings, detected, rows};
+use ddns_core::import::{Import, PeerClient, PeerSurroundings, detected, rows};
 use ddns_core::text::json::{Dialect, parse};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     let Some(first) = text.chars().next() else { return };
-    let peer = Peer::ALL[first as usize % Peer::ALL.len()];
+    let peer = PeerClient::ALL[first as usize % PeerClient::ALL.len()];
     let text = &text[first.len_utf8()..];
     let _ = detected(text);
     // Files include themselves.

@@ -35,7 +35,7 @@ use crate::text::vocabulary::vocabulary;
 vocabulary! {
     /// A client whose configuration can be imported.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Peer {
+    pub enum PeerClient {
         /// `/etc/ddclient.conf`
         Ddclient = "ddclient",
         /// `/etc/inadyn.conf`
@@ -53,7 +53,7 @@ vocabulary! {
     }
 }
 
-impl Peer {
+impl PeerClient {
     fn table(self) -> PeerTable {
         PeerTable(match self {
             Self::Ddclient => include_str!("import/tables/ddclient.txt"),
@@ -76,7 +76,7 @@ impl Peer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Detected {
     /// Another client's.
-    Peer(Peer),
+    Other(PeerClient),
     /// This program's own.
     Own,
     /// Why that cannot be said: a sentence.
@@ -88,7 +88,7 @@ pub fn detected(text: &str) -> Detected {
     let text = text.trim_start_matches('\u{feff}');
     let json = parse(text, Dialect::CONFIG).ok().filter(|root| root.value.members().is_some());
     if json.as_ref().is_some_and(|root| root.value.member("settings").is_some()) {
-        return Detected::Peer(Peer::DdnsUpdater);
+        return Detected::Other(PeerClient::DdnsUpdater);
     }
     if let Some(root) = text.trim_start().starts_with(['{', '#', '/']).then(|| newfuture::object(text)).flatten() {
         let is_own = |value: Option<&Value>| value.and_then(Value::text) == Some("callback");
@@ -96,7 +96,7 @@ pub fn detected(text: &str) -> Detected {
             Some(Value::Array(items)) => items.iter().all(|item| is_own(item.value.member("provider"))),
             _ => is_own(root.value.member("dns")),
         };
-        return if entries && json.is_some() { Detected::Own } else { Detected::Peer(Peer::NewFuture) };
+        return if entries && json.is_some() { Detected::Own } else { Detected::Other(PeerClient::NewFuture) };
     }
     let has = |pattern: &str| Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text));
     if has(r"(?m)^services:\s*$") && has(r"(?m)^\s+image:") {
@@ -110,20 +110,20 @@ pub fn detected(text: &str) -> Detected {
     }
     let is_variables = |pattern: &str| has(&format!(r"(?m)^\s*(export\s+)?({pattern})\s*="));
     let mut found = [
-        (Peer::OpenWrt, has(r#"(?m)^\s*c(onfig)?\s+['"]?service['"]?(\s|$)"#)),
-        (Peer::Inadyn, has(r"(?m)^\s*(provider|custom)\s+[^\s=]+\s*\{")),
-        (Peer::DdnsGo, has(r"(?m)^dnsconf:") || has(r"(?m)^dns:\s*$") && has(r"(?m)^ipv4:\s*$")),
+        (PeerClient::OpenWrt, has(r#"(?m)^\s*c(onfig)?\s+['"]?service['"]?(\s|$)"#)),
+        (PeerClient::Inadyn, has(r"(?m)^\s*(provider|custom)\s+[^\s=]+\s*\{")),
+        (PeerClient::DdnsGo, has(r"(?m)^dnsconf:") || has(r"(?m)^dns:\s*$") && has(r"(?m)^ipv4:\s*$")),
         (
-            Peer::CloudflareDdns,
+            PeerClient::CloudflareDdns,
             is_variables("CLOUDFLARE_API_TOKEN(_FILE)?|CF_API_TOKEN(_FILE)?") && is_variables("(IP[46]_)?DOMAINS"),
         ),
-        (Peer::DdnsUpdater, is_variables("CONFIG")),
-        (Peer::NewFuture, is_variables("DDNS_(DNS|ID|TOKEN|IPV4|IPV6)")),
+        (PeerClient::DdnsUpdater, is_variables("CONFIG")),
+        (PeerClient::NewFuture, is_variables("DDNS_(DNS|ID|TOKEN|IPV4|IPV6)")),
     ]
     .into_iter()
     .filter_map(|(peer, is_found)| is_found.then_some(peer));
     match (found.next(), found.next()) {
-        (Some(peer), None) => Detected::Peer(peer),
+        (Some(peer), None) => Detected::Other(peer),
         (Some(one), Some(other)) => Detected::Unknown(format!(
             "it could be of {} or of {}: choose with --from {} or --from {}",
             one.word(),
@@ -131,7 +131,7 @@ pub fn detected(text: &str) -> Detected {
             one.key(),
             other.key()
         )),
-        _ if has(r"(?m)^[^#]*\b(protocol|use|usev4|usev6|login|password|server|daemon)\s*=\s*\S") => Detected::Peer(Peer::Ddclient),
+        _ if has(r"(?m)^[^#]*\b(protocol|use|usev4|usev6|login|password|server|daemon)\s*=\s*\S") => Detected::Other(PeerClient::Ddclient),
         _ => Detected::Unknown(
             "it is not a configuration that the import knows: it looked for `settings`, `dns`, `providers` or `dnsconf`, for \
              `config service`, for `provider NAME {`, for variables of a client, and for `protocol=` or `use=`"
@@ -144,7 +144,7 @@ pub fn detected(text: &str) -> Detected {
 #[derive(Debug)]
 pub struct Import {
     /// Whose it was.
-    pub peer: Peer,
+    pub peer: PeerClient,
     /// What is to be written, in the order of the file.
     pub entries: Vec<ImportedEntry>,
     /// What there is to say about the rest.
@@ -155,29 +155,29 @@ pub struct Import {
 
 impl Import {
     /// Reads a file of a client.
-    pub fn read(peer: Peer, text: &str, around: &PeerSurroundings<'_>) -> Result<Self, PeerError> {
+    pub fn read(peer: PeerClient, text: &str, around: &PeerSurroundings<'_>) -> Result<Self, PeerError> {
         let text = text.trim_start_matches('\u{feff}');
         let table = peer.table();
         let mut file = PeerFile::default();
         match peer {
-            Peer::Ddclient => ddclient::read(text, around, &mut file)?,
-            Peer::Inadyn => inadyn::read(text, around, &mut file, table)?,
-            Peer::DdnsGo => ddns_go::read(text, &mut file)?,
-            Peer::DdnsUpdater if text.trim_start().starts_with('{') => {
+            PeerClient::Ddclient => ddclient::read(text, around, &mut file)?,
+            PeerClient::Inadyn => inadyn::read(text, around, &mut file, table)?,
+            PeerClient::DdnsGo => ddns_go::read(text, &mut file)?,
+            PeerClient::DdnsUpdater if text.trim_start().starts_with('{') => {
                 ddns_updater::read(text, around.variable, &mut file)?;
             }
-            Peer::DdnsUpdater => ddns_updater::of_variables(&variables::parse(text)?, around, &mut file)?,
-            Peer::CloudflareDdns => cloudflare_ddns::read(variables::parse(text)?, &mut file)?,
-            Peer::NewFuture => match newfuture::object(text) {
+            PeerClient::DdnsUpdater => ddns_updater::of_variables(&variables::parse(text)?, around, &mut file)?,
+            PeerClient::CloudflareDdns => cloudflare_ddns::read(variables::parse(text)?, &mut file)?,
+            PeerClient::NewFuture => match newfuture::object(text) {
                 Some(root) => newfuture::read(&root, text, &mut file)?,
                 None => newfuture::read(&newfuture::of_variables(&variables::parse(text)?), "", &mut file)?,
             },
-            Peer::OpenWrt => openwrt::read(text, around, &mut file, table)?,
+            PeerClient::OpenWrt => openwrt::read(text, around, &mut file, table)?,
         }
         Self::of(peer, file)
     }
 
-    fn of(peer: Peer, mut file: PeerFile) -> Result<Self, PeerError> {
+    fn of(peer: PeerClient, mut file: PeerFile) -> Result<Self, PeerError> {
         let of_sections = file.sections.iter().flat_map(|section| &section.fields.0);
         let all: Vec<Rc<PeerSetting>> = of_sections.chain(&file.globals.0).cloned().collect();
         let entries = entries::entries(&mut file, peer.table()).map_err(|why| PeerError { line: 0, message: why })?;

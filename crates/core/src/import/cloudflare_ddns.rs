@@ -11,11 +11,11 @@ use crate::text::json::Value;
 pub(super) fn read(mut variables: PeerSettings, file: &mut PeerFile) -> Result<(), PeerError> {
     let names = ["CLOUDFLARE_API_TOKEN", "CF_API_TOKEN", "CLOUDFLARE_API_TOKEN_FILE", "CF_API_TOKEN_FILE"];
     let line = names.iter().map(|name| variables.line(name)).find(|line| *line > 0).unwrap_or(0);
-    let named = |name: &str| {
+    let value_of = |name: &str| {
         let value = variables.get(name)?;
         Some(if name.ends_with("_FILE") { in_file(value) } else { value.to_owned() })
     };
-    let mut tokens: Vec<String> = names.iter().filter_map(|name| named(name)).collect();
+    let mut tokens: Vec<String> = names.iter().filter_map(|name| value_of(name)).collect();
     tokens.dedup();
     if tokens.len() > 1 {
         return Err(PeerError::new(line, "the token is set in two ways that differ"));
@@ -122,8 +122,8 @@ fn host_id(text: &str) -> Option<String> {
     };
     let bytes: Vec<u64> =
         mac.split(['-', ':']).map(|byte| u64::from_str_radix(byte, 16).ok()).collect::<Option<_>>()?;
-    let &[a, b, c, d, e, f] = bytes.as_slice() else { return None };
-    let bytes = [a ^ 2, b, c, 0xff, 0xfe, d, e, f];
+    let (&[first, second, third], rest @ [_, _, _]) = bytes.split_first_chunk::<3>()? else { return None };
+    let bytes = [&[first ^ 2, second, third, 0xff, 0xfe], rest].concat();
     let id = bytes.iter().fold(0, |id, byte| (id << 8) | u128::from(byte & 0xff));
     Some(Ipv6Addr::from(id).to_string())
 }

@@ -88,17 +88,17 @@ fn hosts(
         locals.add_unset(&file.globals);
         for host in hosts.split(',').filter(|host| !host.is_empty()) {
             // What the first line of a host says stays.
-            match places.get(host) {
-                Some(place) => all[*place].2.add_unset(&locals),
-                None => {
-                    places.insert(host.to_owned(), all.len());
-                    all.push((host.to_owned(), start, locals.clone()));
-                }
+            let place = *places.entry(host.to_owned()).or_insert(all.len());
+            if place == all.len() {
+                all.push((host.to_owned(), start, PeerSettings::default()));
             }
+            all[place].2.add_unset(&locals);
         }
     }
     // A global that comes later counts for what has no such value.
-    all.iter_mut().for_each(|(_, _, settings)| settings.add_unset(&file.globals));
+    for (_, _, settings) in &mut all {
+        settings.add_unset(&file.globals);
+    }
     Ok(all)
 }
 

@@ -83,7 +83,9 @@ fn section(line: usize, mut fields: PeerSettings, file: &mut PeerFile) -> PeerSe
         file.changed(line, &format!("ip_version of {domain}"), text);
     }
     if let Some(id) = fields.get("ipv6_suffix").and_then(interface_id) {
-        names.iter_mut().for_each(|name| name.rest.push(("interface_id", Value::String(id.clone()))));
+        for name in &mut names {
+            name.rest.push(("interface_id", Value::String(id.clone())));
+        }
     }
     let is_v6 = version == "ipv6";
     let names = of_family(is_v6, names);

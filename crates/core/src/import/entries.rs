@@ -16,6 +16,9 @@ use crate::web::addition;
 /// Stands in place of a secret that is in a file already; the path follows.
 const IN_FILE: &str = "ddns-import-file:";
 
+/// Names, or paths, and a text for each.
+type TextPairs = Vec<(String, String)>;
+
 /// No import has more domains.
 const MAX_DOMAINS: usize = 10_000;
 
@@ -294,7 +297,7 @@ impl ImportedEntry {
     }
 
     /// The form with the answers that it takes, and what is wrong with the others. Nothing where there is no recipe.
-    fn form(&self) -> Result<Option<(Form<'_>, Vec<(String, String)>)>, String> {
+    fn form(&self) -> Result<Option<(Form<'_>, TextPairs)>, String> {
         let Some(recipe) = &self.recipe else { return Ok(None) };
         let mut form = Form::new(recipe, self.domains.clone())?;
         form.check_domains()?;
@@ -338,7 +341,7 @@ impl ImportedEntry {
     }
 
     /// The fields of a configuration, and what stands above it; secrets go to files in `folder`, where there is one.
-    fn filled(&self, folder: Option<&str>) -> Result<(String, Vec<(String, Value)>, Vec<(String, String)>), String> {
+    fn filled(&self, folder: Option<&str>) -> Result<(String, addition::NewEntry, TextPairs), String> {
         let (mut above, mut secrets, mut moved) = (String::new(), Vec::new(), Vec::new());
         let mut fields: Vec<(String, Value)> = match self.form()? {
             Some((form, _)) => {

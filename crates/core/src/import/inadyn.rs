@@ -280,7 +280,9 @@ fn request(fields: &PeerSettings) -> Option<Vec<(&'static str, Value)>> {
         path += if fields.flag("append-myip") == Some(true) { "%i" } else { "%h" };
     }
     let marks = [("%u", "__USER__"), ("%p", "__PASSWORD__"), ("%h", "__DOMAIN__"), ("%i", "__IP__"), ("%%", "%")];
-    marks.iter().for_each(|(mark, name)| path = path.replace(mark, name));
+    for (mark, name) in marks {
+        path = path.replace(mark, name);
+    }
     let responses = fields.get("ddns-response").unwrap_or(RESPONSES).split(',').map(regex_lite::escape);
     let accept = format!("(?i){}", responses.collect::<Vec<_>>().join("|"));
     let id = format!("{scheme}://__USER__:__PASSWORD__@{}{path}", fields.get("ddns-server")?);

@@ -1,4 +1,4 @@
-//! The configuration of OpenWrt's ddns-scripts, in the grammar of UCI.
+//! The configuration of `OpenWrt`'s ddns-scripts, in the grammar of UCI.
 
 use super::cursor::TextCursor;
 use super::settings::{
@@ -50,7 +50,6 @@ fn sections(text: &str) -> Result<Vec<UciSection>, PeerError> {
         let mut words = words.iter().map(String::as_str);
         let wrong = |message: &str| Err(PeerError::new(line, message));
         match (words.next(), words.next(), words.next()) {
-            (None, ..) => {}
             (Some("config" | "c"), Some(kind), name) => {
                 let name = name.map_or_else(|| format!("service in line {line}"), str::to_owned);
                 let place = all.iter().position(|known| known.name == name).unwrap_or(all.len());
@@ -63,7 +62,7 @@ fn sections(text: &str) -> Result<Vec<UciSection>, PeerError> {
                 Some(place) => all[place].settings.set(name, value, line),
                 None => return wrong("an option stands before any section"),
             },
-            (Some("package" | "p"), ..) => {}
+            (None | Some("package" | "p"), ..) => {}
             _ => return wrong("it is neither `config TYPE 'NAME'` nor `option NAME 'VALUE'`"),
         }
     }
@@ -182,14 +181,9 @@ fn source(fields: &PeerSettings, family: usize, around: &PeerSurroundings<'_>, f
                 _ => settings.get("device").or_else(|| settings.get("ifname")).map(str::to_owned),
             });
             let line = fields.line("ip_network");
-            match &device {
-                Some(device) => {
-                    file.changed(line, "ip_network", format!("`interface:{device}`, the device of {network}"))
-                }
-                None => {
-                    file.changed(line, "ip_network", "`default`; /etc/config/network does not say which device it is")
-                }
-            }
+            let unknown = || "`default`; /etc/config/network does not say which device it is".to_owned();
+            let known = |device: &String| format!("`interface:{device}`, the device of {network}");
+            file.changed(line, "ip_network", device.as_ref().map_or_else(unknown, known));
             device.map_or_else(|| "default".to_owned(), |device| format!("interface:{device}"))
         }
     }

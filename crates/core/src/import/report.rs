@@ -4,6 +4,7 @@ use super::Import;
 use super::settings::{ImportNote, NotePart};
 use crate::net::family::Family;
 use crate::text::json::Value;
+use crate::update::domain::Domain;
 
 /// One line of the report.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,8 +25,8 @@ pub struct ReportRow {
 pub fn rows(import: &Import, left: &[Option<String>]) -> [Vec<ReportRow>; 3] {
     let [mut taken, mut changed, mut not_taken]: [Vec<ReportRow>; 3] = Default::default();
     for ((place, entry), left) in import.entries.iter().enumerate().zip(left) {
-        let names = Family::ALL
-            .map(|family| entry.domains[family.index()].iter().map(|domain| domain.as_str()).collect::<Vec<_>>());
+        let names =
+            Family::ALL.map(|family| entry.domains[family.index()].iter().map(Domain::as_str).collect::<Vec<_>>());
         let described =
             Family::ALL.into_iter().zip(&names).filter(|(_, names)| !names.is_empty()).map(|(family, names)| {
                 let sources = match entry.sources[family.index()].as_slice() {
@@ -40,7 +41,7 @@ pub fn rows(import: &Import, left: &[Option<String>]) -> [Vec<ReportRow>; 3] {
         match left {
             None => taken.push(row),
             Some(why) => {
-                not_taken.push(ReportRow { text: format!("{}: {why}", listed(&names.concat())), sends: true, ..row })
+                not_taken.push(ReportRow { text: format!("{}: {why}", listed(&names.concat())), sends: true, ..row });
             }
         }
     }

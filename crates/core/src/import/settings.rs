@@ -101,7 +101,7 @@ pub(super) fn scalar(value: &Value) -> String {
 
 /// The line of a byte, from 1.
 pub(super) fn line_at(text: &str, at: usize) -> usize {
-    text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+    text.as_bytes()[..at.min(text.len())].split(|byte| *byte == b'\n').count()
 }
 
 /// A span of time: numbers with units, `300`, `5m`, `1h30m`; without a unit they are seconds.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::settings::{PeerSettings, cron, page, seconds};
 use super::table::{PeerTable, ServiceRow};
-use super::{Detected, Import, NotePart, Peer, PeerError, PeerSurroundings, detected, rows, yaml};
+use super::{Detected, Import, NotePart, PeerClient, PeerError, PeerSurroundings, detected, rows, yaml};
 use crate::config::raw::{self, Document};
 use crate::config::validate::{Surroundings, validate};
 use crate::recipe;
@@ -14,12 +14,12 @@ fn nothing(_: &str) -> Result<String, String> {
     Err("does not exist".to_owned())
 }
 
-pub(super) fn try_read(peer: Peer, text: &str) -> Result<Import, PeerError> {
+pub(super) fn try_read(peer: PeerClient, text: &str) -> Result<Import, PeerError> {
     let variable = |name: &str| (name == "SET").then(|| "from-environment".to_owned());
     Import::read(peer, text, &PeerSurroundings { file: "file", read: &nothing, variable: &variable })
 }
 
-pub(super) fn read(peer: Peer, text: &str) -> Import {
+pub(super) fn read(peer: PeerClient, text: &str) -> Import {
     try_read(peer, text).unwrap_or_else(|error| panic!("line {}: {}", error.line, error.message))
 }
 
@@ -87,7 +87,7 @@ pub(super) fn written_one(import: &Import) -> Value {
 
 #[test]
 fn l18_every_recipe_and_question_of_the_tables_exists() {
-    for peer in Peer::ALL {
+    for peer in PeerClient::ALL {
         let table = peer.table();
         assert!(!table.stop().is_empty(), "{peer:?}");
         let everywhere: BTreeSet<&str> =
@@ -118,7 +118,7 @@ fn l18_every_recipe_and_question_of_the_tables_exists() {
 fn l18_every_provider_of_each_client_is_in_its_table() {
     let lists = [
         (
-            Peer::Ddclient,
+            PeerClient::Ddclient,
             "changeip domeneshop dondominio dynu easydns infomaniak inwx ovh noip zoneedit1 mythicdyn simply.com \
             cloudflare digitalocean gandi godaddy hetzner porkbun namecheap ionos dnsexit2 cloudns duckdns ddnss he.net njalla \
             regfishde keysystems dnsmadeeasy freedns dyndns2 members.dyndns.org dynupdate.no-ip.com update.dedyn.io dynv6.com \
@@ -129,7 +129,7 @@ fn l18_every_provider_of_each_client_is_in_its_table() {
             spaceship yandex",
         ),
         (
-            Peer::Inadyn,
+            PeerClient::Inadyn,
             "all-inkl.com changeip.com core-networks.de dnsomatic.com domene.shop dyndns.org dynu.com easydns.com goip.de \
             infomaniak.com inwx.com joker.com loopia.com no-ip.com noip.com opendns.com ovh.com selfhost.de simply.com strato.com \
             variomedia.de zoneedit.com cloudflare.com duckdns.org dynv6.com ipv64.net regfish.de namecheap.com dnspod.cn \
@@ -139,27 +139,27 @@ fn l18_every_provider_of_each_client_is_in_its_table() {
             myonlineportal.net oray.com schokokeks.org sitelutions.com twodns.de udmedia.de yandex.com",
         ),
         (
-            Peer::DdnsGo,
+            PeerClient::DdnsGo,
             "cloudflare dnspod porkbun godaddy namecheap namesilo vercel dynv6 name_com desec callback alidns aliesa \
             tencentcloud trafficroute dnsla huaweicloud baiducloud dynadot spaceship nowcn eranet tnethk gcore edgeone nsone \
             rainyun hipmdnsmgr cloudns",
         ),
         (
-            Peer::DdnsUpdater,
+            PeerClient::DdnsUpdater,
             "allinkl changeip dnsomatic dondominio dynu goip infomaniak inwx loopia noip nowdns opendns ovh \
             selfhost.de servercow dyn easydns zoneedit name.com luadns variomedia domeneshop strato bunny ionos cloudflare desec \
             digitalocean dnspod duckdns dynv6 hetzner hetznercloud hostinger linode vercel freedns gandi gigahostno godaddy \
             ipv64 namesilo he myaddr njalla dd24 namecheap porkbun scaleway vultr spdyn ddnss custom aliyun dreamhost gcp \
             netcup route53 spaceship example google",
         ),
-        (Peer::CloudflareDdns, "cloudflare"),
+        (PeerClient::CloudflareDdns, "cloudflare"),
         (
-            Peer::NewFuture,
+            PeerClient::NewFuture,
             "callback webhook http dnspod dnspod_cn cloudflare namesilo noip no-ip noip_com he he_net dnspod_com \
             tencentcloud alidns aliesa edgeone huaweidns dnscom 51dns west 35cn cloudns debug print",
         ),
         (
-            Peer::OpenWrt,
+            PeerClient::OpenWrt,
             "all-inkl.com changeip.com core-networks.de dnsomatic.com dondominio.com dyn.com dyndns.org dynu.com \
             easydns.com goip.de infomaniak.com inwx.de joker.com loopia.se luadns.com-v1 mythic-beasts.com-v2 no-ip.com \
             now-dns.com opendns.com ovh.com selfhost.de servercow.de simply.com strato.com variomedia.de ydns.io zoneedit.com \
@@ -181,24 +181,24 @@ fn l18_every_provider_of_each_client_is_in_its_table() {
 #[test]
 fn l4_the_format_follows_from_the_contents() {
     let cases = [
-        (r#"{"settings": []}"#, Peer::DdnsUpdater),
-        (r#"{"dns": "alidns"}"#, Peer::NewFuture),
-        ("{'dns': 'callback', 'id': None}", Peer::NewFuture),
-        (r#"{"providers": [{"provider": "callback"}, {"provider": "he"}]}"#, Peer::NewFuture),
-        ("# c\ndnsconf:\n", Peer::DdnsGo),
-        ("ipv4:\n  enable: true\ndns:\n  name: x\n", Peer::DdnsGo),
-        ("config service 'x'\n", Peer::OpenWrt),
-        ("c service\n", Peer::OpenWrt),
-        ("provider dyndns.org:1 {\n}", Peer::Inadyn),
-        ("custom x {", Peer::Inadyn),
-        ("CF_API_TOKEN=x\nIP4_DOMAINS=a.example", Peer::CloudflareDdns),
-        ("export CONFIG={}", Peer::DdnsUpdater),
-        ("DDNS_DNS=he\n", Peer::NewFuture),
-        ("use=web\na.example", Peer::Ddclient),
-        ("\u{feff}protocol=noip a.example", Peer::Ddclient),
+        (r#"{"settings": []}"#, PeerClient::DdnsUpdater),
+        (r#"{"dns": "alidns"}"#, PeerClient::NewFuture),
+        ("{'dns': 'callback', 'id': None}", PeerClient::NewFuture),
+        (r#"{"providers": [{"provider": "callback"}, {"provider": "he"}]}"#, PeerClient::NewFuture),
+        ("# c\ndnsconf:\n", PeerClient::DdnsGo),
+        ("ipv4:\n  enable: true\ndns:\n  name: x\n", PeerClient::DdnsGo),
+        ("config service 'x'\n", PeerClient::OpenWrt),
+        ("c service\n", PeerClient::OpenWrt),
+        ("provider dyndns.org:1 {\n}", PeerClient::Inadyn),
+        ("custom x {", PeerClient::Inadyn),
+        ("CF_API_TOKEN=x\nIP4_DOMAINS=a.example", PeerClient::CloudflareDdns),
+        ("export CONFIG={}", PeerClient::DdnsUpdater),
+        ("DDNS_DNS=he\n", PeerClient::NewFuture),
+        ("use=web\na.example", PeerClient::Ddclient),
+        ("\u{feff}protocol=noip a.example", PeerClient::Ddclient),
     ];
     for (text, peer) in cases {
-        assert_eq!(detected(text), Detected::Peer(peer), "{text}");
+        assert_eq!(detected(text), Detected::Other(peer), "{text}");
     }
     assert_eq!(detected(r#"{"dns": "callback", "id": "https://h.example/"}"#), Detected::Own);
     assert_eq!(detected(r#"{"providers": [{"provider": "callback"}]}"#), Detected::Own);
@@ -232,7 +232,7 @@ fn l7_yaml_as_ddns_go_writes_it_and_nothing_else() {
     ] {
         assert_eq!(yaml::parse(text).expect_err(text).line, line, "{text:?}");
     }
-    let deep = (0..60).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect::<String>();
+    let deep = (0..60).map(|depth| " ".repeat(depth) + "a:").collect::<Vec<_>>().join("\n");
     assert!(yaml::parse(&deep).is_err());
 }
 
@@ -245,7 +245,7 @@ fn l8_ddns_go_elements_become_entries() {
         )
     };
     let two = read(
-        Peer::DdnsGo,
+        PeerClient::DdnsGo,
         &element("alidns", "        - www.a.example.co.uk\n        - x:b.example\n        - ''\n", "    ttl: \"60\"\n"),
     );
     let expected = [
@@ -257,17 +257,17 @@ fn l8_ddns_go_elements_become_entries() {
     assert_eq!((two.entries[0].guess.is_some(), two.entries[1].guess.is_some()), (true, false));
     assert_eq!(notes(&two, NotePart::Dropped), ["15 ttl"]);
     let off = read(
-        Peer::DdnsGo,
+        PeerClient::DdnsGo,
         &element("cloudflare", "        - a.example.com\n", "    ipv6:\n      enable: false\n      domains: [ ]\n")
             .replace("[ ]", "[]"),
     );
     assert_eq!(shown(&off), ["cloudflare a.example.com:A public,url:https://ip.example/"]);
     let old = read(
-        Peer::DdnsGo,
+        PeerClient::DdnsGo,
         "ipv4:\n  enable: yes\n  gettype: cmd\n  cmd: get ip\n  domains:\n  - a.example.com\ndns:\n  name: dynadot\n  secret: s\n",
     );
     assert_eq!(shown(&old), ["dynadot a.example.com:A shell:get ip"]);
-    let below = read(Peer::DdnsGo, &element("dynv6", "        - a.b.dynv6.net\n        - z.dynv6.net\n", ""));
+    let below = read(PeerClient::DdnsGo, &element("dynv6", "        - a.b.dynv6.net\n        - z.dynv6.net\n", ""));
     assert_eq!(shown(&below), ["dynv6 z.dynv6.net:A public,url:https://ip.example/"]);
     assert_eq!(notes(&below, NotePart::LeftOut), ["2 dynv6 (a.b.dynv6.net)"]);
 }
@@ -280,16 +280,16 @@ fn l8_a_callback_of_ddns_go_keeps_its_request() {
         )
     };
     let json = read(
-        Peer::DdnsGo,
+        PeerClient::DdnsGo,
         &hook("https://h.example/?i=#{ip}&z=#{zone-id}", r##"{"t": #{ttl}, "r": "#{recordType}"}"##),
     );
     let entry = &written(&json)[0].1;
     assert_eq!(entry.member("id").and_then(Value::text), Some("https://h.example/?i=__IP__&z=__P_ZONE_ID__"));
     assert_eq!(entry.member("token").and_then(Value::text), Some(r#"{"t": __TTL__, "r": "__RECORDTYPE__"}"#));
     assert_eq!(entry.member("ttl"), Some(&Value::Number("600".to_owned())));
-    let form = read(Peer::DdnsGo, &hook("https://h.example/", "ip=#{ip}&d=#{domain}"));
+    let form = read(PeerClient::DdnsGo, &hook("https://h.example/", "ip=#{ip}&d=#{domain}"));
     assert_eq!(written(&form)[0].1.member("format").and_then(Value::text), Some("form"));
-    let none = read(Peer::DdnsGo, &hook("https://h.example/?t=#{timestamp}", ""));
+    let none = read(PeerClient::DdnsGo, &hook("https://h.example/?t=#{timestamp}", ""));
     assert!(none.entries.is_empty());
     assert_eq!(notes(&none, NotePart::LeftOut), ["2 callback"]);
 }
@@ -325,27 +325,29 @@ fn l8_ddns_updater_settings_become_entries() {
         ),
     ];
     for (setting, expected) in cases {
-        assert_eq!(shown(&read(Peer::DdnsUpdater, &one(setting))), [expected], "{setting}");
+        assert_eq!(shown(&read(PeerClient::DdnsUpdater, &one(setting))), [expected], "{setting}");
     }
     let suffix = read(
-        Peer::DdnsUpdater,
+        PeerClient::DdnsUpdater,
         r#"{"settings": [{"provider": "desec", "domain": "a.dedyn.io", "token": "t", "ip_version": "IPv6", "ipv6_suffix": "2001:db8::72ad:8fbb:a54e:bedd/64"}]}"#,
     );
     let text = crate::text::json::pretty(&written(&suffix)[0].1);
     assert!(text.contains("\"interface_id\": \"::72ad:8fbb:a54e:bedd/64\""), "{text}");
-    let either =
-        read(Peer::DdnsUpdater, r#"{"settings": [{"provider": "dynv6", "domain": "a.dynv6.net", "token": "t"}]}"#);
+    let either = read(
+        PeerClient::DdnsUpdater,
+        r#"{"settings": [{"provider": "dynv6", "domain": "a.dynv6.net", "token": "t"}]}"#,
+    );
     assert_eq!(shown(&either), ["dynv6 a.dynv6.net:A public"], "no family is added");
     assert_eq!(notes(&either, NotePart::Changed), ["1 ip_version of a.dynv6.net"]);
     let old = read(
-        Peer::DdnsUpdater,
+        PeerClient::DdnsUpdater,
         &one(r#""provider": "cloudflare", "domain": "a.example.com", "key": "k", "email": "e""#),
     );
     assert_eq!(notes(&old, NotePart::LeftOut), ["1 cloudflare (a.example.com)"]);
     let variables = "PERIOD=90s\nUPDATE_COOLDOWN_PERIOD=10m\nPUBLICIPV4_HTTP_PROVIDERS=url:https://ip.example/x,ipify\n\
         HEALTH_HEALTHCHECKSIO_UUID=01234567-0123-0123-0123-0123456789ab\n\
         CONFIG='{\"settings\": [{\"provider\": \"dynv6\", \"domain\": \"a.dynv6.net\", \"token\": \"t\", \"ip_version\": \"ipv4\"}]}'\n";
-    let import = read(Peer::DdnsUpdater, variables);
+    let import = read(PeerClient::DdnsUpdater, variables);
     assert_eq!(shown(&import), ["dynv6 a.dynv6.net:A url:https://ip.example/x"]);
     let entry = &written(&import)[0].1;
     let text = |name: &str| entry.member(name).and_then(Value::text).unwrap_or_default();
@@ -356,7 +358,7 @@ fn l8_ddns_updater_settings_become_entries() {
 #[test]
 fn l8_cloudflare_ddns_variables_become_entries() {
     let import = read(
-        Peer::CloudflareDdns,
+        PeerClient::CloudflareDdns,
         "CLOUDFLARE_API_TOKEN=\"t\"\nDOMAINS=a.example.org,,b.example.org *.example.org,c.other.net\nIP4_DOMAINS=v4.example.org\n\
          IP6_DOMAINS=n.example.org{hostid6=::1:2}, m.example.org{hostid6=mac(00-11-22-33-44-55)}\nIP4_PROVIDER=local\nUPDATE_CRON=*/7 * * * *\nTTL=60\n",
     );
@@ -371,8 +373,10 @@ fn l8_cloudflare_ddns_variables_become_entries() {
         "{text}"
     );
     assert_eq!(notes(&import, NotePart::Dropped), ["7 TTL"]);
-    let off =
-        read(Peer::CloudflareDdns, "CF_API_TOKEN=t\nDOMAINS=a.example.org\nIP6_PROVIDER=none\nUPDATE_CRON=@once\n");
+    let off = read(
+        PeerClient::CloudflareDdns,
+        "CF_API_TOKEN=t\nDOMAINS=a.example.org\nIP6_PROVIDER=none\nUPDATE_CRON=@once\n",
+    );
     assert_eq!(shown(&off), ["cloudflare a.example.org:A public"]);
     assert!(off.settings.is_empty(), "{:?}", off.settings);
     let sources = [
@@ -384,15 +388,19 @@ fn l8_cloudflare_ddns_variables_become_entries() {
     ];
     for (provider, source) in sources {
         let text = format!("CF_API_TOKEN=t\nIP6_DOMAINS=a.example.org\nIP6_PROVIDER={provider}\n");
-        assert_eq!(shown(&read(Peer::CloudflareDdns, &text)), [format!("cloudflare a.example.org:AAAA {source}")]);
+        assert_eq!(
+            shown(&read(PeerClient::CloudflareDdns, &text)),
+            [format!("cloudflare a.example.org:AAAA {source}")]
+        );
     }
-    let differ = try_read(Peer::CloudflareDdns, "CF_API_TOKEN=t\nCLOUDFLARE_API_TOKEN=u\nDOMAINS=a.example.org\n");
+    let differ =
+        try_read(PeerClient::CloudflareDdns, "CF_API_TOKEN=t\nCLOUDFLARE_API_TOKEN=u\nDOMAINS=a.example.org\n");
     assert!(differ.is_err_and(|error| error.message.contains("differ")));
 }
 
 #[test]
 fn l13_a_secret_in_a_file_stays_there() {
-    let import = read(Peer::CloudflareDdns, "CF_API_TOKEN_FILE=/run/secrets/cf\nDOMAINS=a.example.org\n");
+    let import = read(PeerClient::CloudflareDdns, "CF_API_TOKEN_FILE=/run/secrets/cf\nDOMAINS=a.example.org\n");
     for folder in [None, Some("/f")] {
         let filled = import.document(&[0], folder, "x").expect("a configuration");
         assert!(filled.text.contains("\"file\": \"/run/secrets/cf\""), "{}", filled.text);
@@ -425,10 +433,10 @@ fn l8_newfuture_entries_of_any_provider() {
         ),
     ];
     for (text, expected) in cases {
-        assert_eq!(shown(&read(Peer::NewFuture, text)), [expected], "{text}");
+        assert_eq!(shown(&read(PeerClient::NewFuture, text)), [expected], "{text}");
     }
     let two = read(
-        Peer::NewFuture,
+        PeerClient::NewFuture,
         r#"{"ssl": false, "log": {"level": "DEBUG"}, "providers": [
             {"provider": "alidns", "id": "LTAIxxxxxx", "token": "s", "ipv4": ["a+example.org"], "ttl": 60},
             {"provider": "cloudflare", "id": "me@example.org", "token": "k", "ipv4": ["b.example.org"]}]}"#,
@@ -438,15 +446,17 @@ fn l8_newfuture_entries_of_any_provider() {
     assert_eq!(notes(&two, NotePart::Dropped), ["2 ttl"]);
     let text = two.document(&[0], None, "x").expect("a configuration").text;
     assert!(text.contains("\"ssl\": false") && text.contains("\"level\": \"DEBUG\""), "{text}");
-    let cron =
-        read(Peer::NewFuture, "DDNS_DNS=cloudflare\nDDNS_TOKEN=t\nDDNS_IPV4=a.example.org\nDDNS_CRON=*/9 * * * *\n");
+    let cron = read(
+        PeerClient::NewFuture,
+        "DDNS_DNS=cloudflare\nDDNS_TOKEN=t\nDDNS_IPV4=a.example.org\nDDNS_CRON=*/9 * * * *\n",
+    );
     assert_eq!(cron.settings, [("interval".to_owned(), Value::string("9m"))]);
 }
 
 #[test]
 fn l8_several_entries_stand_in_providers_with_their_secrets_in_folders() {
     let import = read(
-        Peer::Ddclient,
+        PeerClient::Ddclient,
         "usev4=webv4\nprotocol=easydns, login=u, password=p1 a.example\nprotocol=ovh, login=u, password=p2 b.example\n",
     );
     let filled = import.document(&[0, 1], Some("/f"), "x").expect("a configuration");
@@ -461,7 +471,7 @@ fn l8_several_entries_stand_in_providers_with_their_secrets_in_folders() {
 
 #[test]
 fn l12_answers_are_missing_wrong_or_given() {
-    let mut import = read(Peer::Inadyn, "provider no-ip.com { username = u password = p hostname = a.example }");
+    let mut import = read(PeerClient::Inadyn, "provider no-ip.com { username = u password = p hostname = a.example }");
     let missing = |import: &Import| {
         import.entries[0].missing().expect("a form").into_iter().map(|it| it.name).collect::<Vec<_>>()
     };
@@ -469,7 +479,8 @@ fn l12_answers_are_missing_wrong_or_given() {
     assert!(import.entries[0].answer("contact", "nobody").is_err());
     import.entries[0].answer("contact", "me@example.org").expect("an answer");
     assert_eq!(missing(&import), Vec::<String>::new());
-    let wrong = read(Peer::NewFuture, r#"{"dns": "alidns", "id": "x", "token": "s3cret", "ipv4": "a.example.org"}"#);
+    let wrong =
+        read(PeerClient::NewFuture, r#"{"dns": "alidns", "id": "x", "token": "s3cret", "ipv4": "a.example.org"}"#);
     let missing = wrong.entries[0].missing().expect("a form");
     assert!(missing[0].name == "id" && missing[0].help.contains("does not look like") && !missing[0].secret);
     let left = [Some("why".to_owned())];
@@ -481,12 +492,12 @@ fn l12_answers_are_missing_wrong_or_given() {
 fn l17_there_are_limits() {
     let hosts = |count: usize| (0..count).map(|number| format!("h{number}.example")).collect::<Vec<_>>().join(",");
     let text = |count| format!("usev4=webv4\nprotocol=he.net, password=p {}\n", hosts(count));
-    let import = read(Peer::Ddclient, &text(10_000));
+    let import = read(PeerClient::Ddclient, &text(10_000));
     assert_eq!((import.entries.len(), import.entries[0].missing().expect("a form").len()), (1, 0));
-    assert!(try_read(Peer::Ddclient, &text(10_001)).is_err_and(|error| error.message.contains("10000 at most")));
-    let entries: String =
-        (0..1001).map(|number| format!("protocol=easydns, login=u{number}, password=p h{number}.example\n")).collect();
-    assert!(try_read(Peer::Ddclient, &format!("usev4=webv4\n{entries}")).is_err());
+    assert!(try_read(PeerClient::Ddclient, &text(10_001)).is_err_and(|error| error.message.contains("10000 at most")));
+    let host = |number: usize| format!("protocol=easydns, login=u{number}, password=p h{number}.example");
+    let entries = (0..1001).map(host).collect::<Vec<_>>().join("\n");
+    assert!(try_read(PeerClient::Ddclient, &format!("usev4=webv4\n{entries}")).is_err());
 }
 
 #[test]
@@ -518,4 +529,34 @@ fn durations_schedules_pages_and_flags() {
         (table.why_not("s", "2"), table.why_not("s", "3"), table.why_not("t", "3")),
         (Some(""), Some("why"), None)
     );
+}
+
+/// What fuzzing begins with, cut and bent.
+#[test]
+fn l17_no_text_makes_it_panic() {
+    let seeds = [
+        include_str!("../../../../fuzz/corpus/import/seed-ddclient"),
+        include_str!("../../../../fuzz/corpus/import/seed-inadyn"),
+        include_str!("../../../../fuzz/corpus/import/seed-ddns-go"),
+        include_str!("../../../../fuzz/corpus/import/seed-ddns-updater"),
+        include_str!("../../../../fuzz/corpus/import/seed-cloudflare-ddns"),
+        include_str!("../../../../fuzz/corpus/import/seed-newfuture"),
+        include_str!("../../../../fuzz/corpus/import/seed-openwrt"),
+    ];
+    for (client, seed) in PeerClient::ALL.into_iter().zip(seeds) {
+        let letters: Vec<char> = seed.chars().skip(1).collect();
+        assert!(!read(client, &letters.iter().collect::<String>()).entries.is_empty(), "{client:?}");
+        for place in (0..letters.len()).step_by(11) {
+            let cut: String = letters[..place].iter().collect();
+            let strange = ['\'', '"', '{', '}', '\\', '\n', '=', '#', 'é', '\0'][place % 10];
+            let bent: String =
+                letters.iter().enumerate().map(|(at, letter)| if at == place { strange } else { *letter }).collect();
+            for text in [cut, bent] {
+                let _ = detected(&text);
+                let Ok(import) = try_read(client, &text) else { continue };
+                let all: Vec<usize> = (0..import.entries.len()).collect();
+                let _ = import.document(&all, Some("/f"), "x");
+            }
+        }
+    }
 }

@@ -7,7 +7,7 @@ mod write;
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::absolute;
 
-use ddns_core::import::{Detected, Import, NotePart, Peer, PeerSurroundings, ReportRow, detected, rows};
+use ddns_core::import::{Detected, Import, NotePart, PeerClient, PeerSurroundings, ReportRow, detected, rows};
 use ddns_core::object;
 use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 use ddns_core::text::shell;
@@ -41,15 +41,15 @@ fn import(given: &Given) -> Result<u8, u8> {
     }
     let from = given.value("from").map(peer).transpose()?;
     let PeerText { name, text, is_open } = source(given.word(), &environment)?;
-    let peer = match from.map_or_else(|| detected(&text), Detected::Peer) {
-        Detected::Peer(peer) => peer,
+    let peer = match from.map_or_else(|| detected(&text), Detected::Other) {
+        Detected::Other(peer) => peer,
         Detected::Own => {
             return Ok(print(&format!(
                 "{name} is a configuration of ddns: nothing to import. `ddns check -c {name}` checks it.\n"
             )));
         }
         Detected::Unknown(why) => {
-            let known = Peer::ALL.map(Peer::key).join(", ");
+            let known = PeerClient::ALL.map(PeerClient::key).join(", ");
             return Err(wrong(&format!("{name}: {why}"), &format!("--from NAME chooses the client: {known}")));
         }
     };
@@ -93,13 +93,13 @@ fn import(given: &Given) -> Result<u8, u8> {
     Ok(u8::from(!is_whole))
 }
 
-fn peer(name: &str) -> Result<Peer, u8> {
-    Peer::parse(name).ok_or_else(|| {
-        let near = nearest(name, Peer::ALL.map(Peer::key));
+fn peer(name: &str) -> Result<PeerClient, u8> {
+    PeerClient::parse(name).ok_or_else(|| {
+        let near = nearest(name, PeerClient::ALL.map(PeerClient::key));
         let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
         wrong(
             "--from: the import does not know this client",
-            &format!("{near}It knows {}", Peer::ALL.map(Peer::key).join(", ")),
+            &format!("{near}It knows {}", PeerClient::ALL.map(PeerClient::key).join(", ")),
         )
     })
 }
@@ -136,7 +136,7 @@ fn judge(
             let help = if it.help.is_empty() { String::new() } else { format!(": {}", it.help) };
             format!("{} (--set {}.{}=…{help})", it.label, place + 1, it.name)
         });
-        return Ok(Some(format!("it needs {}", all.collect::<Vec<_>>().join(", "))));
+        return Ok(Some(format!("left out, because this is missing: {}", all.collect::<Vec<_>>().join(", "))));
     }
     for it in missing {
         let about = &import.entries[place];
@@ -144,7 +144,7 @@ fn judge(
         let help = if it.help.is_empty() { String::new() } else { format!("{}: {}.\n", it.label, it.help) };
         loop {
             let Some(answer) = asked(&format!("{about}{help}{}: ", it.label), it.secret)? else {
-                return Ok(Some(format!("it needs {}", it.label)));
+                return Ok(Some(format!("left out, because this is missing: {}", it.label)));
             };
             match import.entries[place].answer(&it.name, &answer) {
                 Ok(()) => break,
@@ -238,13 +238,13 @@ fn report(
     print(&text);
 }
 
-fn next(peer: Peer, name: &str, target: &str, is_dry: bool, width: usize) -> String {
+fn next(peer: PeerClient, name: &str, target: &str, is_dry: bool, width: usize) -> String {
     if is_dry {
         return format!("\nNothing was written (--dry-run). Without it: {target}\n");
     }
     let file = if target == "config.json" { String::new() } else { format!(" -c {}", shell::quote(target)) };
     let mut text = format!("\nWrote {target}: only you can read it.\n");
-    if peer == Peer::NewFuture && name == "config.json" {
+    if peer == PeerClient::NewFuture && name == "config.json" {
         text +=
             &format!("To swap the two: mv config.json config.old.json && mv {0} config.json\n", shell::quote(target));
     }

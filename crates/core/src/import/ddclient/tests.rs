@@ -1,12 +1,12 @@
 //! What files of ddclient become.
 
 use crate::import::tests::{extra, notes, read, shown, written};
-use crate::import::{NotePart, Peer};
+use crate::import::{NotePart, PeerClient};
 
 #[test]
 fn l7_ddclient_reads_passwords_before_anything_else() {
     let password = |line: &str| {
-        let import = read(Peer::Ddclient, &format!("usev4=webv4\nserver=s.example.org, login=u\n{line}\n"));
+        let import = read(PeerClient::Ddclient, &format!("usev4=webv4\nserver=s.example.org, login=u\n{line}\n"));
         extra(&written(&import)[0].1, "__PASSWORD__").to_owned()
     };
     let cases = [
@@ -27,7 +27,7 @@ fn l7_ddclient_reads_passwords_before_anything_else() {
 #[test]
 fn l7_ddclient_globals_hosts_and_continuations() {
     let import = read(
-        Peer::Ddclient,
+        PeerClient::Ddclient,
         "use=if, if=eth1\nprotocol=easydns, login=u, password=p # no\n\
          a.example,b.example\nlogin=other, c.example \\  \r\n\npassword=late\na.example x y\n",
     );
@@ -40,7 +40,7 @@ fn l7_ddclient_globals_hosts_and_continuations() {
         "the first line of a host stays"
     );
     assert_eq!(extra(&all[1].1, "__USER__"), "other");
-    let later = read(Peer::Ddclient, "usev6=ifv6\nprotocol=easydns\na.example\nlogin=u\npassword=later\n");
+    let later = read(PeerClient::Ddclient, "usev6=ifv6\nprotocol=easydns\na.example\nlogin=u\npassword=later\n");
     assert_eq!(shown(&later), ["easydns a.example:AAAA default"]);
     assert_eq!(extra(&written(&later)[0].1, "__PASSWORD__"), "later");
 }
@@ -63,10 +63,11 @@ fn l10_ddclient_addresses_become_sources() {
         ("use=ip, ip=192.0.2.7", "A shell:echo 192.0.2.7"),
     ];
     for (settings, expected) in cases {
-        let import = read(Peer::Ddclient, &format!("{settings}\nprotocol=easydns, login=u, password=p h.example\n"));
+        let import =
+            read(PeerClient::Ddclient, &format!("{settings}\nprotocol=easydns, login=u, password=p h.example\n"));
         assert_eq!(shown(&import), [format!("easydns h.example:{expected}")], "{settings}");
     }
-    let none = read(Peer::Ddclient, "protocol=easydns, login=u, password=p h.example\n");
+    let none = read(PeerClient::Ddclient, "protocol=easydns, login=u, password=p h.example\n");
     assert!(none.entries.is_empty());
     assert_eq!(notes(&none, NotePart::LeftOut), ["1 h.example"]);
 }
@@ -87,13 +88,13 @@ fn l8_ddclient_servers_and_protocols_become_recipes() {
         ("server=members.dyndns.org, ssl=no, login=u@example.org, password=p", "dyn"),
     ];
     for (settings, recipe) in cases {
-        let import = read(Peer::Ddclient, &format!("usev4=webv4\n{settings} h.example\n"));
+        let import = read(PeerClient::Ddclient, &format!("usev4=webv4\n{settings} h.example\n"));
         assert_eq!(shown(&import), [format!("{recipe} h.example:A public")], "{settings}");
     }
-    let duck = read(Peer::Ddclient, "usev4=webv4\nprotocol=duckdns, password=t short\n");
+    let duck = read(PeerClient::Ddclient, "usev4=webv4\nprotocol=duckdns, password=t short\n");
     assert_eq!(shown(&duck), ["duckdns short.duckdns.org:A public"]);
     let global = read(
-        Peer::Ddclient,
+        PeerClient::Ddclient,
         "usev4=webv4\nprotocol=cloudflare, zone=example, login=a@b.example, password=p h.example\n",
     );
     assert!(global.entries.is_empty());
@@ -103,7 +104,7 @@ fn l8_ddclient_servers_and_protocols_become_recipes() {
 #[test]
 fn l11_ddclient_settings_that_mean_the_same() {
     let import = read(
-        Peer::Ddclient,
+        PeerClient::Ddclient,
         "daemon=10m, proxy=p.example:3128, timeout=20, min-interval=2m, max-interval=25d, ssl_ca_file=/ca.pem, usev4=webv4\n\
          mx=m.example, wildcard=no, postscript=/x\nprotocol=easydns, login=u, password=p h.example\n",
     );

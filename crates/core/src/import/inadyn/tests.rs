@@ -1,13 +1,13 @@
 //! What files of inadyn become.
 
 use crate::import::tests::{extra, notes, read, shown, try_read, written};
-use crate::import::{Import, NotePart, Peer, PeerSurroundings};
+use crate::import::{Import, NotePart, PeerClient, PeerSurroundings};
 use crate::text::json::Value;
 
 #[test]
 fn l7_inadyn_words_lists_quotes_and_comments() {
     let import = read(
-        Peer::Inadyn,
+        PeerClient::Inadyn,
         "/* a\n b */ period = 60 // c\niface = eth9\nprovider default@easydns.com {\n username = \"a\\\"b\\x41\\101${SET}\"\n\
          password = 'x\\'y${SET}\\z'\n hostname = { a.example, \"b.example\" }\n hostname += c.example # d\n}\n",
     );
@@ -17,12 +17,12 @@ fn l7_inadyn_words_lists_quotes_and_comments() {
     assert_eq!(shown(&import), ["easydns a.example:A b.example:A c.example:A interface:eth9"]);
     assert_eq!(all[0].1.member("interval").and_then(Value::text), Some("1m"));
     let default =
-        read(Peer::Inadyn, "provider easydns.com { username = ${NO:-u;} password = p hostname = *.a.example }");
+        read(PeerClient::Inadyn, "provider easydns.com { username = ${NO:-u;} password = p hostname = *.a.example }");
     assert!(default.entries.is_empty(), "a bare * is dropped, and `.a.example` is no name");
     for (text, line) in
         [("provider x {\n a = ", 2), ("a = \"b\nc", 1), ("provider x {\n a = b\n", 3), ("= 1", 1), ("a = {b", 1)]
     {
-        assert_eq!(try_read(Peer::Inadyn, text).expect_err(text).line, line, "{text}");
+        assert_eq!(try_read(PeerClient::Inadyn, text).expect_err(text).line, line, "{text}");
     }
 }
 
@@ -30,7 +30,7 @@ fn l7_inadyn_words_lists_quotes_and_comments() {
 fn l7_inadyn_of_two_sections_of_one_title_the_later_counts() {
     let section =
         |host: &str| format!("provider easydns.com {{\n username = u\n password = p\n hostname = {host}\n}}\n");
-    let import = read(Peer::Inadyn, &(section("a.example") + &section("b.example")));
+    let import = read(PeerClient::Inadyn, &(section("a.example") + &section("b.example")));
     assert_eq!(shown(&import), ["easydns b.example:A public"]);
     assert_eq!(notes(&import, NotePart::Dropped), ["1 easydns.com"]);
 }
@@ -40,7 +40,7 @@ fn l6_inadyn_includes_are_read_and_bounded() {
     let with = |text: &str, file: &str| {
         let (file, variable) = (file.to_owned(), |_: &str| None);
         let read = move |path: &str| if path == "x" { Ok(file.clone()) } else { Err("does not exist".to_owned()) };
-        Import::read(Peer::Inadyn, text, &PeerSurroundings { file: "f", read: &read, variable: &variable })
+        Import::read(PeerClient::Inadyn, text, &PeerSurroundings { file: "f", read: &read, variable: &variable })
     };
     let import =
         with("provider easydns.com {\n hostname = a.example\n include(\"x\")\n}\n", "username = u\npassword = p");
@@ -87,10 +87,10 @@ fn l9_inadyn_families_and_sources() {
         ),
     ];
     for (text, expected) in cases {
-        assert_eq!(shown(&read(Peer::Inadyn, text)), [expected], "{text}");
+        assert_eq!(shown(&read(PeerClient::Inadyn, text)), [expected], "{text}");
     }
     let custom = read(
-        Peer::Inadyn,
+        PeerClient::Inadyn,
         "custom x { ddns-server = own.example ssl = no ddns-path = '/u/?a=%u&i=%i&n=%h' ddns-response = { 'a.b', 'c' } username = u password = p hostname = h.example append-myip = no }",
     );
     let entry = &written(&custom)[0].1;

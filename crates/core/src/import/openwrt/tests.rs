@@ -1,7 +1,7 @@
-//! What files of OpenWrt's ddns-scripts become.
+//! What files of `OpenWrt`'s ddns-scripts become.
 
 use crate::import::tests::{extra, notes, read, shown, try_read, written_one};
-use crate::import::{Import, NotePart, Peer, PeerSurroundings};
+use crate::import::{Import, NotePart, PeerClient, PeerSurroundings};
 use crate::text::json::Value;
 
 #[test]
@@ -10,7 +10,7 @@ fn l7_uci_words_join_and_end_as_they_do_there() {
         let text = format!(
             "config service x\n option enabled 1\n option service_name easydns.com\n option domain a.example\n option username u\n option password {written}\n"
         );
-        extra(&written_one(&read(Peer::OpenWrt, &text)), "__PASSWORD__").to_owned()
+        extra(&written_one(&read(PeerClient::OpenWrt, &text)), "__PASSWORD__").to_owned()
     };
     let cases = [
         ("'it'\\''s'", "it's"),
@@ -24,15 +24,15 @@ fn l7_uci_words_join_and_end_as_they_do_there() {
         assert_eq!(password(text), expected, "{text}");
     }
     for (text, line) in [("config service x\n option a 'b\n", 2), ("option a b\n", 1), ("hello x y\n", 1)] {
-        assert_eq!(try_read(Peer::OpenWrt, text).expect_err(text).line, line, "{text}");
+        assert_eq!(try_read(PeerClient::OpenWrt, text).expect_err(text).line, line, "{text}");
     }
 }
 
 #[test]
 fn l8_openwrt_services_become_entries() {
     let service = |options: &str| {
-        let options = options.split(", ").map(|option| format!("\toption {option}\n")).collect::<String>();
-        read(Peer::OpenWrt, &format!("config service 's'\n\toption enabled '1'\n{options}"))
+        let options = options.split(", ").map(|option| format!("\toption {option}")).collect::<Vec<_>>().join("\n");
+        read(PeerClient::OpenWrt, &format!("config service 's'\n\toption enabled '1'\n{options}"))
     };
     let cases = [
         (
@@ -76,7 +76,7 @@ fn l8_openwrt_services_become_entries() {
         assert_eq!(shown(&service(options)), [expected], "{options}");
     }
     let merged = read(
-        Peer::OpenWrt,
+        PeerClient::OpenWrt,
         "config service a\n option enabled 1\n option service_name easydns.com\n option domain a.example\n option username u\n option password p\n\
          config service b\n option enabled 1\n option use_ipv6 1\n option service_name easydns.com\n option domain a.example\n option username u\n option password p\n option check_interval 1\n\
          config service off\n option service_name easydns.com\nconfig service c\n option enabled 1\n option update_script /x\n option domain s.example\n",
@@ -98,7 +98,7 @@ fn l6_openwrt_reads_networks_and_the_lists_of_services() {
     };
     let around = PeerSurroundings { file: "/etc/config/ddns", read: &files, variable: &|_| None };
     let text = "config service x\n option enabled 1\n option service_name odd.example\n option domain a.example\n option username u\n option ip_network wanb\n";
-    let import = Import::read(Peer::OpenWrt, text, &around).expect("valid");
+    let import = Import::read(PeerClient::OpenWrt, text, &around).expect("valid");
     assert_eq!(shown(&import), ["- a.example:A interface:pppoe-wanb"]);
     assert_eq!(
         written_one(&import).member("expect").and_then(|it| it.member("accept")).and_then(Value::text),

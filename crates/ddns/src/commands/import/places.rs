@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use ddns_core::import::{Detected, Peer, detected};
+use ddns_core::import::{Detected, PeerClient, detected};
 
 use super::wrong;
 use crate::environment::{Environment, all_variables};
@@ -57,7 +57,7 @@ pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<P
     found.retain(|place| fs::metadata(place).is_ok_and(|it| it.is_file()) || is_forbidden(place));
     found.dedup();
     for place in default_places(environment).filter(|place| fs::metadata(place).is_ok_and(|it| it.is_file())) {
-        let is_other = |text: &PeerText| matches!(detected(&text.text), Detected::Peer(_));
+        let is_other = |text: &PeerText| matches!(detected(&text.text), Detected::Other(_));
         if read_quietly(&place).is_ok_and(|text| is_other(&text)) {
             found.push(place);
         }
@@ -73,7 +73,8 @@ pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<P
         )),
         [only] if only == ENVIRONMENT => {
             let known = variables.iter().filter(|(name, _)| THEIRS.split(' ').any(|start| name.starts_with(start)));
-            let text = known.map(|(name, value)| format!("{name}={}\n", value.replace(['\n', '\r'], " "))).collect();
+            let lines = known.map(|(name, value)| format!("{name}={}", value.replace(['\n', '\r'], " ")));
+            let text = lines.collect::<Vec<_>>().join("\n");
             Ok(PeerText { name: ENVIRONMENT.to_owned(), text, is_open: false })
         }
         [only] => read(only, environment),
@@ -131,10 +132,10 @@ pub(super) fn near(file: &str, path: &str) -> Result<String, String> {
 }
 
 /// Whether a process of the client can be seen.
-pub(super) fn is_running(peer: Peer) -> bool {
+pub(super) fn is_running(peer: PeerClient) -> bool {
     let name = match peer {
-        Peer::Ddclient | Peer::Inadyn | Peer::DdnsGo => peer.key(),
-        Peer::OpenWrt => "dynamic_dns_updater.sh",
+        PeerClient::Ddclient | PeerClient::Inadyn | PeerClient::DdnsGo => peer.key(),
+        PeerClient::OpenWrt => "dynamic_dns_updater.sh",
         // Others are called as we are, or run in a container.
         _ => return false,
     };

@@ -37,7 +37,9 @@ pub(super) fn all(target: &str, filled: &Filled, environment: &Environment) -> R
     let secrets = filled.secrets.iter().map(|(path, secret)| (PathBuf::from(path), format!("{secret}\n"), true));
     for (path, text, is_secret) in secrets.chain([(environment.path(target), filled.text.clone(), false)]) {
         if let Err(error) = put_in_place(&path, &text, is_secret) {
-            written.iter().for_each(|path| drop(fs::remove_file(path)));
+            for path in &written {
+                let _ = fs::remove_file(path);
+            }
             let why = match error.kind() {
                 io::ErrorKind::AlreadyExists => "already exists and is not overwritten".to_owned(),
                 io::ErrorKind::PermissionDenied => "cannot be written by this user".to_owned(),
