@@ -210,5 +210,7 @@ pub fn page() -> String {
         );
     }
     let files: Vec<String> = file_variables().map(|(_, variable)| format!("`{variable}`")).collect();
-    text + &format!("\n{} name files that contain the value. {BELOW}", files.join(" and "))
+    let files = files.join(", ");
+    let files = files.rsplit_once(", ").map_or_else(|| files.clone(), |(others, last)| format!("{others} and {last}"));
+    text + &format!("\n{files} name files that contain the value. {BELOW}")
 }

@@ -170,10 +170,8 @@ impl Status {
         let all = self.rows.len();
         let good = self.rows.iter().filter(|row| row.state.is_good()).count();
         let plural = if all == 1 { "" } else { "s" };
-        let state = match self.rows.iter().any(|row| row.state == UpdateState::StandBy) {
-            true => "on standby",
-            false => "up to date",
-        };
+        let is_standby = self.rows.iter().any(|row| row.state == UpdateState::StandBy);
+        let state = if is_standby { "on standby" } else { "up to date" };
         let why = self.obstacle().map_or_else(String::new, |why| format!(": {why}"));
         if good == all {
             format!("{all} record{plural} {state}{why}")

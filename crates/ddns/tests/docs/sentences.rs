@@ -164,9 +164,9 @@ fn sentences() -> Vec<(String, String)> {
 fn words_the_sentences_of_the_program_are_listed_and_plain() {
     let all = sentences();
     assert!(all.len() > 1000, "{}", all.len());
-    let list: String = all.iter().map(|(place, text)| format!("{place}\t{}\n", text.replace('\n', " "))).collect();
+    let list: Vec<String> = all.iter().map(|(place, text)| format!("{place}\t{}", text.replace('\n', " "))).collect();
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sentences.txt");
-    fs::write(&path, list).expect("the list is written");
+    fs::write(&path, list.join("\n")).expect("the list is written");
     let mut wrong = Vec::new();
     for (place, text) in all.iter().filter(|(place, _)| !LATER.iter().any(|later| place.starts_with(later))) {
         for (turn, better) in TURNS.iter().filter(|(turn, _)| text.to_lowercase().contains(turn)) {
