@@ -17,3 +17,4 @@ pub(crate) mod run;
 pub(crate) mod service;
 pub(crate) mod status;
 pub(crate) mod sync;
+pub(crate) mod version;
