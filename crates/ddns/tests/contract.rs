@@ -183,6 +183,7 @@ mod docs {
     mod guard;
     mod imports;
     mod packaging;
+    mod release;
     mod type_names;
     mod vocabulary;
 }
