@@ -12,7 +12,7 @@ use std::{env, fs};
 fn main() {
     // Asked for when it runs: a build folder may be copied to another tree.
     let tree = env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
-    let folder = Path::new(&tree).join("../../recipes");
+    let folder = Path::new(&tree).join("recipes");
     println!("cargo:rerun-if-changed={}", folder.display());
     let mut recipes: Vec<(String, String)> = fs::read_dir(&folder)
         .expect("the folder recipes")

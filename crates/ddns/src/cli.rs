@@ -99,6 +99,9 @@ impl Given {
     }
 }
 
+/// What `--version` prints.
+pub(crate) const VERSION: &str = concat!("ddns ", env!("CARGO_PKG_VERSION"), "\n");
+
 /// How a command prints its report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ReportFormat {
@@ -128,7 +131,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Inv
             }
             // `-v` is what NewFuture/DDNS calls it.
             Arg::Short('V' | 'v') | Arg::Long("version") => {
-                return Ok(Invocation::Show(concat!("ddns ", env!("CARGO_PKG_VERSION"), "\n").to_owned()));
+                return Ok(Invocation::Show(VERSION.to_owned()));
             }
             Arg::Short('c') | Arg::Long("config") if command.is_none_or(CommandSpec::takes_files) => {
                 let files = fields::values(&mut parser, "--config")?;

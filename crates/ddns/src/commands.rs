@@ -19,3 +19,4 @@ pub(crate) mod service;
 pub(crate) mod status;
 pub(crate) mod sync;
 pub(crate) mod verify;
+pub(crate) mod version;

@@ -70,6 +70,7 @@ fn command(name: Name, given: Given) -> u8 {
         Name::Schema => output::print(&ddns_core::config::reference::schema()),
         Name::Completions => commands::completions::run(&given),
         Name::Man => commands::man::run(),
+        Name::Version => commands::version::run(&given),
         Name::Help => commands::help::run(&given),
     }
 }

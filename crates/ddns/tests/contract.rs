@@ -195,6 +195,7 @@ mod docs {
     mod guard;
     mod imports;
     mod packaging;
+    mod release;
     mod sentences;
     mod type_names;
     mod vocabulary;

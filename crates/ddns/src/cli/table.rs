@@ -25,6 +25,7 @@ pub(crate) enum Name {
     Schema,
     Completions,
     Man,
+    Version,
     Help,
 }
 
@@ -388,6 +389,17 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         options: &[],
         word: None,
         example: "ddns man > /usr/local/share/man/man1/ddns.1",
+    },
+    CommandSpec {
+        which: Name::Version,
+        name: "version",
+        summary: "Show the version; --verbose for reports of errors",
+        about: "With --verbose also the commit that it was built from (`unknown` if it was built from an archive), the \
+                processor and system that it was built for, and the features that are in it.",
+        configured: false,
+        options: &[flag("verbose", "Also commit, target and features")],
+        word: None,
+        example: "ddns version --verbose",
     },
     CommandSpec {
         which: Name::Help,

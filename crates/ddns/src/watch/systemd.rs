@@ -43,7 +43,9 @@ impl Systemd {
 
     pub(super) fn reloading(&mut self) {
         let now = clock_gettime(ClockId::Monotonic);
-        self.notify(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.tv_sec * 1_000_000 + now.tv_nsec / 1000));
+        // Its parts are other integers on other processors.
+        let now = Duration::new(now.tv_sec.try_into().unwrap_or(0), now.tv_nsec.try_into().unwrap_or(0));
+        self.notify(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.as_micros()));
     }
 
     pub(super) fn stopping(&mut self) {

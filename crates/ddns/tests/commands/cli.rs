@@ -1,5 +1,7 @@
 //! Commands, help, and what is printed after a mistyped word.
 
+use std::env;
+
 use serde_json::json;
 
 use crate::support::given::{basic, targets, with};
@@ -34,6 +36,21 @@ fn cli_each_command_has_a_page_of_its_own() {
         assert!(help.contains("\nExample:\n  ddns "), "{help}");
     }
     assert!(!page(&["demo", "--help"]).contains("--config"), "the demonstration takes none");
+}
+
+/// What a report of an error needs.
+#[test]
+fn cli_version_tells_how_the_program_was_built() {
+    let short = format!("ddns {}\n", env!("CARGO_PKG_VERSION"));
+    for words in [&["--version"][..], &["-V"], &["version"]] {
+        assert_eq!(page(words), short, "{words:?}");
+    }
+    let long = page(&["version", "--verbose"]);
+    let lines: Vec<_> = long.strip_prefix(&short).expect("the version comes first").lines().collect();
+    let [commit, target, features] = lines[..] else { panic!("{long}") };
+    assert_eq!(commit, format!("commit: {}", option_env!("DDNS_COMMIT").unwrap_or("unknown")));
+    assert!(target.starts_with(&format!("target: {}-{}-", env::consts::ARCH, env::consts::OS)), "{target}");
+    assert_eq!(features, "features: all");
 }
 
 #[test]

@@ -365,7 +365,7 @@ fn listen_a5_a_rehearsal_of_a_failing_endpoint() {
     let expected = "   query    ip  = 203.0.113.7
             key = my-secret-key
    header   Host: ADDRESS
-            User-Agent: ddns-callback/0.1.0
+            User-Agent: ddns-callback/0.2.0
             Content-Type: application/json
    body     {
               \"domain\": \"home.example.com\"

@@ -13,19 +13,24 @@ use crate::support::tools::tool;
 use crate::support::{Received, Receiver, Response, Run, Sandbox};
 
 /// Programs of others: they are not run.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 17] = [
     "bash",
     "cargo",
     "cat",
+    "curl",
     "docker",
     "etcd",
     "etcdctl",
     "journalctl",
+    "opkg",
     "packaging/build-static",
     "scp",
+    "sha256sum",
+    "skopeo",
     "sudo",
     "systemctl",
     "systemd-analyze",
+    "tar",
 ];
 
 /// Commands that do not end by themselves, need one that does not, ask for a secret, or change the host: their help is shown instead.

@@ -60,7 +60,7 @@ fn units() -> Sandbox {
     sandbox
 }
 
-fn output_of(output: &Output) -> String {
+pub(super) fn output_of(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
@@ -197,7 +197,7 @@ fn systemd_lets_through_what_a_run_calls() {
 
 /// What follows an instruction of the Dockerfile's last stage.
 #[track_caller]
-fn instruction(name: &str) -> String {
+pub(super) fn instruction(name: &str) -> String {
     let text = read("packaging/docker/Dockerfile");
     let (_, last) = text.split_once("\nFROM scratch\n").expect("a stage from nothing");
     let found: Vec<&str> = last.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).collect();
@@ -206,7 +206,7 @@ fn instruction(name: &str) -> String {
 }
 
 /// The variables that the image sets.
-fn image_environment() -> Vec<(String, String)> {
+pub(super) fn image_environment() -> Vec<(String, String)> {
     let text = instruction("ENV");
     let pairs = text.split_whitespace().map(|pair| pair.split_once('=').expect("NAME=VALUE"));
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
@@ -240,7 +240,7 @@ fn image_and_compose_agree() {
 
 /// The program started with another folder as its root, as the image's user or, where we are not root, as one that has no
 /// rights outside. None where that cannot be done.
-fn started_in(folder: &Path, (uid, gid): (u32, u32)) -> Option<Command> {
+pub(super) fn started_in(folder: &Path, (uid, gid): (u32, u32)) -> Option<Command> {
     let chroot = tool("chroot")?;
     let own = fs::metadata(folder).expect("the folder").uid();
     if own == 0 {
@@ -297,7 +297,7 @@ fn image_needs_nothing_but_the_program() {
 
 /// The documents of a YAML file; none, and the test is skipped, where no Python can read it.
 #[track_caller]
-fn yaml(path: &str) -> Option<Vec<Value>> {
+pub(super) fn yaml(path: &str) -> Option<Vec<Value>> {
     const SCRIPT: &str = "import json, sys, yaml; json.dump(list(yaml.safe_load_all(sys.stdin)), sys.stdout)";
     let can = |python: &&str| {
         let mut command = Command::new(python);
