@@ -197,6 +197,7 @@ fn described(servers: &[&ServerSight]) -> String {
             None => groups.push((what, vec![&server.server])),
         }
     }
+    groups.sort_by_key(|(what, _)| what.is_err());
     let texts = groups.into_iter().map(|(what, names)| match what {
         Ok([]) => format!("{} {} no address", names.join(", "), if names.len() == 1 { "has" } else { "have" }),
         Ok(ips) => {

@@ -78,7 +78,7 @@ fn k1_wrong_settings_are_refused() {
     let sandbox = Sandbox::new();
     let config = json!({"dns": "callback", "id": "https://h.example/__IP__", "ipv4": ["localhost", "bücher.example"], "verify": true});
     sandbox.write("config.json", config.to_string());
-    let run = sandbox.run(&["check"]).expect(0);
+    let run = sandbox.run(&["check", "--wide"]).expect(0);
     let said = run.stdout + &run.stderr;
     for expected in ["localhost has one label only", "bücher.example has letters that DNS does not have"] {
         assert!(said.contains(expected), "{said}");
