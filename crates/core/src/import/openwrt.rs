@@ -60,7 +60,7 @@ fn sections(text: &str) -> Result<Vec<UciSection>, PeerError> {
             }
             (Some("option" | "o" | "list" | "l"), Some(name), Some(value)) => match current {
                 Some(place) => all[place].settings.set(name, value, line),
-                None => return wrong("an option stands before any section"),
+                None => return wrong("an option is outside of any section"),
             },
             (None | Some("package" | "p"), ..) => {}
             _ => return wrong("it is neither `config TYPE 'NAME'` nor `option NAME 'VALUE'`"),

@@ -66,7 +66,7 @@ impl<'a> YamlReader<'a> {
     fn block(&mut self, depth: usize) -> Result<Node, PeerError> {
         let Some(first) = self.peek() else { return Ok(Node::synthetic(Value::Null)) };
         if depth > MAX_DEPTH {
-            return Err(PeerError::new(first.number, "values are too deep inside of each other"));
+            return Err(PeerError::new(first.number, "values are nested too deeply"));
         }
         let is_item = |text: &str| text == "-" || text.starts_with("- ");
         let span = Span { start: first.at, end: first.at };

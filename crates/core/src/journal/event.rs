@@ -223,7 +223,7 @@ vocabulary! {
         HeldBack = "held_back" "held back",
         /// The address of this host changed.
         Address = "address" "address changed",
-        /// No source gave an address any more.
+        /// No source gave an address.
         NoAddress = "no_address" "no address",
         /// A source gave no address.
         SourceFailed = "source_failed" "source failed",

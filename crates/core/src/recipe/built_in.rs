@@ -32,7 +32,7 @@ pub fn named(name: &str) -> Result<Recipe, Vec<Diagnostic>> {
         return Recipe::read(name, text);
     }
     if let Some((gone, why, way_out)) = GONE.iter().find(|(gone, ..)| gone.eq_ignore_ascii_case(name)) {
-        let message = format!("there is no recipe `{gone}` any more: {why}");
+        let message = format!("the recipe `{gone}` was removed: {why}");
         return Err(vec![Diagnostic::error(Place::Nowhere, message).hint(*way_out)]);
     }
     let error = Diagnostic::error(Place::Nowhere, format!("there is no recipe `{name}`"));

@@ -12,7 +12,7 @@ and fills the fields of an [ordinary configuration](configuration.md), which you
 are looked for when an update is sent, never before. `ddns recipes` lists them, `ddns recipes show NAME` shows one with its rules. A recipe of your own
 works as well: `ddns init --recipe ./my.json` ([recipes.md](recipes.md)).
 
-None of them was tried against the real service, but for those of programs that the tests start here (PowerDNS, Node-RED).
+No recipe has been tested against the live service, except those for programs that the tests start (PowerDNS, Node-RED).
 *Compared* says which requests and answers were held against the sources, and when. Where the facts come from:
 
 ";

@@ -35,7 +35,7 @@ pub(super) const OF_RECIPE: [(&str, &str); 21] = [
 
 /// The same of a question.
 pub(super) const OF_QUESTION: [(&str, &str); 9] = [
-    ("name", "`${name}` stands for the answer: small letters, digits and `_`"),
+    ("name", "`${name}` is replaced with the answer: small letters, digits and `_`"),
     ("ask", "A few words"),
     ("help", "Where to find it"),
     ("secret", "The answer is never shown; it may stand as the whole value of a variable in `extra`, and in `sign`"),

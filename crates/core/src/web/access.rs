@@ -49,7 +49,7 @@ pub fn password(web: &Web) -> Result<Option<&str>, AccessRefusal> {
         Err(why) => refusal(format!("`web.password_file`: {file} {why}"), HINT),
         Ok("") => refusal(format!("`web.password_file`: {file} is empty"), HINT),
         Ok(hash) if hash.starts_with("$argon2id$") && !hash.contains(char::is_whitespace) => Ok(Some(hash)),
-        Ok(_) => refusal(format!("`web.password_file`: {file} does not hold a hash that `ddns password` made"), HINT),
+        Ok(_) => refusal(format!("`web.password_file`: {file} does not contain a hash made by `ddns password`"), HINT),
     }
 }
 

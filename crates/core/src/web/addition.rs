@@ -83,7 +83,7 @@ fn refuse_inherited(new: &FileLayers, file: &Raw, outside: &Outside) -> Result<(
             ));
         } else if is_of_file {
             return Err(format!(
-                "`{name}` stands outside of `providers`, and the new entry would inherit it: move it into the entries first"
+                "`{name}` is outside of `providers`, and the new entry would inherit it: move it into the entries first"
             ));
         }
     }

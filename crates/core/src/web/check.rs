@@ -197,7 +197,7 @@ mod tests {
                  \"ipv4\":[\"a.example\",\"b b\"]}]}",
                 &[
                     "1:49+6 `log.level` must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL, not `LOUD` [log.level]",
-                    "2:21+5 `ipv4`: `b b` is not a domain name: it holds a blank [ipv4]",
+                    "2:21+5 `ipv4`: `b b` is not a domain name: it contains a space [ipv4]",
                 ],
             ),
             ("", &["1:1+1 not valid JSON: a value is missing: the text ends here"]),

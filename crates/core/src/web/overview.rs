@@ -239,7 +239,7 @@ fn headline(status: &Status, numbers: [usize; UpdateState::ALL.len()]) -> String
             (Some(why), ..) => format!("Stands by: {why}"),
             (None, Role::TakingOver, _) => "Takes over".to_owned(),
             (None, Role::Joining, _) => "Joins the group".to_owned(),
-            (None, _, Some(holder)) if holder != member => format!("Stands by for {holder}"),
+            (None, _, Some(holder)) if holder != member => format!("On standby for {holder}"),
             _ => "Stands by".to_owned(),
         };
     }

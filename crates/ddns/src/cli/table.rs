@@ -219,7 +219,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
         name: "verify",
         summary: "Check in DNS whether the world sees the addresses",
         about: "Asks the servers of each domain's own zone now, with or without `verify` in the configuration, and compares what \
-                they say with the address that was accepted last; if none was, with the one that the sources give now. Sends \
+                they say with the address that was accepted last; if none was, with the address that the sources give now. Sends \
                 no update and does not change the cache. Exit status: 0 if all are visible, 1 if one is not, 3 if it cannot \
                 be told. With DOMAINs, only these.",
         configured: true,

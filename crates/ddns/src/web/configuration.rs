@@ -167,7 +167,7 @@ async fn shown(site: &Site, request: &PageRequest, status: u16, notice: Option<(
 /// The file and the form that a request is about, or the page that says why there is none.
 async fn found(site: &Site, request: &PageRequest) -> Result<(Configured, String, FileView, usize), Reply> {
     let Some(configured) = site.ask(Ask::Configured).await else { return Err(Reply::text(503, GONE)) };
-    let gone = || missing(request, "The configuration has no such entry any more.");
+    let gone = || missing(request, "The configuration no longer has this entry.");
     let name = configured.local_file(given(request, "file").unwrap_or(0)).cloned().ok_or_else(gone)?;
     if !site.web.borrow().allow_edit {
         let why = "Editing is switched off: set allow_edit in the settings of the page, on the host.";
@@ -300,7 +300,7 @@ async fn saved(site: &Site, request: &PageRequest) -> Reply {
 pub(super) async fn test_notifications(site: &Site, request: &PageRequest) -> Reply {
     let Some(configs) = site.ask(Ask::Configs).await else { return Reply::text(503, GONE) };
     let Some((config, _)) = configs.get(given(request, "file").unwrap_or(0)) else {
-        return missing(request, "There is no such file any more.");
+        return missing(request, "The file no longer exists.");
     };
     let (client, mut told, mut tone) = (Client::default(), Vec::new(), Tone::Info);
     for notification in &config.notify {

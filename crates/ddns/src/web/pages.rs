@@ -92,7 +92,7 @@ pub(super) async fn update(site: &Site, request: &PageRequest) -> Reply {
     let is_meant = |own: Option<&str>| own.is_none_or(|own| own.starts_with(wanted));
     let exact = alike().find(|(row, _)| row.endpoint == endpoint);
     let Some((row, preview)) = exact.or_else(|| alike().find(|(row, _)| is_meant(row.endpoint.as_deref()))) else {
-        return missing(request, "The configuration has no such update any more.");
+        return missing(request, "The configuration no longer has this update.");
     };
     let title = format!("{}: {}", row.domain, row.state.word());
     let frame = frame(request, &title, Some(Tab::Overview));

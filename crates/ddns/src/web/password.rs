@@ -34,13 +34,13 @@ pub(crate) fn hash(password: &str) -> io::Result<String> {
 
 /// Whether a hash can be used: a phrase that follows the name of its file, where it cannot.
 pub(crate) fn judge(hash: &str) -> Result<(), &'static str> {
-    let parsed = PasswordHash::new(hash).map_err(|_| "does not hold a hash that `ddns password` made")?;
-    let params = Params::try_from(&parsed).map_err(|_| "holds a hash with parameters that mean nothing")?;
+    let parsed = PasswordHash::new(hash).map_err(|_| "does not contain a hash made by `ddns password`")?;
+    let params = Params::try_from(&parsed).map_err(|_| "contains a hash with meaningless parameters")?;
     if parsed.hash.is_none() || parsed.salt.is_none() {
-        return Err("does not hold a whole hash");
+        return Err("does not contain a complete hash");
     }
     if params.m_cost() > MAX_MEMORY_KIB || params.t_cost() > MAX_PASSES {
-        return Err("holds a hash that takes too much memory or time");
+        return Err("contains a hash that takes too much memory or time");
     }
     Ok(())
 }

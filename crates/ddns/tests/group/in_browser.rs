@@ -39,7 +39,7 @@ fn j4_the_page_shows_the_group_to_everybody_and_claims_no_more_than_it_knows() {
     browser.looks_right("the holder", PHONE);
 
     browser.open(&format!("http://{}/", other.host()));
-    browser.says("Stands by for one");
+    browser.says("On standby for one");
     browser.says("other is on standby: one holds the lease.");
     assert_eq!(browser.run(SECTION), json!([2, "Group home"]));
     browser.looks_right("a host that stands by", PHONE);

@@ -47,7 +47,7 @@ fn j5_everything_shows_who_holds_who_took_over_and_who_gave_back() {
         (&json!("stand-by"), &json!("stand_by"))
     );
     let shown = other.get("/").expect(200).body;
-    assert!(shown.contains("Stands by for one") && !shown.contains("What needs attention"), "{shown}");
+    assert!(shown.contains("On standby for one") && !shown.contains("What needs attention"), "{shown}");
     other.get("/readyz").expect(200);
     inbox.wait(&["took-over"]);
 

@@ -67,7 +67,7 @@ impl Maker<'_, '_> {
                     let message = format!("{what}: `{}` must be {must}", member.key);
                     self.reader.wrong(key, member.node.span, message, "");
                 } else {
-                    let message = format!("{what}: `{}` is not a part of it", member.key);
+                    let message = format!("{what} has no field `{}`", member.key);
                     self.reader.wrong(key, member.key_span, message, &format!("use {}", quoted(parts, " and ")));
                 }
             }
@@ -204,7 +204,7 @@ mod tests {
             ("{\"within\": \"49h\"}", "from 10s to 48h"),
             ("{\"every\": \"4m\"}", "`verify`: `every` must be a time from 5m to 30d"),
             ("{\"repair\": \"yes\"}", "`verify`: `repair` must be `true` or `false`"),
-            ("{\"aks\": \"zone\"}", "`verify`: `aks` is not a part of it"),
+            ("{\"aks\": \"zone\"}", "`verify` has no field `aks`"),
             (
                 "{\"ask\": \"resolver\", \"server\": \"a.example\"}",
                 "`server` has no meaning with `ask` set to `resolver`",

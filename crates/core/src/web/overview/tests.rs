@@ -105,7 +105,7 @@ fn j3_the_headline_of_a_host_in_a_group_claims_no_more_than_it_knows() {
         (Role::TakingOver, true, "Takes over", UpdateState::StandBy),
         (Role::Joining, true, "Joins the group", UpdateState::StandBy),
         (Role::Joining, false, "Stands by: the store of the group cannot be used", UpdateState::Retrying),
-        (Role::StandBy, true, "Stands by for b", UpdateState::StandBy),
+        (Role::StandBy, true, "On standby for b", UpdateState::StandBy),
         (Role::StandBy, false, "Stands by: the store of the group cannot be used", UpdateState::Retrying),
     ];
     // It gave the lease back, and the store has not said so yet.

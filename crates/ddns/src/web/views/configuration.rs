@@ -398,7 +398,7 @@ pub(crate) fn confirm(model: &ConfirmPage) -> Markup {
                     h2 { (about) }
                     div.columns {
                         div { h3 { "Now" } @match before { Some(text) => (code(text, &format!("the request for {about} now"))), None => p.soft { "Nothing is sent." } } }
-                        div { h3 { "Then" } @match after { Some(text) => (code(text, &format!("the request for {about} then"))), None => p.soft { "Nothing is sent any more." } } }
+                        div { h3 { "Then" } @match after { Some(text) => (code(text, &format!("the request for {about} then"))), None => p.soft { "Nothing more is sent." } } }
                     }
                 }
             }

@@ -149,13 +149,13 @@ fn told(record: &Record, clock: &Clock<'_>) -> Markup {
                     @if record.attempt > 1 { " · try " (record.attempt) }
                 }
                 EventKind::Failed => { (address()) " · " (response(reason)) @if record.attempt > 1 { " Try " (record.attempt) "." } }
-                EventKind::Stopped => { (address()) " · the service refused it for good. " (response(reason)) }
+                EventKind::Stopped => { (address()) " · the service refused it permanently. " (response(reason)) }
                 EventKind::HeldBack => {
                     (address()) " · " (reason)
                     @if let Some(until) = record.until { ", until " (time(&clock.when(until))) }
                 }
                 EventKind::Address => { (address()) (before()) " · " (source()) }
-                EventKind::NoAddress => { "No source gave an address any more" (before()) "." }
+                EventKind::NoAddress => { "No source gave an address" (before()) "." }
                 EventKind::SourceFailed => { (source()) ": " (reason) }
                 EventKind::SourceRecovered => { (source()) }
                 EventKind::TookOver | EventKind::GaveBack | EventKind::Lost => { "This host " (record.sentence()) "." }

@@ -18,7 +18,7 @@ impl Render for LoginForm<'_> {
         let field = FormField {
             id: "password",
             label: "Password",
-            help: Some("The one that was given to the command ddns password."),
+            help: Some("The password you gave to the command ddns password."),
             wrong: self.wrong,
         };
         html! {

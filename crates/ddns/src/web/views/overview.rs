@@ -290,7 +290,7 @@ pub(super) fn why(row: &Row, next: Option<u64>) -> Markup {
                 "No source gives an " (if (row.kind == "A") == row.address.is_none() { "IPv4" } else { "IPv6" }) " address. " a href="/addresses" { "See what each source says" } "."
             }
             UpdateState::Stopped => {
-                "The service refused it for good: " q { (reason) } ". Correct the cause, then send it again."
+                "The service refused it permanently: " q { (reason) } ". Correct the cause, then send it again."
             }
             UpdateState::InDoubt => { "It is not known which address the endpoint has; it is sent again." }
             UpdateState::Sending => "It is being sent.",

@@ -440,10 +440,12 @@ fn j1_the_first_view_shows_the_group_and_updates_that_stand_by_need_no_attention
     let holder = page("overview-holder");
     assert!(holder.contains("holds the lease for 3 h, 12 s left") && holder.contains("What needs attention"));
     let stand_by = page("overview-stand-by");
-    for expected in ["Stands by for router-b", "stands by: router-b holds the lease", "router-c", "The store answers"] {
+    for expected in
+        ["On standby for router-b", "is on standby: router-b holds the lease", "router-c", "The store answers"]
+    {
         assert!(stand_by.contains(expected), "{expected}");
     }
-    assert!(!stand_by.contains("refused it for good") && !stand_by.contains("Next try in"));
+    assert!(!stand_by.contains("refused it permanently") && !stand_by.contains("Next try in"));
     let alone = page("overview-alone");
     assert!(alone.contains("may send for another <span class=\"count\" role=\"timer\" data-left=\"12\""), "{alone}");
     assert!(!page("overview").contains("id=\"group\""), "only where there is one");

@@ -297,7 +297,10 @@ fn families(all: &[Family], word: &str) -> String {
 /// What is said of a request whose address is an example.
 fn example(missing: &[Family]) -> String {
     let each: Vec<String> = missing.iter().map(|family| format!("{} ({family})", family.documentation())).collect();
-    format!("An example: {} stands for an address that this host does not have. It is never sent.", each.join(" and "))
+    format!(
+        "An example: {} is in place of an address that this host does not have. It is never sent.",
+        each.join(" and ")
+    )
 }
 
 /// What came of a request: the updates of it have one response.
