@@ -213,6 +213,17 @@ fn in_container(release: &Path) {
     assert!(image.path("copied/manifest.json").is_file());
 }
 
+#[test]
+fn install_page_says_of_every_line_whether_it_was_tried() {
+    let page = read("docs/install.md");
+    let rows = page.lines().skip_while(|line| *line != "| | | |").skip(2).take_while(|line| line.starts_with('|'));
+    let tried: Vec<_> = rows.filter_map(|row| row.rsplit('|').nth(1)).collect();
+    assert!(tried.len() >= 8, "{tried:?}");
+    for tried in tried {
+        assert!(["tested", "by hand", "*untried*"].iter().any(|word| tried.contains(word)), "{tried}");
+    }
+}
+
 /// A clone with what `packaging/release` looks at before it builds.
 fn clone() -> Option<Sandbox> {
     if tool("git").is_none() {
