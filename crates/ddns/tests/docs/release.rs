@@ -115,7 +115,11 @@ fn downloaded(release: &Path) {
         assert!(folder.join(name).is_file(), "the archive lacks {name}");
     }
     // A damaged file is found.
-    sh(&sandbox.path("."), "echo >>ddns-*.tar.gz; ! sha256sum --quiet --check --ignore-missing SHA256SUMS").expect(0);
+    sh(
+        &sandbox.path("."),
+        "for file in ddns-*.tar.gz; do echo >>\"$file\"; done; ! sha256sum --check --ignore-missing SHA256SUMS",
+    )
+    .expect(0);
 }
 
 /// What a console block or page shows after `$ `, without comments.
