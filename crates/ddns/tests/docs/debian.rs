@@ -14,9 +14,9 @@ use crate::support::{Run, Sandbox};
 
 const CONFIG: &str = "/etc/ddns/config.json";
 
-/// What changes by itself where packages come and go, or where users do: backups, logs, caches, dpkg's own books.
+/// What changes by itself where packages come and go, or where users do: backups, logs, caches, the books of apt and dpkg.
 fn is_book(path: &str) -> bool {
-    let folders = ["var/lib/dpkg/", "var/log/", "var/cache/", "var/lib/systemd/deb-systemd-helper"];
+    let folders = ["var/lib/apt/", "var/lib/dpkg/", "var/log/", "var/cache/", "var/lib/systemd/deb-systemd-helper"];
     folders.iter().any(|folder| path.starts_with(folder)) || (path.starts_with("etc/") && path.ends_with('-'))
 }
 
