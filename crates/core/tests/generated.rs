@@ -1,6 +1,6 @@
 //! What is generated from the table of fields, from the recipes and by `service` must be what is in the repository.
 //!
-//! `UPDATE_GENERATED=1 cargo test -p ddns-core --test generated` writes it anew.
+//! `UPDATE_GENERATED=1 cargo test -p ddns-callback-core --test generated` writes it anew.
 
 #![allow(clippy::disallowed_methods, reason = "this test looks at files; the core does not")]
 

@@ -1,7 +1,7 @@
 //! The whole engine with everything that can go wrong around it, in thousands of schedules by chance: processes that share
 //! caches, are killed, paused, reloaded; endpoints that refuse, hang, lose and stop; addresses that flap.
 //!
-//! `DDNS_TEST_SCHEDULES=200000 cargo test --release -p ddns-core --test engine` runs more; `DDNS_TEST_SEED=N` runs the one whose
+//! `DDNS_TEST_SCHEDULES=200000 cargo test --release -p ddns-callback-core --test engine` runs more; `DDNS_TEST_SEED=N` runs the one whose
 //! seed a failure names.
 
 #![allow(clippy::disallowed_methods, reason = "this test asks the environment; the core does not")]

@@ -1,7 +1,7 @@
 //! 100,000 hosts, one endpoint: all addresses change within a minute, and the endpoint is out of order for the hour that
 //! begins with it.
 //!
-//! `UPDATE_GENERATED=1 cargo test -p ddns-core --test simulation` writes the page with the figures anew.
+//! `UPDATE_GENERATED=1 cargo test -p ddns-callback-core --test simulation` writes the page with the figures anew.
 
 #![allow(clippy::disallowed_methods, reason = "this test looks at files; the core does not")]
 
