@@ -158,7 +158,7 @@ pub fn is_private(ip: IpAddr) -> bool {
     }
 }
 
-/// Whether hosts on the internet can have it (F9h): no address of a private, reserved or special network.
+/// Whether hosts on the internet can have it (F9): no address of a private, reserved or special network.
 pub fn is_public(ip: Ipv4Addr) -> bool {
     unusable(ip.into(), Trust::Own).is_none() && !is_private(ip.into()) && !ip.is_documentation() && ip.octets()[0] != 0
 }

@@ -72,7 +72,7 @@ impl Lookup {
             .filter_map(|attempt| Some((attempt.source.as_str(), attempt.result.as_ref().err()?.as_str())))
     }
 
-    /// That the internet sees another address than the router has (F9n): a hint, since some routers are mapped one to one.
+    /// That the internet sees another address than the router has (F9): a hint, since some routers are mapped one to one.
     pub fn behind_nat(&self) -> Option<String> {
         let of =
             |name: &str| self.attempts.iter().find(|attempt| attempt.source == name).map(|attempt| &attempt.result);

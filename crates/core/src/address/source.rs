@@ -161,7 +161,7 @@ impl Source {
         }
     }
 
-    /// Whether it asks a router, which knows IPv4 alone (F9a).
+    /// Whether it asks a router, which knows IPv4 alone (F9).
     pub fn asks_router(&self) -> bool {
         match self {
             Self::Router(_) => true,

@@ -1,5 +1,5 @@
 //! `UPnP`'s Internet Gateway Device, as far as it takes to learn the router's outer address. Nothing is ever mapped, and no answer
-//! can lead anywhere but to the gateway: every address in it must be the gateway's own (F9e).
+//! can lead anywhere but to the gateway: every address in it must be the gateway's own (F9).
 //!
 //! No XML is parsed: what is needed stands between a tag and its end, without attributes, entities or tags inside.
 

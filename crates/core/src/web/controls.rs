@@ -108,7 +108,7 @@ pub fn is_locked(field: &Field) -> bool {
 
 /// A message without names that a reader of the form cannot see.
 pub fn in_words(message: &str, field: Option<&'static Field>) -> String {
-    if message.contains("relative address") {
+    if message.contains("must start with http:// or https://") {
         return "The URL must start with http:// or https://.".to_owned();
     }
     let own = field.and_then(|field| Some((format!("`{}`", field.name), label(field.key)?)));

@@ -108,8 +108,8 @@ usable address. The default is `default`.
   url:URL             the first address in the text of a web page
   stun:HOST[:PORT]    the address that a STUN server sees
   dns                 the address that a DNS server on the internet sees
-  dns:SERVER/NAME     the same, by a server and a name of yours; /TXT or /TXT/CH
-                      behind the name if the address is in a text
+  dns:SERVER/NAME     the same, by your own server and name; add /TXT or /TXT/CH
+                      to the name if the address is in a text record
   router[:ADDRESS]    the address that the router has on the internet (IPv4)
   0, 1, …             the best address of the Nth interface that has one
   interface:NAME      the best address of that interface

@@ -1,4 +1,4 @@
-//! A router that speaks NAT-PMP announces another outer address to all hosts of its network (F9k). That is only a hint to ask it:
+//! A router that speaks NAT-PMP announces another outer address to all hosts of its network (F9). That is only a hint to ask it:
 //! anybody in the network can send such a packet.
 
 use std::io;

@@ -103,7 +103,7 @@ fn h12_h5_dnspod_is_asked_once_with_a_wrong_token() {
 fn h12_e7_a_recipe_of_a_service_that_has_ended_names_the_other() {
     let sandbox = Sandbox::new();
     for args in [&["init", "--recipe", "hetzner", "--ipv4", "home.example.com"][..], &["recipes", "show", "Hetzner"]] {
-        sandbox.run(args).expect(2).prints("there is no recipe `hetzner` any more").prints("use `hetzner-cloud`");
+        sandbox.run(args).expect(2).prints("the recipe `hetzner` was removed").prints("use `hetzner-cloud`");
     }
     let found = sandbox.run(&["recipes", "hetzner"]).expect(0).stdout;
     assert!(found.contains("  hetzner-cloud ") && !found.contains("  hetzner "), "{found}");

@@ -133,7 +133,7 @@ fn i2_a_new_entry_takes_nothing_of_the_host_and_no_secret() {
     let made = page.sandbox.path("made").display().to_string();
     let id = other.receiver.url("/?k=__K__&ip=__IP__");
     for (source, expected) in [
-        (page.endpoint.receiver.index4(), "`extra` stands outside of `providers`"),
+        (page.endpoint.receiver.index4(), "`extra` is outside of `providers`"),
         (format!("cmd:touch {made}"), "cannot be added in a browser"),
         (format!("shell:touch {made}"), "cannot be added in a browser"),
     ] {

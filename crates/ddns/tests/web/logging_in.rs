@@ -246,7 +246,7 @@ fn i2_a_page_that_would_be_open_is_refused() {
         json!("{\"password_file\": \"s3cret-password\"}"),
         "`web.password_file`: the file that it names does not exist",
     );
-    refused(json!({"password_file": "plain"}), "plain does not hold a hash");
+    refused(json!({"password_file": "plain"}), "plain does not contain a hash");
     refused(json!({"password_file": "empty"}), "empty is empty");
     refused(json!({"token_file": "short"}), "short holds fewer than 16 characters");
     refused(json!({"certificate": "plain", "key": "plain"}), "contains no PEM certificate");

@@ -110,7 +110,7 @@ fn a8_set_up_sends_no_address_that_no_source_gave() {
         ("index6", "url:http://127.0.0.1:9/"),
     ];
     let shown = page.post("/setup", &visitor, &form(&fields)).expect(200);
-    assert!(shown.body.contains("An example: 2001:db8::1 (IPv6) stands for an address"), "{}", shown.body);
+    assert!(shown.body.contains("An example: 2001:db8::1 (IPv6) is in place of an address"), "{}", shown.body);
     let sent = page.post("/setup", &visitor, &form(&[&fields[..], &[("step", "send")]].concat())).expect(200);
     assert!(sent.body.contains("accepted: 204 No Content"), "{}", sent.body);
     assert!(sent.body.contains("not sent: there is no IPv6 address here<"), "{}", sent.body);
