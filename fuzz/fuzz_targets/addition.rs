@@ -10,10 +10,10 @@ const NEW: &str = r#"{"dns": "callback", "id": "https://n.example/__IP__", "ipv4
 
 fuzz_target!(|old: &str| {
     let around = Surroundings::default();
-    if let (Ok(before), Ok(more)) = (first(old, &around), appended(old, NEW, &Outside::of(&around))) {
-        let after = first(&more, &around).expect("a valid configuration");
+    if let (Ok(before), Ok(more)) = (first("", old, &around), appended(old, NEW, &Outside::of(&around))) {
+        let after = first("", &more, &around).expect("a valid configuration");
         let (added, same) = after.entries.split_last().expect("one more entry");
         assert_eq!((same, after.notify), (&before.entries[..], before.notify));
-        assert_eq!(added.callback, first(NEW, &around).expect("a valid entry").entries[0].callback);
+        assert_eq!(added.callback, first("", NEW, &around).expect("a valid entry").entries[0].callback);
     }
 });

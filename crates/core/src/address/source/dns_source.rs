@@ -84,7 +84,7 @@ mod tests {
             Ok("dns:[2001:db8::1]/a.b/TXT")
         );
         let wrong = [
-            ("dns:", "needs something"),
+            ("dns:", "needs a value"),
             ("dns:ns.example", "must be SERVER/NAME"),
             ("dns:ns.example/a/A", "must be SERVER/NAME"),
             ("dns:ns.example/a/TXT/IN", "must be SERVER/NAME"),

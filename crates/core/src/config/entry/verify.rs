@@ -35,12 +35,7 @@ impl Maker<'_, '_> {
             Node { value: Value::Null, .. } => return None,
             node => node,
         };
-        let verify = self.verify_of(Key::Verify, "`verify`", &node);
-        if verify.is_some() {
-            let message = "`verify` only counts for `ddns verify`: in this version, `ddns` and `ddns watch` do not check DNS themselves";
-            self.reader.warn_whole(Key::Verify, message, "run `ddns verify` to check now");
-        }
-        verify
+        self.verify_of(Key::Verify, "`verify`", &node)
     }
 
     /// `verify` of an entry or a domain; `what` begins messages about it.
