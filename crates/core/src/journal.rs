@@ -17,7 +17,7 @@ pub use endpoint::{Endpoint, tell_apart};
 pub use event::{About, EventKind, Held, JournalEvent, Settled, What};
 pub use filter::{Filter, RecordKind};
 pub use record::{Record, RecordWriter};
-pub use sentence::sentence;
+pub use sentence::{sentence, set_instead};
 pub use state::{Last, Row, Status, SyncResult, UpdateState};
 
 #[cfg(test)]

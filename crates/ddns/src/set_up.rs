@@ -12,7 +12,7 @@ use ddns_core::config::raw::{Origin, Raw};
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Config, starter};
 use ddns_core::engine::{Event, Mode, redacted};
-use ddns_core::journal::{About, What};
+use ddns_core::journal::{About, Settled, What, set_instead};
 use ddns_core::net::family::Family;
 use ddns_core::net::status::with_reason;
 use ddns_core::set_up::Survey;
@@ -91,7 +91,7 @@ pub(crate) async fn send_once(valid: Valid, client: &Client, environment: &Envir
         for event in journal {
             sent.extend(match event.what {
                 What::Settled(settled) => {
-                    let (is_accepted, words) = (settled.outcome.is_accepted(), words_of(&settled.outcome));
+                    let (is_accepted, words) = (settled.outcome.is_accepted(), words_of(&settled));
                     let text = if is_of_update(&settled.outcome) { driver.heard() } else { "" };
                     let text: String = logs[0].masked(text).chars().take(MAX_TEXT).collect();
                     Some(SentOnce { about: settled.about, is_accepted, words, text })
@@ -119,8 +119,13 @@ fn is_of_update(outcome: &Outcome) -> bool {
     !matches!(outcome, Outcome::AlreadyThere | Outcome::Failed(Why::Step { .. } | Why::NoResponse { .. }))
 }
 
-fn words_of(outcome: &Outcome) -> String {
-    match outcome {
+fn words_of(settled: &Settled) -> String {
+    if let Outcome::Stopped { status, words, .. } = &settled.outcome
+        && let Some(other) = set_instead(words, settled.ip)
+    {
+        return format!("{}: the service set {other} instead of {}", with_reason(*status), settled.ip);
+    }
+    match &settled.outcome {
         Outcome::AlreadyThere => "the service already has this address".to_owned(),
         Outcome::Failed(Why::NoResponse { why, .. } | Why::Step { why, .. }) => why.clone(),
         other => other.status().map(with_reason).unwrap_or_default(),

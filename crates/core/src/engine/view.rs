@@ -67,11 +67,15 @@ impl Engine {
             (Stage::Idle | Stage::Withdrawn(_), _, Some(ip)) => match self.judge(at, &Update { domain, family, ip }) {
                 Verdict::Stopped(why, _) => (UpdateState::Stopped, None, Some(why)),
                 Verdict::Held(until, by) => self.held_back(until, by),
-                Verdict::Send(_) if let Some((until, by)) = self.held_with_others(at, id) => self.held_back(until, by),
-                // What is too old is sent in the next round; until then nothing is wrong with it.
-                Verdict::UpToDate(_) | Verdict::Send(Reason::Old(_)) => (UpdateState::UpToDate, None, None),
-                // It is about to be sent: what held it back is over, for one.
-                Verdict::Send(_) | Verdict::Wait(_) => (UpdateState::Sending, None, None),
+                Verdict::UpToDate(_) => (UpdateState::UpToDate, None, None),
+                Verdict::Send(reason) => match (self.held_with_others(at, id), reason) {
+                    (Some((until, by)), _) => self.held_back(until, by),
+                    // What is too old is sent in the next round; until then nothing is wrong with it.
+                    (None, Reason::Old(_)) => (UpdateState::UpToDate, None, None),
+                    // It is about to be sent: what held it back is over, for one.
+                    (None, _) => (UpdateState::Sending, None, None),
+                },
+                Verdict::Wait(_) => (UpdateState::Sending, None, None),
             },
             _ => match self.queue.pause_of(id) {
                 Some(pause) => (UpdateState::Retrying, left(pause.until), Some(pause.outcome.reason())),

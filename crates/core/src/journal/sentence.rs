@@ -85,7 +85,7 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
 }
 
 /// The other address in ``good 192.0.2.2``: the service took something else for the address of this host (dyndns2).
-fn set_instead(words: &str, sent: IpAddr) -> Option<IpAddr> {
+pub fn set_instead(words: &str, sent: IpAddr) -> Option<IpAddr> {
     let rest = ["good ", "nochg "].iter().find_map(|code| words.strip_prefix(code))?;
     rest.split([' ', ',']).filter_map(|word| word.parse().ok()).find(|ip| *ip != sent)
 }

@@ -5,6 +5,7 @@ use crate::config::raw::Raw;
 use crate::config::starter::checked;
 use crate::config::value::{self, is_off};
 use crate::net::family::Family;
+use crate::net::url::Url;
 use crate::recipe::Form;
 use crate::text::diagnostic::{Diagnostic, Severity};
 use crate::text::json::Value;
@@ -38,8 +39,10 @@ impl SetUp {
             SetUpSubject::Url => {
                 let small = text.to_ascii_lowercase();
                 if !small.starts_with("http://") && !small.starts_with("https://") {
+                    let is_local = Url::parse(&format!("http://{text}")).is_ok_and(|url| url.is_local());
+                    let scheme = if is_local { "http" } else { "https" };
                     let meant =
-                        if text.contains('.') { format!(": did you mean https://{text} ?") } else { String::new() };
+                        if text.contains('.') { format!(": did you mean {scheme}://{text} ?") } else { String::new() };
                     return Err(format!("The URL must start with http:// or https://{meant}"));
                 }
                 self.checked_with(subject, &text)?

@@ -76,6 +76,7 @@ fn a_url_of_ones_own_is_asked_for_what_it_lacks() {
         &mut get,
         &[
             "id < example.com/x > again: The URL must start with http:// or https://: did you mean https://example.com/x ?",
+            "id < 127.0.0.1:8080/x > again: The URL must start with http:// or https://: did you mean http://127.0.0.1:8080/x ?",
             "id < https://h.example/u?key=s3cret",
             "body [{\"domain\": \"__DOMAIN__\", \"type\": \"__RECORDTYPE__\", \"ip\": \"__IP__\"}] < {x > again: ",
             "body [{\"domain\": \"__DOMAIN__\", \"type\": \"__RECORDTYPE__\", \"ip\": \"__IP__\"}] < None",

@@ -140,11 +140,12 @@ pub(super) async fn edit(site: &Site, request: &PageRequest) -> Reply {
         return error(400, "the body must be a JSON object");
     };
     let member = |name: &str| body.as_ref().and_then(|body| body.value.member(name));
-    let file = match member("file") {
-        None => 0,
-        Some(Value::Number(number)) if let Ok(number) = number.parse() => number,
-        Some(_) => return error(400, "`file` is the number of a file"),
+    let number = match member("file") {
+        None => Some(0),
+        Some(Value::Number(number)) => number.parse().ok(),
+        Some(_) => None,
     };
+    let Some(file) = number else { return error(400, "`file` is the number of a file") };
     let Some(version) = member("version").and_then(Value::text) else {
         return error(400, "`version` is missing: it is in `GET config`");
     };

@@ -160,9 +160,13 @@ impl<'a> Dialog<'a> {
         if sent.iter().all(|one| one.is_accepted) {
             return SendChoice::Done;
         }
-        show_broken("An answer may be wrong: < goes back to it. Enter writes the file all the same.", 0);
-        match line("\nBack, or write the file [write]: ", false) {
-            Ok(Some(typed)) if typed.trim() == BACK => SendChoice::GoBack,
+        show_broken(
+            "An answer may be wrong: < goes back, one question at a time. To keep the file all the same, type write.",
+            0,
+        );
+        match line("\nGo back, or write the file? < or write [<]: ", false) {
+            Ok(Some(typed)) if typed.trim().eq_ignore_ascii_case("write") => SendChoice::Done,
+            Ok(Some(_)) => SendChoice::GoBack,
             _ => SendChoice::Done,
         }
     }
