@@ -150,10 +150,7 @@ pub(super) async fn edit(site: &Site, request: &PageRequest) -> Reply {
         return error(400, "`version` is missing: it is in `GET config`");
     };
     let Some(Value::Array(written)) = member("operations") else { return error(400, "`operations` must be a list") };
-    let ops: Vec<Op> = match written.iter().map(|op| Op::read(&op.value)).collect() {
-        Ok(ops) => ops,
-        Err(why) => return error(400, &why),
-    };
+    let ops: Result<Vec<Op>, String> = written.iter().map(|op| Op::read(&op.value)).collect();
     let is_saved = match member("dry_run") {
         None | Some(Value::Bool(false)) => true,
         Some(Value::Bool(true)) => false,
@@ -175,6 +172,7 @@ pub(super) async fn edit(site: &Site, request: &PageRequest) -> Reply {
             None => gone(),
         },
         Edited::Changed => error(409, "the file is another one now: read it again"),
+        Edited::Misread(why) => error(400, &why),
         Edited::Wrong(findings) => {
             let shown: Vec<_> = findings.iter().map(Finding::json).collect();
             Reply::json(

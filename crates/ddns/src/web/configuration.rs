@@ -41,6 +41,8 @@ pub(super) enum Edited {
     /// The file is another one now.
     Changed,
     Wrong(Vec<Finding>),
+    /// An operation means nothing.
+    Misread(String),
     /// A phrase that follows the name of the file.
     Failed(String),
 }
@@ -48,7 +50,8 @@ pub(super) enum Edited {
 /// An edit of a file of the service.
 pub(super) struct Edit {
     pub(super) version: String,
-    pub(super) ops: Vec<Op>,
+    /// Or why they mean nothing, which matters only if the file is still the same.
+    pub(super) ops: Result<Vec<Op>, String>,
     pub(super) is_saved: bool,
     pub(super) addresses: [Option<IpAddr>; 2],
 }
@@ -84,7 +87,11 @@ fn done(name: &str, around: Parcelled, edit: &Edit) -> Edited {
     if opened.version != edit.version {
         return Edited::Changed;
     }
-    let (text, after) = match apply(&opened.text, &edit.ops, &around) {
+    let ops = match &edit.ops {
+        Ok(ops) => ops,
+        Err(why) => return Edited::Misread(why.clone()),
+    };
+    let (text, after) = match apply(&opened.text, ops, &around) {
         Ok(applied) => applied,
         Err(findings) => return Edited::Wrong(findings),
     };
@@ -261,7 +268,7 @@ pub(super) async fn change(site: &Rc<Site>, request: &PageRequest) -> Reply {
         return again(200, &[], Some("Nothing was changed."));
     }
     let is_saved = step == "save";
-    let wanted = Edit { version, ops, is_saved, addresses: addresses(site).await };
+    let wanted = Edit { version, ops: Ok(ops), is_saved, addresses: addresses(site).await };
     match edit(site, &name, &configured.around, wanted).await {
         Edited::Possible(changes) => {
             let model = ConfirmPage {
@@ -273,6 +280,7 @@ pub(super) async fn change(site: &Rc<Site>, request: &PageRequest) -> Reply {
             page(request, 200, &view::confirm(&model))
         }
         Edited::Saved => saved(site, request).await,
+        Edited::Misread(why) => again(400, &[], Some(&why)),
         Edited::Changed => {
             again(409, &[], Some("The file was changed at the same moment: nothing was saved. Please try again."))
         }

@@ -93,6 +93,6 @@ fn j2_preview_and_status_ask_no_store_and_say_what_they_do_not_know() {
     assert!(preview.stdout.contains("would be sent: if this host holds the lease"), "{}", preview.stdout);
     assert!(preview.stdout.contains("A run now would send at most 1 of 1 updates"), "{}", preview.stdout);
     let status = one.sandbox.run(&["status", "-c", "config.json"]).expect(3);
-    assert!(status.stdout.contains("in the store of the group"), "{}", status.stdout);
+    assert!(status.stdout.contains("The store of the group knows"), "{}", status.stdout);
     assert_eq!(endpoint.count(), 0);
 }
