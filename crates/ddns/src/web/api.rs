@@ -142,7 +142,8 @@ pub(super) async fn edit(site: &Site, request: &PageRequest) -> Reply {
     let member = |name: &str| body.as_ref().and_then(|body| body.value.member(name));
     let number = match member("file") {
         None => Some(0),
-        Some(Value::Number(number)) => number.parse().ok(),
+        // One that is too large is that of no file.
+        Some(Value::Number(number)) => Some(number.parse().unwrap_or(usize::MAX)),
         Some(_) => None,
     };
     let Some(file) = number else { return error(400, "`file` is the number of a file") };
