@@ -40,8 +40,7 @@ pub(crate) fn about(word: Option<&str>, width: usize) -> Result<String, Diagnost
 
 /// The text of `ddns --help`: a screen full.
 fn overview(width: usize) -> String {
-    let mut help =
-        broken("A dynamic DNS client: sends this host's address to any HTTP endpoint.", 0, width);
+    let mut help = broken("A dynamic DNS client: sends this host's address to any HTTP endpoint.", 0, width);
     help += &format!("\n{}\nCommands:\n", fitted(EXAMPLES, width));
     help += &rows::command("(none)", "Synchronize once: look up the address, send what changed", width);
     for command in COMMANDS {
