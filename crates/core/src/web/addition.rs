@@ -183,7 +183,7 @@ fn wrapped(old: &str, root: &Node, members: &[Member], added: &str) -> String {
 }
 
 /// Where the comma stands that follows a value; `None` if it is the last.
-fn comma_after(text: &str) -> Option<usize> {
+pub(super) fn comma_after(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {
         let (length, kind) = first_token(&text[at..], true);

@@ -1,7 +1,8 @@
 //! Changes of a JSON text by places: what is not changed keeps its bytes, comments included.
 
 use crate::config::value;
-use crate::text::json::{Member, Node, Span, TokenKind, Value, first_token, one_line, pretty};
+use crate::text::json::{Member, Node, Span, Value, one_line, pretty};
+use crate::web::addition::comma_after;
 
 /// The text with a member of an object set; of a key that is written twice the last one counts.
 pub(super) fn set(text: &str, object: &Node, name: &str, value: &Value) -> String {
@@ -153,18 +154,5 @@ fn alone(text: &str, start: usize, end: usize) -> std::ops::Range<usize> {
         Some(length) if text[..line].ends_with('\n') => line..rest + length,
         None => start..rest,
         Some(_) => start..end,
-    }
-}
-
-/// Where the comma stands that follows a value; `None` if it is the last.
-fn comma_after(text: &str) -> Option<usize> {
-    let mut at = 0;
-    loop {
-        let (length, kind) = first_token(&text[at..], true);
-        match kind {
-            TokenKind::Blank | TokenKind::Comment if length > 0 => at += length,
-            TokenKind::Mark if text[at..].starts_with(',') => return Some(at),
-            _ => return None,
-        }
     }
 }
