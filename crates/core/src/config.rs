@@ -116,6 +116,11 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Whether anybody is asked whether the world sees any of its addresses.
+    pub fn is_verified(&self) -> bool {
+        self.verify.is_some() || self.own_verify.iter().any(|own| !own.is_empty())
+    }
+
     /// How it is found out whether the world sees the address of a domain; `None` if nobody is asked.
     pub fn verify_of(&self, domain: &Domain, family: Family) -> Option<&Verify> {
         self.own_verify[family.index()].get(domain).unwrap_or(&self.verify).as_ref()
@@ -124,7 +129,12 @@ impl Entry {
     /// When its updates are sent. Without a cache what `is_due` is sent, whatever was accepted.
     pub fn rules(&self, is_due: bool) -> Rules {
         let counts = !is_due || self.cache != Cache::Off;
-        Rules { max_age: counts.then_some(self.cache_max_age), min_interval: self.min_interval, is_asked_for: false }
+        Rules {
+            max_age: counts.then_some(self.cache_max_age),
+            min_interval: self.min_interval,
+            is_asked_for: false,
+            has_drifted: false,
+        }
     }
 
     /// Whether something must be remembered of its updates besides what was accepted (H6).

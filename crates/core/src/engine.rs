@@ -22,6 +22,7 @@ mod steps;
 mod stores;
 mod streaks;
 mod view;
+mod visibility;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
@@ -31,6 +32,7 @@ use std::time::Duration;
 use crate::address::lookup::Lookup;
 use crate::address::observation::Observation;
 use crate::callback::{Request, Timestamp};
+use crate::dns::{Sighting, Sought};
 use crate::journal::{JournalEvent, Last, What};
 use crate::net::family::Family;
 use crate::schedule::backoff::Backoff;
@@ -49,6 +51,7 @@ use queueing::Todo;
 use reload::Closing;
 use replaced::Replaced;
 use stores::StoreState;
+use visibility::Lookout;
 
 pub use lease::{LeaseEvent, Note, Term};
 pub use previews::{Preview, Previews, redacted};
@@ -56,6 +59,7 @@ pub use reload::GRACE;
 pub use settle::{Facts, ResponseFacts};
 pub use steps::ANSWER_LIMIT;
 pub use stores::{Durability, Stored, Ticket};
+pub use visibility::RoundId;
 
 /// So many secrets that steps took are looked for in texts.
 const MOST_SECRETS: usize = 256;
@@ -144,6 +148,17 @@ pub enum Event {
     },
     /// Something happened to the lease of the group.
     Lease(LeaseEvent),
+    /// Before a single run begins: it waits so long for addresses to be visible in DNS.
+    WaitForDns(Duration),
+    /// A round ended.
+    SeenInDns {
+        /// Which one.
+        round: RoundId,
+        /// What DNS servers said.
+        sighting: Sighting,
+        /// How many questions since the last round were answered, and how many were not.
+        questions: [u32; 2],
+    },
 }
 
 /// What of a response matters.
@@ -203,6 +218,13 @@ pub enum Effect {
         /// What of the response matters.
         reads: Reads,
     },
+    /// Ask DNS servers.
+    AskDns {
+        /// The number of the round.
+        round: RoundId,
+        /// What about. Without resolvers those of the system are meant.
+        sought: Box<Sought>,
+    },
     /// These must not be seen in the log.
     Hide {
         /// The entry that they are of.
@@ -245,6 +267,9 @@ pub struct Engine {
     /// Ages are counted from here on.
     epoch: Now,
     chance: Chance,
+    /// For DNS alone: asking changes nothing else.
+    dns_chance: Chance,
+    lookout: Lookout,
     /// The number that marks of this run carry.
     own: u32,
     out: Out,
@@ -338,6 +363,8 @@ impl Engine {
             epoch: now,
             own: chance.number(),
             chance,
+            dns_chance: Chance(!seed),
+            lookout: Lookout::default(),
             out: Out::default(),
             entries: Vec::new(),
             stores: Vec::new(),
@@ -413,6 +440,8 @@ impl Engine {
             Event::Read { store, stored } => self.read(store, stored),
             Event::Persisted { store, upto, result } => self.persisted(store, upto, result),
             Event::Lease(event) => self.on_lease(event),
+            Event::WaitForDns(patience) => self.wait_for_dns(patience),
+            Event::SeenInDns { round, sighting, questions } => self.seen_in_dns(round, &sighting, questions),
         }
         self.advance();
     }
@@ -427,7 +456,8 @@ impl Engine {
         let start = [self.queue.wake_at(), self.queue.hang_at(), self.recheck_at].into_iter().flatten();
         let start = start.min().filter(|_| self.may_start());
         let steps = self.asked.wake_at().filter(|_| self.may_start());
-        let times = [schedule, start, self.release_at(), self.save_at(), steps];
+        let dns = self.dns_at().filter(|_| self.may_start());
+        let times = [schedule, start, self.release_at(), self.save_at(), steps, dns];
         times.into_iter().flatten().min()
     }
 
@@ -436,8 +466,13 @@ impl Engine {
         self.todos.is_empty() && !self.is_working()
     }
 
-    /// Whether an address is being looked up, or a request is to be sent or under way.
+    /// Whether something is to be done.
     fn is_working(&self) -> bool {
+        self.is_updating() || self.waits_for_dns()
+    }
+
+    /// Whether an address is being looked up, or a request is to be sent or under way.
+    fn is_updating(&self) -> bool {
         !self.lookups.is_empty()
             || !self.queue.is_idle()
             || !self.waiting.is_empty()
@@ -453,6 +488,7 @@ impl Engine {
             self.release();
             self.look_again();
             self.start_all();
+            self.ask_dns();
         }
         self.save_due();
         self.hand_back();

@@ -14,11 +14,11 @@ mod state;
 
 pub use days::{DAYS, Day, Days};
 pub use endpoint::{Endpoint, tell_apart};
-pub use event::{About, EventKind, Held, JournalEvent, Settled, What};
+pub use event::{About, EventKind, Held, JournalEvent, Settled, SightChange, What};
 pub use filter::{Filter, RecordKind};
 pub use record::{Record, RecordWriter};
 pub use sentence::{sentence, set_instead};
-pub use state::{Last, Row, Status, SyncResult, UpdateState};
+pub use state::{DnsState, Last, Row, Status, SyncResult, UpdateState};
 
 #[cfg(test)]
 mod tests;

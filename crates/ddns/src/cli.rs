@@ -8,6 +8,7 @@ pub(crate) mod table;
 pub(crate) mod topics;
 
 use std::ffi::OsString;
+use std::time::Duration;
 use std::{io, iter};
 
 use ddns_core::config::fields::Kind;
@@ -15,8 +16,10 @@ use ddns_core::config::raw::Raw;
 use ddns_core::text::diagnostic::Diagnostic;
 use lexopt::{Arg, Parser};
 
+pub(crate) use fields::time;
+
 use crate::output::layout::{WIDE, width_of};
-use table::{CommandSpec, FORCE, NEW_CONFIG, Name, RETRY_STOPPED};
+use table::{CommandSpec, FORCE, NEW_CONFIG, Name, RETRY_STOPPED, VERIFY};
 
 /// What the user asked for.
 #[derive(Debug)]
@@ -40,6 +43,8 @@ pub(crate) struct CliSettings {
     pub(crate) retry_stopped: bool,
     /// The domains that are sent once more.
     pub(crate) force: Vec<String>,
+    /// How long to wait until addresses are visible in DNS.
+    pub(crate) verify: Option<Duration>,
 }
 
 /// What follows a command.
@@ -201,6 +206,11 @@ fn take_option(
     }
     if command.is_none() && name == FORCE.name {
         given.settings.force.extend(fields::domains(parser, "--force")?);
+        return Ok(());
+    }
+    if command.is_none() && name == VERIFY.name {
+        let text = fields::text(parser.value().map_err(|_| mistakes::missing_value(VERIFY.name, VERIFY.value))?)?;
+        given.settings.verify = Some(fields::time("--verify", &text)?);
         return Ok(());
     }
     if command.is_none() && is_meant(NEW_CONFIG.name) {

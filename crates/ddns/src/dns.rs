@@ -2,10 +2,11 @@
 
 mod exchange;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fs;
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::dns::{Asking, DnsReply, Pace, Replies, SAME_AGAIN, Sighting, Sought, Zones, resolvers, round};
@@ -31,6 +32,8 @@ pub(crate) struct DnsClient {
     zones: RefCell<Zones>,
     pace: RefCell<Pace>,
     replies: RefCell<HashMap<Asking, (Duration, SharedReply)>>,
+    /// Questions that were answered, and those that were not, since somebody last wanted to know.
+    counts: Rc<Cell<[u32; 2]>>,
 }
 
 impl DnsClient {
@@ -45,6 +48,11 @@ impl DnsClient {
             let asked = wanted.into_iter().map(async |asking| (asking.clone(), self.ask(asking).await));
             replies.extend(join_all(asked).await);
         }
+    }
+
+    /// How many questions were answered, and how many were not, since this was last called.
+    pub(crate) fn take_counts(&self) -> [u32; 2] {
+        self.counts.take()
     }
 
     /// The reply to a question. Whoever asks the same within two seconds gets the same (K14).
@@ -66,10 +74,13 @@ impl DnsClient {
         if replies.len() >= MAX_REPLIES {
             replies.retain(|_, (at, _)| *at + SAME_AGAIN > now);
         }
-        let asked = asking.clone();
+        let (asked, counts) = (asking.clone(), Rc::clone(&self.counts));
         let reply = async move {
             sleep(wait).await;
-            exchange(&asked, None, &TRIES).await
+            let reply = exchange(&asked, None, &TRIES).await;
+            let [answered, unanswered] = counts.get();
+            counts.set([answered + u32::from(reply.is_ok()), unanswered + u32::from(reply.is_err())]);
+            reply
         };
         let reply = reply.boxed_local().shared();
         replies.insert(asking, (now + wait, reply.clone()));

@@ -11,9 +11,10 @@ use ddns_core::address::lookup::Lookup;
 use ddns_core::address::observation::Choice;
 use ddns_core::address::source::Source;
 use ddns_core::callback::Request;
+use ddns_core::dns::{Sighting, Sought};
 use ddns_core::engine::plan::{Plan, StoreId, StorePlace};
 use ddns_core::engine::{
-    Effect, Engine, Event, Facts, LookupId, Note, Out, Reads, RequestId, ResponseFacts, Term, Ticket,
+    Effect, Engine, Event, Facts, LookupId, Note, Out, Reads, RequestId, ResponseFacts, RoundId, Term, Ticket,
 };
 use ddns_core::journal::{JournalEvent, sentence};
 use ddns_core::net::family::Family;
@@ -25,6 +26,7 @@ use tokio::time::timeout_at;
 
 use crate::clock::steady_time;
 use crate::compose::now;
+use crate::dns::{DnsClient, system_resolvers};
 use crate::http::{Client, Failure, Response, Want};
 use crate::lookup::{self, Query};
 use crate::output::log::Log;
@@ -68,6 +70,9 @@ pub(crate) struct Driver<'a> {
     lookups: FuturesUnordered<LocalBoxFuture<'a, (LookupId, Lookup)>>,
     requests: FuturesUnordered<LocalBoxFuture<'a, SentRequest>>,
     writes: FuturesUnordered<LocalBoxFuture<'static, (StoreId, Ticket)>>,
+    rounds: FuturesUnordered<LocalBoxFuture<'static, (RoundId, Sighting)>>,
+    /// `None` before the first round.
+    dns: Option<Rc<DnsClient>>,
     /// Addresses that stand in for those of the sources, by [`Family::index`].
     given: Option<[IpAddr; 2]>,
     /// The text of the last response, for somebody who wants to see it; `None` if nobody does.
@@ -101,6 +106,8 @@ impl<'a> Driver<'a> {
             lookups: FuturesUnordered::new(),
             requests: FuturesUnordered::new(),
             writes: FuturesUnordered::new(),
+            rounds: FuturesUnordered::new(),
+            dns: None,
             given: None,
             heard: None,
             milestones: Vec::new(),
@@ -172,6 +179,7 @@ impl<'a> Driver<'a> {
             }
             Effect::Discard { store } => self.files[store].as_mut()?.discard(),
             Effect::Send { request, entry, message, term, reads } => self.send(request, entry, message, (term, reads)),
+            Effect::AskDns { round, sought } => self.ask_dns(round, *sought),
             Effect::Hide { entry, secrets } => self.logs[self.plan.config_of(entry)].hide(secrets),
             Effect::Cancel => self.requests = FuturesUnordered::new(),
             Effect::Tell(note) => self.lease.as_ref()?.tell(note),
@@ -194,6 +202,14 @@ impl<'a> Driver<'a> {
         self.lookups.push(Box::pin(async move {
             (number, lookup::look_up(Query::new(plan.entry(entry), family), client).await)
         }));
+    }
+
+    fn ask_dns(&mut self, round: RoundId, mut sought: Sought) {
+        if sought.resolvers.is_empty() {
+            sought.resolvers = system_resolvers();
+        }
+        let dns = Rc::clone(self.dns.get_or_insert_default());
+        self.rounds.push(Box::pin(async move { (round, dns.round(&sought).await) }));
     }
 
     fn send(&self, number: RequestId, entry: usize, message: Box<Request>, (term, reads): (Option<Term>, Reads)) {
@@ -222,6 +238,10 @@ impl<'a> Driver<'a> {
                 *heard = result.as_ref().map_or_else(|_| String::new(), |it| String::from_utf8_lossy(&it.body).into());
             }
             return Poll::Ready(Event::Settled { request, facts: self.facts(entry, result) });
+        }
+        if let Poll::Ready(Some((round, sighting))) = self.rounds.poll_next_unpin(context) {
+            let questions = self.dns.as_ref().map(|dns| dns.take_counts()).unwrap_or_default();
+            return Poll::Ready(Event::SeenInDns { round, sighting, questions });
         }
         match self.writes.poll_next_unpin(context) {
             Poll::Ready(Some((store, upto))) => Poll::Ready(Event::Persisted { store, upto, result: Ok(()) }),

@@ -116,7 +116,11 @@ impl<'a> Notifier<'a> {
                     }
                 }
                 What::Role(change) => self.each.iter_mut().for_each(|one| one.ledger.change_role(change)),
-                What::Held(_) | What::SourceRecovered { .. } | What::Said { .. } => {}
+                What::Sight(sight) => {
+                    let meant = self.each.iter_mut().filter(|one| one.entries.contains(&sight.about.entry));
+                    meant.for_each(|one| one.ledger.sight(sight));
+                }
+                What::Held(_) | What::SourceRecovered { .. } | What::DnsQuestions { .. } | What::Said { .. } => {}
             }
         }
     }

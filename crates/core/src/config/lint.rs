@@ -31,11 +31,6 @@ pub fn lint(config: &Config, written: Option<&FileLayers>, around: &Surroundings
         let mut reader = SettingReader { layers: around.layers(raw, file), diagnostics: &mut warnings };
         warn_plain(&mut reader, entry);
         warn_without_address(&mut reader, entry);
-        if entry.verify.is_some() {
-            let message =
-                "`verify` only counts for `ddns verify`: in this version, `ddns watch` does not check DNS by itself";
-            reader.warn_whole(Key::Verify, message, "run `ddns verify` to check now");
-        }
         hint_at_dyndns2(&mut reader, entry);
         warn_not_asked(&mut reader, entry);
         for key in [Key::Ipv4, Key::Ipv6] {

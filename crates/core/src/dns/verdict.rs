@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use super::ask::{DnsWay, Sought};
 use super::sight::{ServerSight, Sighting};
+use serde::{Deserialize, Serialize};
+
 use crate::address::local::is_far;
 use crate::net::family::Family;
 use crate::text::duration::duration;
@@ -71,7 +73,8 @@ impl Verify {
 
 vocabulary! {
     /// Whether the world sees an address.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum DnsVerdict {
         /// All servers that answer have it.
         Visible = "visible",
@@ -81,6 +84,8 @@ vocabulary! {
         Partly = "partly",
         /// None has it.
         NotVisible = "not_visible" "not visible",
+        /// It was visible, or should be, and round after round none has it.
+        Drifted = "drifted",
         /// Nobody answered, or nobody could be asked.
         Unknown = "unknown",
     }
@@ -114,7 +119,7 @@ impl SeenInDns {
 
     /// The verdict and its reason: `visible (2 servers, TTL 300)`. `since` is how long ago the address was accepted, if it was.
     pub fn sentence(&self, since: Option<Duration>, verify: &Verify) -> String {
-        let is_open = matches!(self.verdict, DnsVerdict::NotVisible | DnsVerdict::Partly);
+        let is_open = !self.verdict.is_good();
         let word = match since.filter(|since| self.verdict == DnsVerdict::NotVisible && *since < verify.within) {
             Some(since) => format!("not yet ({})", duration(since)),
             None => self.verdict.word().to_owned(),

@@ -71,7 +71,8 @@ impl Engine {
     pub(super) fn rules(&self, id: UpdateId, at: usize, is_due: bool) -> Rules {
         let rules = self.plan.entry(at).rules(is_due);
         let min_interval = if self.is_marked_for_group(id, at) { Duration::ZERO } else { rules.min_interval };
-        Rules { min_interval, is_asked_for: self.asked_for.contains(&id), ..rules }
+        let (is_asked_for, has_drifted) = (self.asked_for.contains(&id), self.has_drifted(id, at));
+        Rules { min_interval, is_asked_for, has_drifted, ..rules }
     }
 
     fn is_marked_for_group(&self, id: UpdateId, at: usize) -> bool {
@@ -116,7 +117,10 @@ impl Engine {
     pub(super) fn bind(&mut self, at: usize) {
         let (entry, store) = (self.plan.entry(at), &self.stores[self.plan.store_of(at)]);
         // A single run without a cache sends everything once.
-        let is_needed = self.mode == Mode::Service || entry.cache != Cache::Off || entry.needs_memory();
+        let is_needed = self.mode == Mode::Service
+            || entry.cache != Cache::Off
+            || entry.needs_memory()
+            || self.lookout.is_waited_for();
         if is_needed && self.entries[at].callback.is_none() && store.is_open() {
             self.entries[at].callback = Some(entry.callback.fingerprint(store.state.salt()));
         }

@@ -161,6 +161,7 @@ impl Engine {
         self.held_until.clear();
         self.uncounted.clear();
         self.asked = StepMemory::default();
+        self.lookout.clear();
     }
 
     /// What was marked and not sent yet is not sent.

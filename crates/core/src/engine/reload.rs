@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::plan::Plan;
+use super::visibility::Lookout;
 use super::{Durability, Effect, Engine, EntryState, Mode, stores};
 use crate::schedule::lookups::Schedule;
 use crate::update::outcome::Tally;
@@ -85,6 +86,7 @@ impl Engine {
         self.stores = stores::stores(&self.plan, before, &old, &mut self.chance);
         self.entries = (0..self.plan.entry_count()).map(|_| EntryState::default()).collect();
         self.empty();
+        self.lookout = Lookout::new(&self.plan, &self.lookout);
         self.lookups.clear();
         self.open = vec![0; self.plan.configs().len()];
         self.tallies = vec![Tally::default(); self.plan.configs().len()];

@@ -135,7 +135,7 @@ impl Engine {
         let circumstances = circumstances.unwrap_or_default();
         let outcome_of = |place: usize| outcomes.get(place).unwrap_or(&outcomes[0]);
         // With what the endpoint had accepted before.
-        let mut updates: SmallVec<[(Update<'_>, Option<IpAddr>); 1]> = SmallVec::new();
+        let mut updates: SmallVec<[(Update<'_>, Option<IpAddr>, bool); 1]> = SmallVec::new();
         for (place, (own, ip)) in members.iter().enumerate() {
             let (_, domain, family) = plan.about(*own);
             let (update, outcome) = (Update { domain, family, ip: *ip }, outcome_of(place));
@@ -155,7 +155,8 @@ impl Engine {
                 let seen_at = seen_at.filter(|_| *outcome == Outcome::AlreadyThere);
                 self.settle(*own, at, &update, outcome, seen_at)
             };
-            updates.push((update, previous));
+            let is_repair = outcome.is_accepted() && self.look_out_for(*own, at, &update);
+            updates.push((update, previous, is_repair));
             self.note_ended(*own, outcome, took);
             self.note_decision(*own, circumstances.because.get(place));
         }
@@ -173,7 +174,7 @@ impl Engine {
         // Meanwhile another may have stopped all of them.
         if outcome.is_retried()
             && plan.entry(at).needs_memory()
-            && updates.iter().all(|(update, _)| matches!(self.judge(at, update), Verdict::Stopped(..)))
+            && updates.iter().all(|(update, ..)| matches!(self.judge(at, update), Verdict::Stopped(..)))
         {
             self.queue.withdraw(id);
         }
@@ -183,13 +184,14 @@ impl Engine {
                 plan.entry(at).callback.request.target.fixed_part().map(|url| url.origin().into());
         }
         let endpoint = self.entries[at].origin.clone().or_else(|| origin.as_deref().map(Rc::from));
-        for (place, (update, previous)) in updates.iter().enumerate() {
+        for (place, (update, previous, is_repair)) in updates.iter().enumerate() {
             let outcome = outcome_of(place);
             self.tell(What::Settled(Settled {
                 about: About { entry: at, domain: update.domain.clone(), family: update.family },
                 endpoint: endpoint.clone(),
                 ip: update.ip,
                 previous: *previous,
+                is_repair: *is_repair,
                 outcome: outcome.clone(),
                 took,
                 attempt: before.as_ref().map_or(1, |(failures, _)| failures.saturating_add(1)),
@@ -200,7 +202,7 @@ impl Engine {
             }));
         }
         let all = outcomes.iter().position(|outcome| matches!(outcome, Outcome::Stopped { all: true, .. }));
-        if let Some((place, (update, _))) = all.and_then(|place| Some((place, updates.get(place)?))) {
+        if let Some((place, (update, ..))) = all.and_then(|place| Some((place, updates.get(place)?))) {
             self.stop_all(plan, at, update, outcome_of(place));
         }
         self.send_newer(plan, id, at, &members, is_outdated);

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{Engine, Mode};
-use crate::journal::{Endpoint, Row, UpdateState, tell_apart};
+use crate::dns::{DnsVerdict, why_not_asked};
+use crate::journal::{DnsState, Endpoint, Row, UpdateState, tell_apart};
 use crate::net::family::Family;
 use crate::schedule::queue::{Stage, UpdateId};
 use crate::text::duration::whole_seconds;
@@ -106,9 +107,29 @@ impl Engine {
             reason: why,
             last_status: last.and_then(|last| last.status),
             last_ms: last.map(|last| last.took),
+            dns: self.dns_state(at, domain, family, claim.accepted),
             is_expired: state == UpdateState::Accepted && !claim.accepted.is_some_and(counts),
             ..Row::default()
         }
+    }
+
+    /// What the world sees of an update.
+    fn dns_state(&self, at: usize, domain: &Domain, family: Family, accepted: Option<Accepted>) -> Option<DnsState> {
+        let verify = self.plan.entry(at).verify_of(domain, family)?;
+        if let Some(why) = why_not_asked(domain.as_str()) {
+            let text = format!("unknown: the name {why}");
+            let verdict = DnsVerdict::Unknown;
+            return Some(DnsState { verdict, text, since: self.clock(), asked: None, ttl: None, repairs: 0 });
+        }
+        let seen = self.visibility(at, domain, family).filter(|seen| Some(seen.ip) == accepted.map(|it| it.ip))?;
+        Some(DnsState {
+            verdict: seen.verdict,
+            text: seen.sentence(verify, self.clock()),
+            since: seen.since,
+            asked: (seen.last > 0).then_some(seen.last),
+            ttl: seen.ttl,
+            repairs: seen.repairs,
+        })
     }
 
     /// Until when the request of an update is held back for another one that goes along.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::dns::DnsVerdict;
 use crate::lease::role_change::{LeaseChange, RoleChange};
 use crate::net::family::Family;
 use crate::text::log_format::Level;
@@ -78,6 +79,15 @@ pub enum What {
         /// The source.
         source: String,
     },
+    /// An accepted address is visible in DNS, or is not, or not any more.
+    Sight(SightChange),
+    /// DNS servers were asked: how many questions were answered, and how many were not.
+    DnsQuestions {
+        /// With anything that makes sense.
+        answered: u32,
+        /// Not at all, or not whole.
+        unanswered: u32,
+    },
     /// This host took over the lease of its group, gave it back or lost it.
     Role(RoleChange),
     /// Something that only the log tells.
@@ -107,20 +117,27 @@ impl What {
                 LeaseChange::GaveBack => EventKind::GaveBack,
                 LeaseChange::Lost => EventKind::Lost,
             }),
-            Self::Said { .. } => None,
+            Self::Sight(SightChange { verdict, .. }) => Some(match verdict {
+                DnsVerdict::Drifted => EventKind::Drifted,
+                DnsVerdict::NotVisible => EventKind::NotVisible,
+                _ => EventKind::Visible,
+            }),
+            Self::Said { .. } | Self::DnsQuestions { .. } => None,
         }
     }
 
     /// The entries that it is about; none where it is about this host.
     pub fn entries(&self) -> &[usize] {
         match self {
-            Self::Settled(Settled { about, .. }) | Self::Held(Held { about, .. }) => slice::from_ref(&about.entry),
+            Self::Settled(Settled { about, .. })
+            | Self::Held(Held { about, .. })
+            | Self::Sight(SightChange { about, .. }) => slice::from_ref(&about.entry),
             Self::Said { entry, .. } => slice::from_ref(entry),
             Self::Address { entries, .. }
             | Self::NoAddress { entries, .. }
             | Self::SourceFailed { entries, .. }
             | Self::SourceRecovered { entries, .. } => entries,
-            Self::Role(_) => &[],
+            Self::Role(_) | Self::DnsQuestions { .. } => &[],
         }
     }
 
@@ -130,6 +147,8 @@ impl What {
             Self::Settled(settled) if settled.outcome.is_accepted() => Some(Level::Info),
             Self::Held(held) if held.is_repeat => Some(Level::Debug),
             Self::Settled(_) | Self::Held(_) => Some(Level::Error),
+            Self::Sight(sight) if sight.verdict.is_good() => Some(Level::Info),
+            Self::Sight(_) => Some(Level::Warning),
             Self::Said { level, .. } => Some(*level),
             _ => None,
         }
@@ -168,6 +187,25 @@ pub struct Held {
     pub is_repeat: bool,
 }
 
+/// What the world sees of an accepted address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SightChange {
+    /// Which update.
+    pub about: About,
+    /// The address that was accepted.
+    pub ip: IpAddr,
+    /// Visible, not visible, or drifted.
+    pub verdict: DnsVerdict,
+    /// Seconds since it was accepted.
+    pub after: u64,
+    /// For how many seconds resolvers may keep what was seen.
+    pub ttl: Option<u32>,
+    /// What was seen, for people.
+    pub reason: String,
+    /// Whether it was reported before that it is not visible, or drifted.
+    pub was_reported: bool,
+}
+
 /// How one update ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settled {
@@ -179,6 +217,8 @@ pub struct Settled {
     pub ip: IpAddr,
     /// What the endpoint accepted before; none where nothing is known.
     pub previous: Option<IpAddr>,
+    /// Whether it was accepted after DNS had another address (K13).
+    pub is_repair: bool,
     /// The status, and the reason of a failure, masked: [`Outcome::status`], [`Outcome::reason`].
     pub outcome: Outcome,
     /// How long the request took.
@@ -229,6 +269,12 @@ vocabulary! {
         SourceFailed = "source_failed" "source failed",
         /// A source that had failed gave an address again.
         SourceRecovered = "source_recovered" "source recovered",
+        /// DNS servers have the address that was accepted.
+        Visible = "visible" "visible in DNS",
+        /// They do not have it in time.
+        NotVisible = "not_visible" "not visible in DNS",
+        /// They do not have it any more.
+        Drifted = "drifted" "different in DNS",
         /// This host took over the lease of its group.
         TookOver = "took_over" "took over",
         /// It gave the lease back.
@@ -245,7 +291,8 @@ impl EventKind {
 
     /// Whether something went wrong.
     pub fn is_failure(self) -> bool {
-        matches!(self, Self::Failed | Self::Stopped | Self::NoAddress | Self::SourceFailed | Self::Lost)
+        use EventKind::{Drifted, Failed, Lost, NoAddress, NotVisible, SourceFailed, Stopped};
+        matches!(self, Failed | Stopped | NoAddress | SourceFailed | NotVisible | Drifted | Lost)
     }
 
     /// Whether the endpoint has the address.

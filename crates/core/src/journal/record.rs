@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{EventKind, Held, JournalEvent, Settled, What};
+use super::event::{EventKind, Held, JournalEvent, Settled, SightChange, What};
 use crate::lease::role_change::RoleChange;
 use crate::net::family::Family;
 use crate::text::json::push_escaped;
@@ -52,13 +52,19 @@ pub struct Record {
     /// Until when it is held back, in seconds since the epoch.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
+    /// How many seconds after it was accepted.
+    #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
+    /// For how many seconds resolvers may keep what was seen.
+    #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<u32>,
     /// The source of the address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The group whose lease it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Why it failed, masked.
+    /// Why it failed, masked; what was seen in DNS; `drifted` where it was sent again for that reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -87,6 +93,8 @@ impl Record {
             took: None,
             attempt: 1,
             until: None,
+            after: None,
+            ttl: None,
             source: None,
             group: None,
             reason: None,
@@ -122,6 +130,7 @@ impl Record {
             What::Settled(Settled { is_repeat: true, attempt, .. }) if !attempt.is_power_of_two() => return None,
             What::SourceFailed { is_repeat: true, .. }
             | What::Held(Held { is_repeat: true, .. })
+            | What::DnsQuestions { .. }
             | What::Said { .. } => {
                 return None;
             }
@@ -133,7 +142,10 @@ impl Record {
                 status: settled.outcome.status(),
                 took: Some(milliseconds(settled)),
                 attempt: settled.attempt,
-                reason: (!settled.outcome.is_accepted()).then(|| cut(&settled.outcome.reason())),
+                reason: match settled.outcome.is_accepted() {
+                    true => settled.is_repair.then(|| EventKind::Drifted.key().to_owned()),
+                    false => Some(cut(&settled.outcome.reason())),
+                },
                 ..new(&settled.about.family)
             },
             What::Held(Held { about, ip, until, why, .. }) => Self {
@@ -141,6 +153,14 @@ impl Record {
                 address: Some(*ip),
                 until: *until,
                 reason: Some(cut(why)),
+                ..new(&about.family)
+            },
+            What::Sight(SightChange { about, ip, after, ttl, reason, .. }) => Self {
+                domain: Some(about.domain.to_string()),
+                address: Some(*ip),
+                after: Some(*after),
+                ttl: *ttl,
+                reason: Some(cut(reason)),
                 ..new(&about.family)
             },
             What::Address { family, ip, previous, source, .. } => {
@@ -181,7 +201,7 @@ impl RecordWriter {
     /// Adds the line of what happened. Nothing, where it says no more than the lines before it.
     pub fn push(&mut self, out: &mut String, event: &JournalEvent) {
         match &event.what {
-            What::Settled(settled) if settled.attempt == 1 && settled.outcome.is_accepted() => {
+            What::Settled(settled) if settled.attempt == 1 && settled.outcome.is_accepted() && !settled.is_repair => {
                 self.push_accepted(out, event.at, settled);
             }
             _ => out.extend(Record::of(event).map(|record| record.to_line() + "\n")),

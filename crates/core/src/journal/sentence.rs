@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::event::{EventKind, Held, JournalEvent, Settled, What};
+use super::event::{EventKind, Held, JournalEvent, Settled, SightChange, What};
 use super::record::Record;
 use crate::lease::role_change;
 use crate::net::status::with_reason;
@@ -24,9 +24,19 @@ pub fn sentence(JournalEvent { at, what }: &JournalEvent, is_one_of_several: boo
             let way_out = "change its configuration, or run `ddns --retry-stopped`";
             format!("{about} {ip}: stopped: the service refused it permanently with `{why}`; {way_out}")
         }
+        What::Sight(SightChange { about, ip, verdict, after, reason, .. }) => {
+            let (word, after) = (sight(what.kind()), seconds(*after));
+            let between = if verdict.is_good() { " " } else { ": " };
+            format!("{about} {ip}: {word} {after} after it was accepted{between}{reason}")
+        }
         What::Said { text, .. } => text.clone(),
         _ => String::new(),
     }
+}
+
+/// What the world sees.
+fn sight(kind: Option<EventKind>) -> &'static str {
+    kind.map_or("", EventKind::word)
 }
 
 /// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`. The origin is named where there are several.
@@ -130,6 +140,9 @@ impl Record {
         let reason = self.reason.as_deref().unwrap_or("no reason is known");
         let source = self.source.as_deref().unwrap_or("unknown");
         match self.event {
+            EventKind::Accepted if self.reason.is_some() => {
+                format!("accepted again, because DNS had something else{}", self.response())
+            }
             EventKind::Accepted if self.is_change() => format!("accepted{}{}", self.response(), before()),
             EventKind::Accepted => format!("accepted again{}", self.response()),
             EventKind::Unchanged => format!("accepted{HAD_IT}{}", self.response()),
@@ -148,6 +161,12 @@ impl Record {
             EventKind::NoAddress => format!("no address found{}", before()),
             EventKind::SourceFailed => format!("no address from {source}: {reason}"),
             EventKind::SourceRecovered => format!("{source} gives an address again"),
+            EventKind::Visible | EventKind::NotVisible | EventKind::Drifted => {
+                let after =
+                    self.after.map_or_else(String::new, |after| format!(" {} after it was accepted", seconds(after)));
+                let between = if self.event == EventKind::Visible { " " } else { ": " };
+                format!("{}{after}{between}{reason}", sight(Some(self.event)))
+            }
             EventKind::TookOver | EventKind::GaveBack | EventKind::Lost => String::new(),
         }
     }
@@ -194,6 +213,7 @@ mod tests {
             endpoint: None,
             ip: IpAddr::from([203, 0, 113, 7]),
             previous: None,
+            is_repair: false,
             outcome: Outcome::of_status(404),
             took: Duration::from_millis(5),
             attempt: 1,

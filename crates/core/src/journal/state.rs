@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::dns::DnsVerdict;
 use crate::lease::membership::Membership;
 use crate::text::own_json::lenient;
 use crate::text::vocabulary::vocabulary;
@@ -76,6 +77,39 @@ pub struct Row {
     /// Whether it was accepted longer ago than `cache_max_age`: the next run sends it again.
     #[serde(rename = "expired", default, skip_serializing_if = "std::ops::Not::not")]
     pub is_expired: bool,
+    /// Whether the world sees what was accepted; `None` where nobody is asked.
+    #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
+    pub dns: Option<DnsState>,
+}
+
+/// What the world sees of an update.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DnsState {
+    /// Whether it is visible.
+    pub verdict: DnsVerdict,
+    /// The same for people, and why.
+    pub text: String,
+    /// Since when, in seconds since the epoch.
+    pub since: u64,
+    /// When DNS was last asked, in seconds since the epoch; `None` if it never was.
+    pub asked: Option<u64>,
+    /// For how many seconds resolvers may keep what was seen.
+    pub ttl: Option<u32>,
+    /// How often it was sent again because DNS had something else.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repairs: u8,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde hands it over")]
+fn is_zero(number: &u8) -> bool {
+    *number == 0
+}
+
+impl DnsState {
+    /// Whether it is worth somebody's attention: it should be visible by now, and is not.
+    pub fn is_wrong(&self) -> bool {
+        matches!(self.verdict, DnsVerdict::NotVisible | DnsVerdict::Partly | DnsVerdict::Drifted)
+    }
 }
 
 /// How a request ended.
@@ -213,6 +247,7 @@ mod tests {
             last_status: Some(503),
             last_ms: Some(12),
             is_expired: false,
+            dns: None,
         }
     }
 

@@ -22,6 +22,7 @@ fn settled(outcome: Outcome) -> Settled {
         endpoint: Some("https://dns.example".into()),
         ip: ip("203.0.113.7"),
         previous: Some(ip("203.0.113.6")),
+        is_repair: false,
         outcome,
         took: Duration::from_micros(12_999),
         attempt: 1,
@@ -61,6 +62,10 @@ fn i4_what_happened_is_one_line_of_json() {
         (
             What::Settled(Settled { endpoint: None, previous: None, attempt: 3, ..settled(refused) }),
             r#"{"at":1763170000,"event":"failed","type":"A","domain":"home.example.com","address":"203.0.113.7","status":200,"ms":12,"attempt":3,"reason":"200: no \"host\"\n"}"#,
+        ),
+        (
+            What::Settled(Settled { is_repair: true, endpoint: None, ..settled(Outcome::Accepted(204)) }),
+            r#"{"at":1763170000,"event":"accepted","type":"A","domain":"home.example.com","address":"203.0.113.7","previous":"203.0.113.6","status":204,"ms":12,"reason":"drifted"}"#,
         ),
         (
             What::Held(Held {
@@ -106,7 +111,7 @@ fn i4_what_happened_is_one_line_of_json() {
     }
 }
 
-/// One of each event, as the version before serde wrote them.
+/// One of each event, as the versions that had it first wrote them.
 const LINES: &str = r#"{"at":1763170000,"event":"accepted","type":"A","domain":"home.example.com","endpoint":"https://dns.example","address":"203.0.113.7","previous":"203.0.113.6","status":204,"ms":12}
 {"at":1763170000,"event":"unchanged","type":"AAAA","domain":"bücher.example","endpoint":"https://dns.example","address":"2001:db8::7","status":200,"ms":3,"attempt":2}
 {"at":1763170000,"event":"already_there","type":"A","domain":"home.example.com","address":"203.0.113.7","ms":0}
@@ -118,6 +123,9 @@ const LINES: &str = r#"{"at":1763170000,"event":"accepted","type":"A","domain":"
 {"at":1763170000,"event":"no_address","type":"AAAA","previous":"2001:db8::7"}
 {"at":1763170000,"event":"source_failed","type":"A","source":"public","reason":"gone"}
 {"at":1763170000,"event":"source_recovered","type":"A","source":"public"}
+{"at":1763170000,"event":"visible","type":"A","domain":"home.example.com","address":"203.0.113.7","after":5,"ttl":300,"reason":"(2 servers, TTL 300)"}
+{"at":1763170000,"event":"not_visible","type":"A","domain":"home.example.com","address":"203.0.113.7","after":900,"reason":"ns1.example.net has no address"}
+{"at":1763170000,"event":"drifted","type":"A","domain":"home.example.com","address":"203.0.113.7","after":7200,"ttl":300,"reason":"ns1.example.net has 198.51.100.4"}
 {"at":1763170000,"event":"took_over","group":"home"}
 {"at":1763170000,"event":"gave_back","group":"home","reason":"this host has no address"}
 {"at":1763170000,"event":"lost","group":"home","reason":"b holds it now"}"#;

@@ -15,6 +15,9 @@ const REQUEST: &[u64] = &[5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000
 /// The bounds from a change to its acceptance, in milliseconds.
 const CHANGE: &[u64] = &[10, 50, 100, 500, 1000, 5000, 15_000, 60_000, 300_000, 1_800_000, 7_200_000];
 
+/// The bounds from acceptance to visibility in DNS, in milliseconds.
+const VISIBLE: &[u64] = &[2000, 5000, 15_000, 45_000, 120_000, 300_000, 900_000, 1_800_000, 3_600_000, 14_400_000];
+
 /// What is counted.
 #[derive(Debug, Clone)]
 pub struct Counts {
@@ -25,6 +28,12 @@ pub struct Counts {
     pub(super) requests: Histogram,
     /// From the moment a new address was found until an endpoint accepted it.
     pub(super) changes: Histogram,
+    /// From the moment an endpoint accepted an address until DNS servers had it.
+    pub(super) visible: Histogram,
+    /// Questions to DNS servers: those that were answered, and those that were not.
+    pub(super) questions: [u64; 2],
+    /// Updates that were accepted again because DNS had something else.
+    pub(super) repairs: u64,
     /// Other addresses than before, by [`Family::index`].
     pub(super) addresses: [u64; 2],
     /// By family and source.
@@ -40,6 +49,9 @@ impl Default for Counts {
             retries: 0,
             requests: Histogram::new(REQUEST),
             changes: Histogram::new(CHANGE),
+            visible: Histogram::new(VISIBLE),
+            questions: [0; 2],
+            repairs: 0,
             addresses: [0; 2],
             source_failures: BTreeMap::new(),
             changed: HashMap::new(),
@@ -67,12 +79,20 @@ impl Counts {
                     *self.source_failures.entry(key).or_default() += 1;
                 }
             }
+            What::Sight(sight) if sight.verdict.is_good() && !sight.was_reported => {
+                self.visible.add(Duration::from_secs(sight.after));
+            }
+            What::DnsQuestions { answered, unanswered } => {
+                self.questions[0] += u64::from(*answered);
+                self.questions[1] += u64::from(*unanswered);
+            }
             _ => {}
         }
     }
 
     fn settle(&mut self, settled: &Settled, now: Duration) {
         self.retries += u64::from(settled.attempt > 1);
+        self.repairs += u64::from(settled.is_repair);
         self.requests.add(settled.took);
         if settled.is_change()
             && let Some(changed) = self.changed.get(&(settled.about.entry, settled.about.family))

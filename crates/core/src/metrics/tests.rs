@@ -35,6 +35,7 @@ fn settled(outcome: Outcome, attempt: u32) -> What {
         endpoint: None,
         ip: ip("203.0.113.7"),
         previous: Some(ip("203.0.113.6")),
+        is_repair: false,
         outcome,
         took: Duration::from_millis(30),
         attempt,

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::counts::{Counts, Histogram};
+use crate::dns::DnsVerdict;
 use crate::journal::{EventKind, Row, Status, UpdateState};
 use crate::lease::membership::Membership;
 use crate::lease::standing::Role;
@@ -36,6 +37,9 @@ pub fn text(counts: &Counts, status: &Status, now: ServiceTime) -> String {
     page.about_states(status);
     if let Some(group) = &status.group {
         page.about_group(counts, group);
+    }
+    if status.rows.iter().any(|row| row.dns.is_some()) {
+        page.about_dns(counts);
     }
     page.about_domains(&status.rows, now);
     page.0
@@ -190,6 +194,18 @@ impl Exposition {
         }
     }
 
+    fn about_dns(&mut self, counts: &Counts) {
+        let help = "From the moment an endpoint accepted an address until DNS servers had it.";
+        self.histogram("ddns_acceptance_to_visibility_seconds", help, &counts.visible);
+        let name = "ddns_dns_questions_total";
+        self.family(name, "counter", "Questions to DNS servers, by result.");
+        for (result, count) in ["answered", "unanswered"].into_iter().zip(counts.questions) {
+            self.sample(name, &[("result", result)], count);
+        }
+        let help = "Updates that were accepted again because DNS had something else.";
+        self.single("ddns_repairs_total", "counter", help, counts.repairs);
+    }
+
     fn about_domains(&mut self, rows: &[Row], now: ServiceTime) {
         let domains = Series::of(rows);
         let families: [(&str, &str, SeriesValue); 5] = [
@@ -211,7 +227,12 @@ impl Exposition {
                 |series, now| Some(now.at.saturating_sub(series.accepted?)),
             ),
         ];
-        for (name, help, value) in families {
+        let visible: (&str, &str, SeriesValue) =
+            ("ddns_record_visible", "1 while DNS servers have the address that was accepted.", |series, _| {
+                series.is_visible.map(u64::from)
+            });
+        let is_asked = rows.iter().any(|row| row.dns.is_some());
+        for (name, help, value) in families.into_iter().chain(is_asked.then_some(visible)) {
             self.family(name, "gauge", help);
             for series in &domains {
                 if let Some(value) = value(series, now) {
@@ -235,6 +256,8 @@ struct Series<'a> {
     worst: UpdateState,
     failures: u64,
     accepted: Option<u64>,
+    /// `None` where nobody knows.
+    is_visible: Option<bool>,
 }
 
 impl<'a> Series<'a> {
@@ -256,8 +279,10 @@ impl<'a> Series<'a> {
                 }
                 domains.insert(&row.domain);
             }
-            let fresh =
-                Self { row, worst: row.state, failures: row.failures.unwrap_or(0).into(), accepted: row.accepted };
+            let known = row.dns.as_ref().filter(|dns| dns.verdict != DnsVerdict::Unknown);
+            let is_visible = known.map(|dns| dns.verdict.is_good());
+            let (worst, failures, accepted) = (row.state, row.failures.unwrap_or(0).into(), row.accepted);
+            let fresh = Self { row, worst, failures, accepted, is_visible };
             let key = (row.domain.as_str(), row.kind.as_str(), row.endpoint.as_deref());
             match places.get(&key) {
                 None => {
@@ -269,6 +294,7 @@ impl<'a> Series<'a> {
                     known.worst = known.worst.max(fresh.worst);
                     known.failures = known.failures.max(fresh.failures);
                     known.accepted = known.accepted.min(fresh.accepted);
+                    known.is_visible = known.is_visible.into_iter().chain(fresh.is_visible).min();
                 }
             }
         }

@@ -17,6 +17,12 @@ vocabulary! {
         Recovered = "recovered",
         /// A service refused an update for good (H5).
         Stopped = "stopped",
+        /// An accepted address is not visible in DNS in time (K11).
+        NotVisible = "not-visible",
+        /// DNS has something else now (K12).
+        Drifted = "drifted",
+        /// It is visible after one of these.
+        Visible = "visible",
         /// A synchronization ended, and everything is up to date: for services that expect a sign of life.
         Synchronized = "synchronized",
         /// This host took over the lease of its group (J1).
@@ -32,6 +38,11 @@ impl NotifyEvent {
         matches!(self, Self::TookOver | Self::Lost)
     }
 
+    /// Whether it is about what the world sees.
+    pub fn is_of_dns(self) -> bool {
+        matches!(self, Self::NotVisible | Self::Drifted | Self::Visible)
+    }
+
     /// Whether it names updates.
     pub fn names_updates(self) -> bool {
         !self.is_of_group() && self != Self::Synchronized
@@ -44,14 +55,18 @@ pub struct NotifyEvents([bool; NotifyEvent::ALL.len()]);
 
 impl NotifyEvents {
     /// Where `on` is not set: whatever concerns an update.
-    pub const DEFAULT: Self = Self([true, true, true, true, false, false, false]);
+    pub const DEFAULT: Self = Self::NONE
+        .with(NotifyEvent::Changed)
+        .with(NotifyEvent::Failed)
+        .with(NotifyEvent::Recovered)
+        .with(NotifyEvent::Stopped);
 
     /// None.
     pub const NONE: Self = Self([false; NotifyEvent::ALL.len()]);
 
     /// With one more.
     #[must_use]
-    pub fn with(mut self, event: NotifyEvent) -> Self {
+    pub const fn with(mut self, event: NotifyEvent) -> Self {
         self.0[event as usize] = true;
         self
     }

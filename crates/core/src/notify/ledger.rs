@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::event::{NotifyEvent, NotifyEvents};
-use crate::journal::About;
+use crate::dns::DnsVerdict;
+use crate::journal::{About, SightChange};
 use crate::lease::role_change::{LeaseChange, RoleChange};
 use crate::net::status::with_reason;
 use crate::update::outcome::{Outcome, Why};
@@ -25,13 +26,16 @@ const MAX_TRIES: u32 = 10;
 const MAX_SYNCHRONIZATIONS: u8 = 10;
 
 /// What is reported first, where several things are to be reported.
-const ORDER: [NotifyEvent; 7] = [
+const ORDER: [NotifyEvent; NotifyEvent::ALL.len()] = [
     NotifyEvent::Lost,
     NotifyEvent::TookOver,
     NotifyEvent::Failed,
     NotifyEvent::Stopped,
     NotifyEvent::Recovered,
     NotifyEvent::Changed,
+    NotifyEvent::Drifted,
+    NotifyEvent::NotVisible,
+    NotifyEvent::Visible,
     NotifyEvent::Synchronized,
 ];
 
@@ -84,6 +88,8 @@ pub struct Ledger {
     after: u32,
     /// Addresses before and now, until they are reported.
     changed: BTreeMap<About, (Option<IpAddr>, IpAddr)>,
+    /// What the world sees, until it is reported: the address that was accepted, and what was seen.
+    seen: BTreeMap<About, (NotifyEvent, IpAddr, String)>,
     /// Why updates failed last.
     reasons: BTreeMap<About, String>,
     is_synchronized: bool,
@@ -106,6 +112,7 @@ impl Ledger {
             on,
             after,
             changed: BTreeMap::new(),
+            seen: BTreeMap::new(),
             reasons: BTreeMap::new(),
             is_synchronized: false,
             role: None,
@@ -140,6 +147,22 @@ impl Ledger {
         let before = self.changed.remove(about).map_or(previous, |(before, _)| before);
         if before != Some(ip) {
             self.changed.insert(about.clone(), (before, ip));
+        }
+    }
+
+    /// What the world sees of an accepted address. That it is visible is news where something else was reported.
+    pub fn sight(&mut self, sight: &SightChange) {
+        let event = match sight.verdict {
+            DnsVerdict::Drifted => NotifyEvent::Drifted,
+            DnsVerdict::NotVisible => NotifyEvent::NotVisible,
+            _ => NotifyEvent::Visible,
+        };
+        let unsent = self.seen.remove(&sight.about);
+        let is_back = event == NotifyEvent::Visible && (!sight.was_reported || unsent.is_some());
+        if self.on.has(event) && !is_back {
+            self.seen.insert(sight.about.clone(), (event, sight.ip, sight.reason.clone()));
+            // No synchronization follows.
+            self.wake_at = Some(Duration::ZERO);
         }
     }
 
@@ -233,6 +256,7 @@ impl Ledger {
             if outgoing.event.is_of_group() {
                 self.role = None;
             }
+            self.seen.retain(|_, (event, ..)| *event != outgoing.event);
             self.under_way = Some(outgoing.clone());
         }
         (changes, outgoing)
@@ -265,6 +289,7 @@ impl Ledger {
         match event {
             NotifyEvent::Changed => !self.changed.is_empty(),
             NotifyEvent::Synchronized => self.is_synchronized,
+            _ if event.is_of_dns() => self.seen.values().any(|(own, ..)| *own == event),
             NotifyEvent::TookOver | NotifyEvent::Lost => self.role.as_ref().is_some_and(|(own, _)| *own == event),
             _ => standings.iter().any(|standing| self.event_of(standing.streak) == Some(event)),
         }
@@ -297,6 +322,12 @@ impl Ledger {
                 .map(|(about, (before, ip))| UpdateLine { previous: *before, ..line(about, Some(*ip), 0) })
                 .collect();
         }
+        if event.is_of_dns() {
+            let all = self.seen.iter().filter(|(_, (own, ..))| *own == event);
+            return all
+                .map(|(about, (_, ip, why))| UpdateLine { why: why.clone(), ..line(about, Some(*ip), 0) })
+                .collect();
+        }
         let mut lines: Vec<UpdateLine> = standings
             .iter()
             .filter(is_meant)
@@ -323,6 +354,11 @@ impl Ledger {
         {
             self.keep_role(outgoing.event, outgoing.words.clone());
         }
+        for line in outgoing.lines.iter().filter(|_| outgoing.event.is_of_dns() && is_lost) {
+            if let Some(ip) = line.ip {
+                self.seen.entry(line.about.clone()).or_insert_with(|| (outgoing.event, ip, line.why.clone()));
+            }
+        }
         if outgoing.event == NotifyEvent::Changed && is_lost {
             for line in &outgoing.lines {
                 // It may have changed again meanwhile.
@@ -341,7 +377,8 @@ impl Ledger {
         let tries = streak.tries.saturating_add(1);
         let reported = Streak { is_reported: true, tries: 0, ..streak };
         match (event, streak.failures) {
-            (NotifyEvent::Changed | NotifyEvent::Synchronized | NotifyEvent::TookOver | NotifyEvent::Lost, _) => streak,
+            (NotifyEvent::Changed | NotifyEvent::Synchronized | NotifyEvent::TookOver | NotifyEvent::Lost, _)
+            | (NotifyEvent::NotVisible | NotifyEvent::Drifted | NotifyEvent::Visible, _) => streak,
             _ if !has_arrived && tries < MAX_SYNCHRONIZATIONS => Streak { tries, ..streak },
             (NotifyEvent::Failed, _) => reported,
             (NotifyEvent::Stopped, _) => Streak { is_stop_reported: streak.is_stopped, ..reported },

@@ -43,6 +43,7 @@ pub fn example(event: NotifyEvent, domain: &Domain, family: Family, after: u32) 
     let why = match event {
         NotifyEvent::Failed => "503",
         NotifyEvent::Stopped => "200: badauth",
+        NotifyEvent::NotVisible | NotifyEvent::Drifted => "ns1.example.net has 192.0.2.1",
         _ => "",
     };
     let failures = if event == NotifyEvent::Failed { after } else { u32::from(event == NotifyEvent::Stopped) };
@@ -92,6 +93,7 @@ fn sentence(outgoing: &Outgoing) -> String {
             let (count, names) = (grouped(lines.len()), names(&lines));
             format!("{count} updates were refused permanently: {names}{}; {}", of_first(&lines), way_out("they are"))
         }
+        (NotifyEvent::NotVisible | NotifyEvent::Drifted | NotifyEvent::Visible, _) => seen(outgoing.event, &lines),
         (NotifyEvent::Recovered, [line]) => {
             let ip = line.ip.map(|ip| format!(": {ip}")).unwrap_or_default();
             format!("{} is up to date again{ip}", line.about)
@@ -100,6 +102,21 @@ fn sentence(outgoing: &Outgoing) -> String {
             format!("{} updates are up to date again: {}", grouped(lines.len()), names(&lines))
         }
     }
+}
+
+/// What the world sees.
+fn seen(event: NotifyEvent, lines: &[&UpdateLine]) -> String {
+    let (one, many) = match event {
+        NotifyEvent::NotVisible => ("is not visible in DNS", "are not visible in DNS"),
+        NotifyEvent::Drifted => ("is different in DNS", "are different in DNS"),
+        _ => ("is visible in DNS", "are visible in DNS"),
+    };
+    let why = |text: String| if event == NotifyEvent::Visible { String::new() } else { text };
+    if let [line] = lines {
+        let ip = line.ip.map(|ip| format!(" {ip}")).unwrap_or_default();
+        return format!("{}{ip} {one}{}", line.about, why(reason(": ", line)));
+    }
+    format!("{} addresses {many}: {}{}", grouped(lines.len()), names(lines), why(of_first(lines)))
 }
 
 fn way_out(subject: &str) -> String {

@@ -4,7 +4,9 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::text::json::{Value, push_member, push_string};
+use crate::dns::Visibility;
+use crate::text::json::{Value, one_line, push_member, push_string};
+use crate::text::own_json;
 use crate::update::Update;
 use crate::update::outcome::{Outcome, Why};
 
@@ -30,6 +32,8 @@ pub struct Hold {
     pub unchanged: u8,
     /// Requests of other processes that may be under way beside the one that is in doubt (E4a).
     pub under_way: Vec<UnderWay>,
+    /// Whether the world sees what was accepted; `None` where nobody wants to know (K19).
+    pub seen: Option<Box<Visibility>>,
     /// What a later version added, as text.
     pub more: String,
 }
@@ -84,7 +88,7 @@ impl Hold {
             return self;
         }
         let sent = if self.sent > 0 { now } else { 0 };
-        let none = Self { sent, under_way: self.under_way, more: self.more, ..Self::default() };
+        let none = Self { sent, under_way: self.under_way, seen: self.seen, more: self.more, ..Self::default() };
         match outcome {
             Outcome::Unchanged(_) => {
                 Self { unchanged: if is_same { self.unchanged.saturating_add(1) } else { 1 }, ..none }
@@ -162,6 +166,7 @@ impl Hold {
             wait_until: later(self.wait_until, base.wait_until, theirs.wait_until),
             stopped,
             unchanged: if self.unchanged == base.unchanged { theirs.unchanged } else { self.unchanged },
+            seen: if self.seen == base.seen { theirs.seen } else { self.seen },
             ..theirs
         }
     }
@@ -202,6 +207,9 @@ impl Hold {
             push_string(&mut quoted, why);
             push("stopped", &format!("[\"{ip}\",{at},{until_address},{quoted}]"));
         }
+        if let Some(seen) = &self.seen {
+            push("seen", &own_json::line(seen));
+        }
         match between {
             "{" => out.extend(["{", self.more.trim_start_matches(','), "}"]),
             _ => out.extend([&self.more, "}"]),
@@ -239,6 +247,8 @@ impl Hold {
                         hold.under_way.push(UnderWay { ip, until, by });
                     }
                 }
+                // Nothing depends on it: another version may mean something else.
+                ("seen", value) => hold.seen = own_json::read(&one_line(value)),
                 ("sent" | "wait" | "unchanged" | "stopped" | "under_way", _) => return None,
                 _ => push_member(&mut hold.more, member),
             }

@@ -33,6 +33,8 @@ pub struct Rules {
     pub min_interval: Duration,
     /// Whether somebody asked for it to be sent once more, though it is up to date.
     pub is_asked_for: bool,
+    /// Whether DNS has another address, although it is up to date, and `verify` is to repair that.
+    pub has_drifted: bool,
 }
 
 impl Verdict {
@@ -81,6 +83,8 @@ pub enum Reason {
     NoCache,
     /// It is up to date, and somebody asked for it.
     AskedFor,
+    /// It was accepted at this time, in seconds since the epoch, and DNS has another address (K13).
+    Drifted(u64),
     /// What was accepted is in the store of a group, which was not asked.
     InGroup,
 }
@@ -94,6 +98,7 @@ impl fmt::Display for Reason {
             Self::InDoubt(sent) => write!(f, "{sent} was sent without success, but the endpoint may have it"),
             Self::NoCache => f.write_str("the cache is off"),
             Self::AskedFor => f.write_str("sent again on request"),
+            Self::Drifted(_) => f.write_str("DNS has something else"),
             Self::InGroup => f.write_str("if this host holds the lease, and its group has not recorded it as accepted"),
         }
     }
@@ -106,6 +111,7 @@ pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own:
     let verdict = judge_entry(update, rules.max_age, memory.entry(update.domain, update.family), own, now);
     let verdict = match verdict {
         Verdict::UpToDate(_) if rules.is_asked_for => Verdict::Send(Reason::AskedFor),
+        Verdict::UpToDate(at) if rules.has_drifted => Verdict::Send(Reason::Drifted(at)),
         verdict => verdict,
     };
     let Some(hold) = memory.hold(update.domain, update.family) else { return verdict };
@@ -121,6 +127,7 @@ pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own:
     let min_interval = if is_ours { Duration::ZERO } else { rules.min_interval };
     match (reason, hold.until(min_interval, now)) {
         (Reason::Old(age), _) if hold.nochg_limit_reached() => Verdict::UpToDate(now.saturating_sub(age)),
+        (Reason::Drifted(at), _) if hold.nochg_limit_reached() => Verdict::UpToDate(at),
         (_, Some((until, by))) => Verdict::Held(until, by),
         (reason, None) => Verdict::Send(reason),
     }
@@ -193,8 +200,12 @@ mod tests {
 
     const NOW: u64 = 1_763_170_000;
     const OWN: u32 = 7;
-    const RULES: Rules =
-        Rules { max_age: Some(Duration::from_secs(100)), min_interval: Duration::ZERO, is_asked_for: false };
+    const RULES: Rules = Rules {
+        max_age: Some(Duration::from_secs(100)),
+        min_interval: Duration::ZERO,
+        is_asked_for: false,
+        has_drifted: false,
+    };
 
     fn ip(text: &str) -> IpAddr {
         text.parse().expect("an address")

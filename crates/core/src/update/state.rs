@@ -496,7 +496,7 @@ impl State {
                 holds.retain(|domain, hold| {
                     hold.stopped.is_some()
                         || !hold.under_way.is_empty()
-                        || hold.unchanged > 0 && is_known(domain)
+                        || (hold.unchanged > 0 || hold.seen.is_some()) && is_known(domain)
                         || now.saturating_sub(hold.at()) < keep
                 });
             }

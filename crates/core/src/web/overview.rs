@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-use crate::journal::{Row, Status, UpdateState};
+use crate::journal::{DnsState, Row, Status, UpdateState};
 use crate::lease::standing::{Role, Standing};
 use crate::net::url::push_form;
 use crate::text::number::grouped;
@@ -243,12 +243,18 @@ fn headline(status: &Status, numbers: [usize; UpdateState::ALL.len()]) -> String
             _ => "Stands by".to_owned(),
         };
     }
-    match (all, numbers[UpdateState::UpToDate as usize]) {
+    let headline = match (all, numbers[UpdateState::UpToDate as usize]) {
         (0, _) => "No updates configured".to_owned(),
         (1, 1) => "Up to date".to_owned(),
         (1, _) => "Not up to date".to_owned(),
         (_, good) if all == good => format!("All {} up to date", grouped(all)),
         (_, good) => format!("{} of {} up to date", grouped(good), grouped(all)),
+    };
+    // It stays about acceptance (K24).
+    match status.rows.iter().filter(|row| row.dns.as_ref().is_some_and(DnsState::is_wrong)).count() {
+        0 => headline,
+        1 if all == 1 => format!("{headline}, not visible in DNS"),
+        count => format!("{headline}, {} not visible in DNS", grouped(count)),
     }
 }
 

@@ -38,6 +38,9 @@ const RECOVERY: Duration = Duration::from_secs(25 * 60);
 /// Seeds from here on are those of schedules with requests around updates.
 const AROUND: u64 = 1 << 62;
 
+/// Seeds from here on are those of schedules in which DNS is asked.
+const VERIFIED: u64 = 1 << 61;
+
 /// A schedule: what there is, and what goes wrong.
 fn schedule(seed: u64) -> (Vec<Shape>, Size, Faults) {
     let mut around = (seed >= AROUND).then_some(Random(seed));
@@ -67,7 +70,8 @@ fn schedule(seed: u64) -> (Vec<Shape>, Size, Faults) {
             .collect();
         let interval = [60, 120, 300][index(&mut random, 3)];
         let concurrency = [None, None, None, Some(1), Some(2)][index(&mut random, 5)];
-        shapes.push(Shape { site, interval, concurrency, entries });
+        let is_verified = (VERIFIED..AROUND).contains(&seed);
+        shapes.push(Shape { site, interval, concurrency, is_verified, entries });
     }
     let faults = faults::list(&mut random, TROUBLE, &shapes, size);
     (shapes, size, faults)
@@ -202,6 +206,14 @@ fn h14_h17_h18_h19_what_is_promised_holds_with_requests_around_updates() {
     let count = number("DDNS_TEST_SCHEDULES").unwrap_or(1000);
     let first = AROUND + number("DDNS_TEST_FIRST").unwrap_or(0);
     check(first..first + count, count * 3, &["asked", "already there", "made", "followed", "asked in vain"]);
+}
+
+/// The same where DNS is asked what the world sees: whatever it says, and however late, everything holds (K2).
+#[test]
+fn k2_what_is_promised_holds_whatever_dns_says() {
+    let count = number("DDNS_TEST_SCHEDULES").unwrap_or(1000);
+    let first = VERIFIED + number("DDNS_TEST_FIRST").unwrap_or(0);
+    check(first..first + count, count * 3, &["DNS asked"]);
 }
 
 /// Rare things that must happen in so many schedules.

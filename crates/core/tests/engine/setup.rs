@@ -72,6 +72,8 @@ pub(crate) struct Shape {
     pub(crate) interval: u64,
     /// `None`: `auto`.
     pub(crate) concurrency: Option<u16>,
+    /// Whether DNS is asked what the world sees.
+    pub(crate) is_verified: bool,
     pub(crate) entries: Vec<EntryShape>,
 }
 
@@ -206,8 +208,9 @@ impl Shape {
     pub(crate) fn plan_in(&self, place: impl Fn(&Cache) -> StorePlace) -> Rc<Plan> {
         let concurrency = self.concurrency.map(|number| format!("\"concurrency\":{number},")).unwrap_or_default();
         let entries: Vec<String> = self.entries.iter().map(|entry| format!("{{{}}}", entry.text())).collect();
-        let text =
-            format!("{{\"interval\":\"{}s\",{concurrency}\"providers\":[{}]}}", self.interval, entries.join(","));
+        let verify = if self.is_verified { "\"verify\":true," } else { "" };
+        let (interval, entries) = (self.interval, entries.join(","));
+        let text = format!("{{\"interval\":\"{interval}s\",{concurrency}{verify}\"providers\":[{entries}]}}");
         let document = Document { name: "config.json".to_owned(), text, fetched: false };
         let written = raw::read(&Rc::new(document)).map_err(|error| vec![error]);
         let valid = written.and_then(|written| validate("config.json", Some(written), &Surroundings::default()));

@@ -9,8 +9,9 @@ use ddns_core::address::lookup::Lookup;
 use ddns_core::address::observation::Choice;
 use ddns_core::address::source::Source;
 use ddns_core::callback::Timestamp;
+use ddns_core::dns::{ServerSight, Sighting};
 use ddns_core::engine::plan::{Plan, StoreId, StorePlace};
-use ddns_core::engine::{Effect, Engine, Event, Facts, LookupId, Mode, Now, Out, RequestId, Stored, Ticket};
+use ddns_core::engine::{Effect, Engine, Event, Facts, LookupId, Mode, Now, Out, RequestId, RoundId, Stored, Ticket};
 use ddns_core::net::family::Family;
 use ddns_core::update::state::State;
 
@@ -61,6 +62,12 @@ pub(crate) enum What {
         request: RequestId,
         entry: usize,
         path: String,
+    },
+    /// A round of questions to DNS servers ends.
+    Seen {
+        to: (usize, u32),
+        round: RoundId,
+        sighting: Sighting,
     },
     /// A single run ends.
     Finish {
@@ -260,6 +267,7 @@ impl World {
             | What::Found { to, .. }
             | What::Changed { to, .. }
             | What::SendLate { to, .. }
+            | What::Seen { to, .. }
             | What::Finish { to } => Some(*to),
             What::End { flight, .. } => self.flights.get(flight).map(|flight| (flight.process, flight.life)),
             What::Answered { inquiry } => self.inquiries.get(inquiry).map(|inquiry| (inquiry.process, inquiry.life)),
@@ -288,6 +296,9 @@ impl World {
             }
             What::Changed { to: (process, _), family } => {
                 self.feed(process, Event::Network { family, is_settling: false });
+            }
+            What::Seen { to: (process, _), round, sighting } => {
+                self.feed(process, Event::SeenInDns { round, sighting, questions: [1, 0] });
             }
             What::Apply { flight } => self.apply(flight),
             What::Finish { to: (process, _) } => {
@@ -490,6 +501,21 @@ impl World {
                     };
                     let (asked, to) = (self.address[family.index()], (process, self.processes[process].life));
                     self.at(self.now + took, What::Found { to, lookup, entry, family, asked });
+                }
+                Effect::AskDns { round, sought } => {
+                    self.count("DNS asked");
+                    let to = (process, self.processes[process].life);
+                    let took = self.lookups.up_to(Duration::from_secs(8));
+                    // As if it had seen the address, or another one, or nothing.
+                    let ip = match self.lookups.below(8) {
+                        0 => None,
+                        1 => self.former[sought.family.index()],
+                        _ => self.address[sought.family.index()],
+                    };
+                    let said = |ip| ServerSight { server: "ns".to_owned(), said: Ok((vec![ip], Some(60))) };
+                    let servers = ip.map(said).into_iter().collect();
+                    let sighting = Sighting { servers, ..Sighting::default() };
+                    self.at(self.now + took, What::Seen { to, round, sighting });
                 }
                 Effect::Read { store } => {
                     let stored = self.read(process, store);

@@ -1,13 +1,16 @@
 //! The options of the fields: each comes from the table of fields.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use ddns_core::config::fields::{FIELDS, Field, Key, Kind};
 use ddns_core::config::raw::{Origin, Raw};
 use ddns_core::config::value;
-use ddns_core::text::diagnostic::Diagnostic;
+use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::text::duration;
 use ddns_core::text::json::{Node, Value};
 use ddns_core::text::log_format::Level;
+use ddns_core::text::screen;
 use lexopt::{Parser, ValueExt as _};
 
 use super::mistakes::{no_command, no_domain, wrong};
@@ -135,6 +138,13 @@ pub(super) fn values(parser: &mut Parser, option: &str) -> Result<Vec<String>, D
 pub(super) fn domains(parser: &mut Parser, option: &str) -> Result<Vec<String>, Diagnostic> {
     let values = values(parser, option)?;
     values.iter().find_map(|value| no_domain(option, value)).map_or(Ok(values), Err)
+}
+
+/// A time with its unit, as an option has it.
+pub(crate) fn time(option: &str, text: &str) -> Result<Duration, Diagnostic> {
+    let time = duration::parse(text).filter(|_| text.trim_end().ends_with(char::is_alphabetic));
+    let wrong = || format!("`{}` is no time such as 90s or 5m", screen::line(text));
+    time.ok_or_else(|| Diagnostic::error(Place::Option(option.to_owned()), wrong()))
 }
 
 /// Fails where the value is not UTF-8.

@@ -430,8 +430,11 @@ pub(crate) const RETRY_STOPPED: OptionSpec =
     flag("retry-stopped", "Also send updates that the service refused permanently");
 /// The option that sends what is up to date.
 pub(crate) const FORCE: OptionSpec = option("force", "DOMAIN…", "Send these domains even if they are up to date");
+/// The option that waits until the world sees what was accepted.
+pub(crate) const VERIFY: OptionSpec =
+    option("verify", "TIME", "Then ask DNS whether the addresses are visible, for this long at most: 2m");
 /// What plain `ddns` takes, and no command does.
-pub(crate) const ALONE: [OptionSpec; 3] = [FORCE, RETRY_STOPPED, NEW_CONFIG];
+pub(crate) const ALONE: [OptionSpec; 4] = [FORCE, RETRY_STOPPED, VERIFY, NEW_CONFIG];
 /// Options that are understood everywhere.
 pub(crate) const EVERYWHERE: [(char, OptionSpec); 2] =
     [('h', flag("help", "Show help")), ('V', flag("version", "Show the version"))];

@@ -32,7 +32,7 @@ use crate::watch;
 pub(crate) async fn run(settings: CliSettings) -> Ended {
     let (configs, environment, client) = load::begin(settings.clone()).await?;
     // Who asks for one thing to be sent does not start a service.
-    let is_asked_for = settings.retry_stopped || !settings.force.is_empty();
+    let is_asked_for = settings.retry_stopped || !settings.force.is_empty() || settings.verify.is_some();
     if !is_asked_for && configs.iter().any(|(config, _)| config.interval.is_some()) {
         return Box::pin(watch::serve(settings, configs, environment, client)).await;
     }
@@ -63,6 +63,9 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
     }
     if !again.is_empty() {
         driver.on(Event::SendAgain(again));
+    }
+    if let Some(patience) = settings.verify {
+        driver.on(Event::WaitForDns(patience));
     }
     driver.on(Event::Begin);
     let end = loop {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
-use ddns_core::journal::{Row, Status, UpdateState};
+use ddns_core::journal::{DnsState, Row, Status, UpdateState};
 use ddns_core::lease::membership::Membership;
 use ddns_core::text::duration::{duration, seconds};
 use ddns_core::update::state::Accepted;
@@ -116,10 +116,12 @@ fn shown(status: &Status, silence: &str, form: ReportFormat) -> String {
         text += &format!("{}{errors}\n", broken(note, 0, form.width));
     }
     let now = unix_time().seconds;
-    let mut rows = vec![["DOMAIN", "TYPE", "ADDRESS", "ACCEPTED", "STATE"].map(str::to_owned)];
+    let has_dns = status.rows.iter().any(|row| row.dns.is_some());
+    let mut rows = vec![["DOMAIN", "TYPE", "ADDRESS", "ACCEPTED", "STATE", "DNS"].map(str::to_owned)];
     let is_long = status.rows.len() > MAX_ROWS && !form.wide;
     // Of very many, those that are not up to date matter.
-    let shown = status.rows.iter().filter(|row| !is_long || !row.state.is_good());
+    let is_wrong = |row: &Row| !row.state.is_good() || row.dns.as_ref().is_some_and(DnsState::is_wrong);
+    let shown = status.rows.iter().filter(|row| !is_long || is_wrong(row));
     rows.extend(shown.map(|row| {
         let address = row.address.or(row.accepted_address);
         let accepted = match row.accepted() {
@@ -136,6 +138,7 @@ fn shown(status: &Status, silence: &str, form: ReportFormat) -> String {
             address.map_or_else(|| "-".to_owned(), |ip| ip.to_string()),
             accepted,
             state(row, now),
+            row.dns.as_ref().map_or_else(|| "-".to_owned(), |dns| dns.text.clone()),
         ]
     }));
     let hidden = status.rows.len() + 1 - rows.len();
@@ -144,7 +147,13 @@ fn shown(status: &Status, silence: &str, form: ReportFormat) -> String {
         let all = if stands_by { "All of them are on standby" } else { "Nothing is wrong with any of them" };
         return text + &format!("{all} (--wide shows all {hidden})\n");
     }
-    text += &table(&rows, form.width);
+    text += &if has_dns {
+        table(&rows, form.width)
+    } else {
+        let narrow =
+            |[domain, kind, address, accepted, state, _]: [String; 6]| [domain, kind, address, accepted, state];
+        table(&rows.into_iter().map(narrow).collect::<Vec<_>>(), form.width)
+    };
     if hidden > 0 {
         let state = if stands_by { "are on standby" } else { "are up to date" };
         text += &format!("{hidden} more {state} (--wide shows them)\n");

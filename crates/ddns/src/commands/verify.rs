@@ -15,13 +15,12 @@ use ddns_core::journal::Row;
 use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 use ddns_core::text::duration;
-use ddns_core::text::screen;
 use ddns_core::update::domain::Domain;
 use futures_util::stream::{self, StreamExt as _};
 use serde::Serialize;
 use tokio::time::sleep;
 
-use crate::cli::{Given, ReportFormat};
+use crate::cli::{Given, ReportFormat, time};
 use crate::clock::{steady_time, unix_time};
 use crate::compose::{self, look};
 use crate::dns::{DnsClient, system_resolvers};
@@ -92,7 +91,7 @@ fn exit_code(verdicts: impl Iterator<Item = DnsVerdict>) -> u8 {
     let worst = |verdict: DnsVerdict| match verdict {
         DnsVerdict::Visible | DnsVerdict::Proxied => 0,
         DnsVerdict::Unknown => 1,
-        DnsVerdict::Partly | DnsVerdict::NotVisible => 2,
+        DnsVerdict::Partly | DnsVerdict::NotVisible | DnsVerdict::Drifted => 2,
     };
     [0, CANNOT_TELL, 1][verdicts.map(worst).max().unwrap_or(1)]
 }
@@ -100,9 +99,7 @@ fn exit_code(verdicts: impl Iterator<Item = DnsVerdict>) -> u8 {
 /// `--wait`; zero where it is not given.
 fn waiting(given: &Given) -> Result<Duration, Diagnostic> {
     let Some(text) = given.value("wait") else { return Ok(Duration::ZERO) };
-    let time = duration::parse(text).filter(|_| text.trim_end().ends_with(char::is_alphabetic));
-    let wrong = || format!("`{}` is no time such as 90s or 5m", screen::line(text));
-    time.ok_or_else(|| Diagnostic::error(Place::Option("--wait".to_owned()), wrong()))
+    time("--wait", text)
 }
 
 /// The domains that were named; each must be one of the configuration.

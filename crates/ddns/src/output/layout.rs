@@ -55,32 +55,36 @@ pub(crate) fn beside(head: &str, text: &str, column: usize, width: usize) -> Str
 }
 
 /// A table: columns as wide as what stands in them; the last one is text.
-pub(crate) fn table(rows: &[[String; 5]], width: usize) -> String {
-    let rows: Vec<[String; 5]> =
+pub(crate) fn table<const N: usize>(rows: &[[String; N]], width: usize) -> String {
+    let rows: Vec<[String; N]> =
         rows.iter().map(|row| row.each_ref().map(|cell| screen::line(cell).into_owned())).collect();
-    let mut widths = [0; 4];
+    let mut widths = [0; N];
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
     }
-    rows.iter().map(|cells| row(cells, widths, width)).collect()
+    rows.iter().map(|cells| row(cells, &widths, width)).collect()
 }
 
 /// One row on one line; where that is too wide, what does not fit stands below.
-fn row([a, b, c, d, last]: &[String; 5], [first, second, third, fourth]: [usize; 4], width: usize) -> String {
-    let line = format!("{a:first$}  {b:second$}  {c:third$}  {d:fourth$}  {last}");
+fn row(cells: &[String], widths: &[usize], width: usize) -> String {
+    let [first, middle @ .., last] = cells else { return String::new() };
+    let [wide, wides @ ..] = widths else { return String::new() };
+    let middle: Vec<String> = middle.iter().zip(wides).map(|(cell, wide)| format!("{cell:wide$}")).collect();
+    let middle = middle.join("  ");
+    let line = format!("{first:wide$}  {middle}  {last}");
     let line = line.trim_end();
     if line.chars().count() <= width {
         return format!("{line}\n");
     }
-    let below = format!("    {b:second$}  {c:third$}  {d:fourth$}");
+    let below = format!("    {middle}");
     let rest = if below.chars().count() + 2 + last.chars().count() <= width {
         format!("{below}  {last}\n")
     } else {
         format!("{}\n{}", below.trim_end(), broken(last, 4, width))
     };
-    format!("{a}\n{rest}")
+    format!("{first}\n{rest}")
 }
 
 /// A page that is laid out already, on a screen that may be narrower. Paragraphs are broken anew. Of other lines, what does

@@ -2,6 +2,7 @@
 
 use ddns_core::journal::{EventKind, Record, RecordKind, UpdateState};
 use ddns_core::net::family::Family;
+use ddns_core::text::duration::seconds;
 use ddns_core::text::number::grouped;
 use ddns_core::web::list::ListFilter;
 use ddns_core::web::overview::link;
@@ -124,7 +125,9 @@ fn sign(event: EventKind) -> Markup {
         | EventKind::Made
         | EventKind::SourceRecovered
         | EventKind::TookOver => UpdateState::UpToDate,
+        EventKind::Visible => UpdateState::UpToDate,
         EventKind::Failed | EventKind::SourceFailed | EventKind::Lost => UpdateState::Retrying,
+        EventKind::NotVisible | EventKind::Drifted => UpdateState::InDoubt,
         EventKind::Stopped => UpdateState::Stopped,
         EventKind::HeldBack => UpdateState::HeldBack,
         EventKind::Address => UpdateState::Sending,
@@ -153,6 +156,10 @@ fn told(record: &Record, clock: &Clock<'_>) -> Markup {
                 EventKind::HeldBack => {
                     (address()) " · " (reason)
                     @if let Some(until) = record.until { ", until " (time(&clock.when(until))) }
+                }
+                EventKind::Visible | EventKind::NotVisible | EventKind::Drifted => {
+                    (address()) " · " (reason)
+                    @if let Some(after) = record.after { " · " (seconds(after)) " after it was accepted" }
                 }
                 EventKind::Address => { (address()) (before()) " · " (source()) }
                 EventKind::NoAddress => { "No source gave an address" (before()) "." }

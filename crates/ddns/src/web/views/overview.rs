@@ -232,7 +232,7 @@ impl OverviewModel<'_> {
                     a href=(details_link(row)) { (row.domain) } " " span.tag { (row.kind) }
                     @if let Some(endpoint) = &row.endpoint { span.small.soft { (endpoint) } }
                 }
-                td { (state(row.state)) (next(row)) }
+                td { (state(row.state)) (next(row)) (dns(row)) }
                 td.mono { @match address(row) { Some(ip) => (ip), None => "–" } }
                 td { @match row.accepted { Some(at) => (time(&self.clock.when(at))), None if row.state == UpdateState::StandBy => "–", None => "never" } }
                 td { (last(row)) }
@@ -250,6 +250,18 @@ pub(super) fn outcome(outcome: Option<&(u64, Option<SyncResult>)>, clock: &Clock
             Some((_, None)) => (notice(Tone::Info, "Synchronizing. What comes of it is shown here.")),
             Some((at, Some(SyncResult { good, text }))) => {
                 (notice(if *good { Tone::Info } else { Tone::Warning }, html! { "Synchronized " (time(&clock.when(*at))) ": " (text.trim_end_matches('.')) "." }))
+            }
+        }
+    }
+}
+
+/// What the world sees of a row: a second mark beside its state.
+pub(super) fn dns(row: &Row) -> Markup {
+    html! {
+        @if let Some(dns) = &row.dns {
+            span class={ "small dns " (dns.verdict.key()) } title=(dns.text) {
+                @if dns.is_wrong() { (Icon::of(UpdateState::InDoubt)) }
+                "DNS: " (dns.verdict.word())
             }
         }
     }

@@ -1,0 +1,312 @@
+//! Whether the world sees an accepted address, over time: when it is asked about (K11, K14), what is reported (K12, K23), and when it is
+//! sent again (K13). Times are seconds since the epoch.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::ask::DnsWay;
+use super::sight::Sighting;
+use super::verdict::{DnsVerdict, ROUNDS_BEFORE_RESOLVER, SeenInDns, Verify, judge};
+use crate::text::duration::duration;
+
+/// When a name is asked about after its address was accepted, in seconds, until it is visible.
+const ROUNDS: [u64; 12] = [2, 5, 15, 45, 120, 300, 600, 900, 1800, 3600, 7200, 14_400];
+
+/// Between two rounds that may find a drift.
+const BETWEEN_MISSES: u64 = 60;
+
+/// The first repair is followed by no other for so long, and each by none for twice as long as the one before.
+const REPAIR_PAUSE: u64 = 3600;
+
+const LONGEST_REPAIR_PAUSE: u64 = 86_400;
+
+/// So many repairs in a row that changed nothing are enough.
+const MOST_IN_VAIN: u8 = 3;
+
+/// So often the same other address may come back.
+const MOST_RETURNS: u8 = 2;
+
+/// The reason for a verdict is kept up to here, in characters.
+const LONGEST_REASON: usize = 200;
+
+/// What is known of one accepted address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Visibility {
+    /// The address that should be seen.
+    pub ip: IpAddr,
+    /// When it was accepted.
+    pub accepted: u64,
+    /// What was seen last; unknown before the first round.
+    pub verdict: DnsVerdict,
+    /// Since when the verdict is so.
+    pub since: u64,
+    /// When it was last asked about; 0 where it never was.
+    pub last: u64,
+    /// When it is asked about next.
+    pub next: u64,
+    /// For how many seconds resolvers may keep what was seen.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ttl: Option<u32>,
+    /// What was seen, for people.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reason: String,
+    /// Until then resolvers may have the address before; 0 where there was none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub old_until: u64,
+    /// How many repairs were accepted.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub repairs: u8,
+    #[serde(default, skip_serializing_if = "is_default")]
+    looks_proxied: bool,
+    /// Whether it ever was visible.
+    #[serde(default, skip_serializing_if = "is_default")]
+    was_visible: bool,
+    /// That it is not, or not any more, was reported.
+    #[serde(default, skip_serializing_if = "is_default")]
+    reported: Option<DnsVerdict>,
+    /// Rounds in a row in which nobody answered.
+    #[serde(default, skip_serializing_if = "is_default")]
+    unknown: u32,
+    /// Whether some server had the address, in each of the last three rounds with an answer: the lowest bit is the last one.
+    #[serde(default, skip_serializing_if = "is_default")]
+    recent: u8,
+    /// Rounds in a row in which none had it although one should, and when the first of them was.
+    #[serde(default, skip_serializing_if = "is_default")]
+    misses: (u8, u64),
+    /// What was there in its place.
+    #[serde(default, skip_serializing_if = "is_default")]
+    other: Option<IpAddr>,
+    /// How often that came back after a repair had made ours visible.
+    #[serde(default, skip_serializing_if = "is_default")]
+    returned: u8,
+    /// Repairs in a row that changed nothing.
+    #[serde(default, skip_serializing_if = "is_default")]
+    in_vain: u8,
+    /// When the last repair was accepted.
+    #[serde(default, skip_serializing_if = "is_default")]
+    repaired: u64,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// How often something that is visible is asked about, and a number from 0 to 1 by chance.
+#[derive(Debug, Clone, Copy)]
+pub struct IdlePace {
+    /// In seconds.
+    pub every: u64,
+    /// Keeps names from being asked about together.
+    pub jitter: f64,
+}
+
+impl IdlePace {
+    /// When the next round is, give or take a tenth.
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn after(self, now: u64) -> u64 {
+        now + (self.every as f64 * (0.9 + 0.2 * self.jitter)) as u64
+    }
+}
+
+impl Visibility {
+    /// An address that was accepted, and that nobody was asked about.
+    pub fn new(ip: IpAddr, accepted: u64, now: u64) -> Self {
+        Self {
+            ip,
+            accepted,
+            verdict: DnsVerdict::Unknown,
+            since: now,
+            last: 0,
+            next: now + ROUNDS[0],
+            ttl: None,
+            reason: String::new(),
+            old_until: 0,
+            repairs: 0,
+            looks_proxied: false,
+            was_visible: false,
+            reported: None,
+            unknown: 0,
+            recent: 0,
+            misses: (0, 0),
+            other: None,
+            returned: 0,
+            in_vain: 0,
+            repaired: 0,
+        }
+    }
+
+    /// The same after an endpoint accepted an address.
+    #[must_use]
+    pub fn accepted(before: Option<Self>, ip: IpAddr, now: u64) -> Self {
+        let new = Self::new(ip, now, now);
+        let Some(before) = before else { return new };
+        if before.ip != ip {
+            let old_ttl = before.ttl.filter(|_| before.was_visible).unwrap_or_default();
+            return Self { old_until: if old_ttl > 0 { now + u64::from(old_ttl) } else { 0 }, ..new };
+        }
+        if before.verdict.is_good() {
+            return before;
+        }
+        let is_repair = before.verdict == DnsVerdict::Drifted;
+        Self {
+            was_visible: before.was_visible && !is_repair,
+            reported: before.reported,
+            other: before.other,
+            returned: before.returned,
+            repairs: before.repairs.saturating_add(is_repair.into()),
+            in_vain: before.in_vain.saturating_add(is_repair.into()),
+            repaired: if is_repair { now } else { before.repaired },
+            ..new
+        }
+    }
+
+    /// Whether it was visible when it was last asked about: one server is enough to see that it still is.
+    pub fn is_idle(&self) -> bool {
+        self.verdict.is_good() && self.misses.0 == 0
+    }
+
+    /// Whether this round is the last one before it is reported as not visible.
+    pub fn is_end(&self, verify: &Verify, now: u64) -> bool {
+        !self.was_visible && self.reported.is_none() && now >= self.accepted + verify.within.as_secs()
+    }
+
+    /// Whether the resolver is asked where none of the zone's servers answers this time (K15).
+    pub fn may_ask_resolver(&self) -> bool {
+        self.unknown + 1 >= ROUNDS_BEFORE_RESOLVER
+    }
+
+    /// The same after a round, and what is to be reported: visible, not visible or drifted, and whether one of the last two was reported
+    /// before.
+    #[must_use]
+    pub fn seen(
+        mut self,
+        sighting: &Sighting,
+        verify: &Verify,
+        pace: IdlePace,
+        now: u64,
+    ) -> (Self, Option<(DnsVerdict, bool)>) {
+        let SeenInDns { verdict, ttl, reason, looks_proxied } = judge(sighting, self.ip, verify);
+        let is_late = now >= self.accepted + verify.within.as_secs();
+        let is_miss = verdict == DnsVerdict::NotVisible;
+        let former = self.verdict;
+        if verdict == DnsVerdict::Unknown {
+            self.unknown += 1;
+        } else {
+            self.unknown = 0;
+            self.recent = (self.recent << 1 | u8::from(!is_miss)) & 0b111;
+            self.misses = match self.misses {
+                _ if !is_miss || !self.was_visible && !is_late => (0, 0),
+                (0, _) => (1, now),
+                (count, first) => (count.saturating_add(1), first),
+            };
+        }
+        let (count, first) = self.misses;
+        let has_drifted = is_miss && count >= 2 && now >= first + BETWEEN_MISSES && self.recent == 0;
+        self.verdict = if has_drifted { DnsVerdict::Drifted } else { verdict };
+        if self.verdict != former || self.last == 0 {
+            self.since = now;
+        }
+        self.looks_proxied = looks_proxied;
+        self.reason = reason.chars().take(LONGEST_REASON).collect();
+        self.ttl = ttl.or(self.ttl.filter(|_| verdict == DnsVerdict::Unknown));
+        self.last = now;
+        let was_reported = self.reported.is_some();
+        let news = self.news(former, other_address(sighting, self.ip), is_late);
+        self.next = self.next_round(verify, pace, now);
+        if sighting.way == DnsWay::Resolver {
+            // It says the same until then.
+            self.next = self.next.max(now + u64::from(ttl.unwrap_or_default()));
+        }
+        (self, news.map(|verdict| (verdict, was_reported)))
+    }
+
+    /// What is to be reported.
+    fn news(&mut self, former: DnsVerdict, other: Option<IpAddr>, is_late: bool) -> Option<DnsVerdict> {
+        match self.verdict {
+            DnsVerdict::Visible | DnsVerdict::Proxied => {
+                let is_news = !self.was_visible || self.reported.is_some();
+                (self.was_visible, self.in_vain, self.reported) = (true, 0, None);
+                is_news.then_some(DnsVerdict::Visible)
+            }
+            DnsVerdict::Drifted => {
+                if former != DnsVerdict::Drifted {
+                    let is_back = self.repairs > 0 && self.in_vain == 0 && other.is_some() && self.other == other;
+                    self.returned = self.returned.saturating_add(is_back.into());
+                    self.other = other;
+                }
+                let is_news = self.reported != Some(DnsVerdict::Drifted);
+                self.reported = Some(DnsVerdict::Drifted);
+                is_news.then_some(DnsVerdict::Drifted)
+            }
+            DnsVerdict::NotVisible | DnsVerdict::Partly if is_late && !self.was_visible && self.reported.is_none() => {
+                self.reported = Some(DnsVerdict::NotVisible);
+                self.reported
+            }
+            DnsVerdict::NotVisible | DnsVerdict::Partly | DnsVerdict::Unknown => None,
+        }
+    }
+
+    fn next_round(&self, verify: &Verify, pace: IdlePace, now: u64) -> u64 {
+        let idle = pace.after(now);
+        if self.was_visible {
+            let may_have_drifted = self.verdict == DnsVerdict::NotVisible && self.misses.0 > 0;
+            let next = if may_have_drifted { now + BETWEEN_MISSES } else { idle };
+            return self.repair_at(verify).map_or(next, |at| next.min(at.max(now + BETWEEN_MISSES)));
+        }
+        let within = verify.within.as_secs();
+        let since = now.saturating_sub(self.accepted);
+        let rounds = ROUNDS.into_iter().chain([within]).filter(|at| *at > since);
+        let next = rounds.min().map_or(idle, |at| self.accepted + at);
+        self.repair_at(verify).map_or(next, |at| next.min(at.max(now + BETWEEN_MISSES)))
+    }
+
+    /// When what drifted may be sent again; `None` if it did not, or it is not.
+    fn repair_at(&self, verify: &Verify) -> Option<u64> {
+        let is_wanted = verify.repair && self.verdict == DnsVerdict::Drifted && !self.is_given_up();
+        let doublings = u32::from(self.repairs.saturating_sub(1)).min(8);
+        let pause = (REPAIR_PAUSE << doublings).min(LONGEST_REPAIR_PAUSE);
+        is_wanted.then_some(if self.repairs == 0 { 0 } else { self.repaired + pause })
+    }
+
+    /// Whether it is to be sent again now, because it drifted.
+    pub fn is_repair_due(&self, verify: &Verify, now: u64) -> bool {
+        self.repair_at(verify).is_some_and(|at| at <= now)
+    }
+
+    /// Whether repairs have no lasting effect.
+    fn is_given_up(&self) -> bool {
+        self.in_vain >= MOST_IN_VAIN || self.returned >= MOST_RETURNS
+    }
+
+    /// For people: `visible (2 servers, TTL 300)`, `not yet (45 s)`, `drifted: …`.
+    pub fn sentence(&self, verify: &Verify, now: u64) -> String {
+        let since = now.saturating_sub(self.accepted);
+        if self.last == 0 {
+            return "not asked yet".to_owned();
+        }
+        let seen = SeenInDns {
+            verdict: self.verdict,
+            ttl: self.ttl,
+            reason: self.reason.clone(),
+            looks_proxied: self.looks_proxied,
+        };
+        let sentence = seen.sentence(Some(Duration::from_secs(since)), verify);
+        if self.verdict == DnsVerdict::Drifted && verify.repair && self.is_given_up() {
+            let other = self.other.map_or_else(|| "something else".to_owned(), |other| other.to_string());
+            return format!("{sentence}; somebody else sets it to {other}: not sent again until the address changes");
+        }
+        if self.verdict.is_good() && now < self.old_until {
+            let left = duration(Duration::from_secs(self.old_until - now));
+            return format!("{sentence}; resolvers may keep the old address for {left}");
+        }
+        sentence
+    }
+}
+
+/// An address that servers have in the place of ours.
+fn other_address(sighting: &Sighting, ours: IpAddr) -> Option<IpAddr> {
+    let said = sighting.servers.iter().filter_map(|server| server.said.as_ref().ok());
+    said.flat_map(|(ips, _)| ips).copied().filter(|ip| *ip != ours).min()
+}

@@ -1,0 +1,357 @@
+//! Whether the world sees what was accepted (K): who is asked about when, and what comes of it. It decides nothing about updates but
+//! where `repair` is set, and no update waits for it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
+
+use super::plan::Plan;
+use super::{Effect, Engine, Mode};
+use crate::config::Entry;
+use crate::dns::{
+    DnsVerdict, DnsWay, IdlePace, MAX_SERVERS, MAX_SERVERS_AT_END, Sighting, Sought, Verify, Visibility, why_not_asked,
+};
+use crate::journal::{About, SightChange, What};
+use crate::net::family::Family;
+use crate::schedule::queue::UpdateId;
+use crate::text::log_format::Level;
+use crate::update::Update;
+use crate::update::domain::Domain;
+
+/// So many rounds are under way at a time.
+const MAX_ROUNDS: usize = 32;
+
+/// Where more names than this wait for a round, one server of each is asked.
+const MANY: usize = 100;
+
+/// So many idle questions are asked in a day, whatever `every` says.
+const QUESTIONS_A_DAY: u64 = 10_000;
+
+/// A single run asks for no longer, unless somebody waits for it.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// So often the log says that nobody can be asked.
+const SAID_EVERY: Duration = Duration::from_secs(3600);
+
+/// The number of a round: each has its own.
+pub type RoundId = u64;
+
+/// What is asked, and what is to be asked.
+#[derive(Debug, Default)]
+pub(super) struct Lookout {
+    /// By time, in seconds since the epoch. One that has another time by now stays until its time has come.
+    due: BTreeSet<(u64, UpdateId)>,
+    rounds: BTreeMap<RoundId, Round>,
+    /// How many updates are asked about.
+    verified: u64,
+    /// In a single run: how long somebody waits for it, and when that is over.
+    patience: Option<Duration>,
+    until: Option<Duration>,
+    /// When it was last said that nobody can be asked.
+    said: Option<Duration>,
+}
+
+/// A round that is under way.
+#[derive(Debug)]
+struct Round {
+    ids: Vec<UpdateId>,
+    verify: Verify,
+    sought: Sought,
+    /// One server is asked, and the others only where it does not have the address.
+    is_idle: bool,
+}
+
+impl Lookout {
+    pub(super) fn new(plan: &Plan, before: &Self) -> Self {
+        let count = |at: usize, family: Family| {
+            let entry = plan.entry(at);
+            entry.domains_of(family).iter().filter(|domain| entry.verify_of(domain, family).is_some()).count() as u64
+        };
+        let entries = (0..plan.entry_count()).filter(|at| plan.entry(*at).is_verified());
+        let verified = entries.map(|at| Family::ALL.into_iter().map(|family| count(at, family)).sum::<u64>()).sum();
+        Self { verified, patience: before.patience, ..Self::default() }
+    }
+
+    /// Whether somebody waits for what is seen.
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.patience.is_some()
+    }
+
+    /// Nothing is asked any more.
+    pub(super) fn clear(&mut self) {
+        self.due.clear();
+        self.rounds.clear();
+    }
+}
+
+impl Engine {
+    /// A single run waits so long for addresses to be visible, whatever the configuration says (K22).
+    pub(super) fn wait_for_dns(&mut self, patience: Duration) {
+        self.lookout.patience = Some(patience);
+    }
+
+    /// Whether anything of an entry is asked about.
+    fn is_verified(&self, entry: &Entry) -> bool {
+        entry.is_verified() || self.lookout.patience.is_some()
+    }
+
+    /// How a domain is asked about; `None` if it is not.
+    fn verify_of(&self, at: usize, domain: &Domain, family: Family) -> Option<Verify> {
+        let default = || self.lookout.patience.map(|_| Verify::default());
+        let verify = self.plan.entry(at).verify_of(domain, family).cloned().or_else(default)?;
+        why_not_asked(domain.as_str()).is_none().then_some(verify)
+    }
+
+    /// What is known of an update in DNS.
+    pub(super) fn visibility(&self, at: usize, domain: &Domain, family: Family) -> Option<&Visibility> {
+        self.memory(at, domain, family)?.hold(domain, family)?.seen.as_deref()
+    }
+
+    /// Whether an update that is up to date is sent again, because DNS has another address (K13).
+    pub(super) fn has_drifted(&self, id: UpdateId, at: usize) -> bool {
+        let entry = self.plan.entry(at);
+        if !entry.is_verified() {
+            return false;
+        }
+        let (_, domain, family) = self.plan.about(id);
+        let verify = entry.verify_of(domain, family).filter(|verify| verify.repair);
+        let seen = verify.zip(self.visibility(at, domain, family));
+        seen.is_some_and(|(verify, seen)| seen.is_repair_due(verify, self.clock()))
+    }
+
+    /// An endpoint accepted an update: whether that repaired what had drifted.
+    pub(super) fn look_out_for(&mut self, id: UpdateId, at: usize, update: &Update<'_>) -> bool {
+        if !self.is_verified(self.plan.entry(at)) || self.verify_of(at, update.domain, update.family).is_none() {
+            return false;
+        }
+        let before = self.visibility(at, update.domain, update.family).cloned();
+        let has_drifted = |seen: &Visibility| seen.verdict == DnsVerdict::Drifted && seen.ip == update.ip;
+        let is_repair = before.as_ref().is_some_and(has_drifted);
+        let seen = Visibility::accepted(before, update.ip, self.clock());
+        self.lookout.due.insert((seen.next, id));
+        self.set_visibility(at, update.domain, update.family, seen, true);
+        is_repair
+    }
+
+    /// An update is up to date: from now on it is asked about.
+    pub(super) fn look_out(&mut self, id: UpdateId, at: usize, update: &Update<'_>) {
+        let entry = self.plan.entry(at);
+        if !self.is_verified(entry) || self.verify_of(at, update.domain, update.family).is_none() {
+            return;
+        }
+        let (now, domain, family) = (self.clock(), update.domain, update.family);
+        let Some(accepted) = self.claim(at, domain, family).accepted else { return };
+        let known = self.visibility(at, domain, family).filter(|seen| seen.ip == accepted.ip).cloned();
+        let mut seen = known.clone().unwrap_or_else(|| Visibility::new(accepted.ip, accepted.at, now));
+        // Those that were not asked about while nothing ran are not asked about all at once.
+        if self.mode == Mode::Service && seen.next <= now && self.lookout.due.len() > MANY {
+            let every = self.idle_seconds(Duration::ZERO);
+            seen.next = now + u64::from(self.dns_chance.number()) % every.max(1);
+        }
+        self.lookout.due.insert((seen.next, id));
+        if known.as_ref() != Some(&seen) {
+            self.set_visibility(at, domain, family, seen, false);
+        }
+    }
+
+    /// How often something visible is asked about, in seconds: all of them together not too often (K14).
+    fn idle_seconds(&self, every: Duration) -> u64 {
+        every.as_secs().max((self.lookout.verified * 86_400).div_ceil(QUESTIONS_A_DAY))
+    }
+
+    /// Remembers what is known of an update. Times alone are written when something else is.
+    fn set_visibility(&mut self, at: usize, domain: &Domain, family: Family, seen: Visibility, is_news: bool) {
+        let Some(key) = self.key(at, domain, family) else { return };
+        let store = self.plan.store_of(at);
+        let mut hold = self.stores[store].state.hold(&key);
+        hold.seen = Some(Box::new(seen));
+        if is_news || self.mode == Mode::Once {
+            self.set_hold(store, &key, hold);
+        } else {
+            self.stores[store].state.set_hold(&key, hold);
+        }
+    }
+
+    /// Begins the rounds that are due.
+    pub(super) fn ask_dns(&mut self) {
+        if self.lookout.due.is_empty() || !self.may_start() || !self.is_time_for_dns() {
+            return;
+        }
+        let now = self.clock();
+        let waiting = self.lookout.due.range(..=(now, UpdateId::MAX)).take(MANY + 1).count();
+        let mut rounds: HashMap<(Sought, bool), (Verify, Vec<UpdateId>)> = HashMap::new();
+        let seed = self.dns_chance.next();
+        while self.lookout.rounds.len() + rounds.len() < MAX_ROUNDS {
+            let Some((at, id)) = self.lookout.due.first().copied().filter(|(at, _)| *at <= now) else { break };
+            self.lookout.due.remove(&(at, id));
+            let Some((next, verify)) = self.round_of(id) else { continue };
+            if next > now {
+                self.lookout.due.insert((next, id));
+                continue;
+            }
+            let (at, domain, family) = self.plan.about(id);
+            let Some(seen) = self.visibility(at, domain, family) else { continue };
+            let is_idle = seen.is_idle();
+            let most = match () {
+                () if seen.is_end(&verify, now) => MAX_SERVERS_AT_END,
+                () if is_idle || waiting > MANY => 1,
+                () => MAX_SERVERS,
+            };
+            let sought = verify.sought(domain.as_str(), family, &[], most, seed);
+            rounds.entry((sought, is_idle)).or_insert_with(|| (verify, Vec::new())).1.push(id);
+        }
+        let mut rounds: Vec<_> = rounds.into_iter().collect();
+        rounds.sort_unstable_by(|(_, (_, one)), (_, (_, other))| one.cmp(other));
+        for ((sought, is_idle), (verify, ids)) in rounds {
+            self.begin_round(Round { ids, verify, sought, is_idle });
+        }
+    }
+
+    /// When an update is to be asked about, and how; `None` if it is not now: its address is unknown, or not the accepted one.
+    fn round_of(&self, id: UpdateId) -> Option<(u64, Verify)> {
+        let (at, domain, family) = self.plan.about(id);
+        let (claim, wanted) = (self.claim(at, domain, family), self.wanted(at, domain, family)?);
+        let verify = self.verify_of(at, domain, family)?;
+        let seen = self.visibility(at, domain, family)?;
+        let accepted = claim.accepted.filter(|_| claim.in_doubt.is_none())?.ip;
+        let since = Duration::from_secs(self.clock().saturating_sub(seen.accepted));
+        let is_early = verify.too_early(Some(since)).is_some();
+        (accepted == wanted && seen.ip == wanted)
+            .then(|| (if is_early { seen.next.max(self.clock() + 1) } else { seen.next }, verify))
+    }
+
+    fn begin_round(&mut self, round: Round) {
+        let number = self.next_number();
+        self.out.effects.push_back(Effect::AskDns { round: number, sought: Box::new(round.sought.clone()) });
+        self.lookout.rounds.insert(number, round);
+    }
+
+    /// A round ended: what was seen, and how many questions were answered and not.
+    pub(super) fn seen_in_dns(&mut self, round: RoundId, sighting: &Sighting, questions: [u32; 2]) {
+        if questions != [0, 0] {
+            self.tell(What::DnsQuestions { answered: questions[0], unanswered: questions[1] });
+        }
+        let Some(round) = self.lookout.rounds.remove(&round) else { return };
+        let now = self.clock();
+        let seed = self.dns_chance.next();
+        let is_seen = |engine: &Self, id: &UpdateId| {
+            let (at, domain, family) = engine.plan.about(*id);
+            let seen = engine.visibility(at, domain, family);
+            seen.map(|seen| (crate::dns::judge(sighting, seen.ip, &round.verify).verdict, seen.may_ask_resolver()))
+        };
+        let seen: Vec<(DnsVerdict, bool)> = round.ids.iter().filter_map(|id| is_seen(self, id)).collect();
+        let Round { verify, sought, is_idle, .. } = &round;
+        if *is_idle && seen.iter().any(|(verdict, _)| !verdict.is_good()) {
+            let sought = Sought { most: MAX_SERVERS, seed, ..sought.clone() };
+            self.begin_round(Round { sought, is_idle: false, ..round });
+            return;
+        }
+        let is_unknown = |(verdict, may_ask): &(DnsVerdict, bool)| *verdict == DnsVerdict::Unknown && *may_ask;
+        let by_resolver = Verify { way: DnsWay::Resolver, ..verify.clone() };
+        let first = round.ids.first().map(|id| self.plan.about(*id));
+        let accepted = first.and_then(|(at, domain, family)| Some(self.visibility(at, domain, family)?.accepted));
+        let since = accepted.map(|accepted| Duration::from_secs(now.saturating_sub(accepted)));
+        if sought.way == DnsWay::Zone && seen.iter().any(is_unknown) && by_resolver.too_early(since).is_none() {
+            let sought = Sought { way: DnsWay::Resolver, servers: Vec::new(), ..sought.clone() };
+            self.begin_round(Round { sought, ..round });
+            return;
+        }
+        for id in &round.ids {
+            self.take_sighting(*id, sighting, verify);
+        }
+    }
+
+    fn take_sighting(&mut self, id: UpdateId, sighting: &Sighting, verify: &Verify) {
+        let now = self.clock();
+        // Another address may have been found or accepted meanwhile.
+        if self.round_of(id).is_none() {
+            return;
+        }
+        let plan = std::rc::Rc::clone(&self.plan);
+        let (at, domain, family) = plan.about(id);
+        let Some(before) = self.visibility(at, domain, family).cloned() else { return };
+        let pace = IdlePace { every: self.idle_seconds(verify.every), jitter: self.dns_chance.jitter() };
+        let (was, accepted) = (before.verdict, before.accepted);
+        let (seen, news) = before.seen(sighting, verify, pace, now);
+        self.lookout.due.insert((seen.next, id));
+        let about = About { entry: at, domain: domain.clone(), family };
+        if seen.verdict == DnsVerdict::Unknown {
+            let is_new = self.lookout.said.is_none_or(|said| self.now.steady >= said + SAID_EVERY);
+            let level = if is_new { Level::Warning } else { Level::Debug };
+            self.lookout.said = if is_new { Some(self.now.steady) } else { self.lookout.said };
+            self.say(at, level, || format!("{about}: nobody knows whether it is visible in DNS: {}", seen.reason));
+        }
+        let is_news = news.is_some() || was != seen.verdict;
+        let (ip, reason, ttl) = (seen.ip, seen.reason.clone(), seen.ttl);
+        self.set_visibility(at, domain, family, seen, is_news);
+        if let Some((verdict, was_reported)) = news {
+            let after = now.saturating_sub(accepted);
+            self.tell(What::Sight(SightChange { about, ip, verdict, after, ttl, reason, was_reported }));
+        }
+        if self.has_drifted(id, at) {
+            self.judge_again(vec![plan.leader(id)]);
+        }
+    }
+
+    /// Whether a round may begin: in a single run when all else is done, and not for long.
+    fn is_time_for_dns(&mut self) -> bool {
+        if self.mode == Mode::Service {
+            return true;
+        }
+        if !self.todos.is_empty() || self.is_updating() {
+            return false;
+        }
+        let patience = self.lookout.patience.unwrap_or(PATIENCE);
+        let until = *self.lookout.until.get_or_insert(self.now.steady + patience);
+        if self.now.steady >= until {
+            self.give_up_dns();
+        }
+        self.now.steady < until
+    }
+
+    /// A single run has waited long enough.
+    fn give_up_dns(&mut self) {
+        let Lookout { due, rounds, patience, .. } = &mut self.lookout;
+        let rounds = std::mem::take(rounds).into_values().flat_map(|round| round.ids);
+        let open: BTreeSet<UpdateId> = std::mem::take(due).into_iter().map(|(_, id)| id).chain(rounds).collect();
+        if patience.is_none() {
+            return;
+        }
+        let plan = std::rc::Rc::clone(&self.plan);
+        for id in open {
+            let (at, domain, family) = plan.about(id);
+            let seen = self.visibility(at, domain, family).zip(self.verify_of(at, domain, family));
+            let open = seen.filter(|(seen, _)| !seen.verdict.is_good());
+            if let Some(sentence) = open.map(|(seen, verify)| seen.sentence(&verify, self.clock())) {
+                let about = About { entry: at, domain: domain.clone(), family };
+                self.say(at, Level::Warning, || format!("{about}: DNS: {sentence}"));
+            }
+        }
+    }
+
+    /// Whether a single run waits for DNS.
+    pub(super) fn waits_for_dns(&self) -> bool {
+        let Lookout { due, rounds, patience, until, .. } = &self.lookout;
+        if self.mode != Mode::Once || due.is_empty() && rounds.is_empty() {
+            return false;
+        }
+        let is_open = |id: &UpdateId| {
+            let (at, domain, family) = self.plan.about(*id);
+            self.visibility(at, domain, family).is_some_and(|seen| !seen.verdict.is_good())
+        };
+        let until = until.map_or(u64::MAX, |until| self.clock() + until.saturating_sub(self.now.steady).as_secs());
+        let limit = if patience.is_some() { until } else { self.clock() };
+        !rounds.is_empty() || due.iter().any(|(at, id)| *at <= limit && (*at <= self.clock() || is_open(id)))
+    }
+
+    /// When a round is due, or a single run has waited long enough.
+    pub(super) fn dns_at(&self) -> Option<Duration> {
+        let Lookout { due, rounds, until, .. } = &self.lookout;
+        let next = due.first().map(|(at, _)| self.now.steady + Duration::from_secs(at.saturating_sub(self.clock())));
+        match self.mode {
+            Mode::Once => until
+                .filter(|_| !rounds.is_empty() || next.is_some())
+                .map(|until| next.map_or(until, |next| next.min(until))),
+            _ => next.filter(|_| rounds.len() < MAX_ROUNDS),
+        }
+    }
+}
