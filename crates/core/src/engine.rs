@@ -498,6 +498,7 @@ impl Engine {
         }
         self.is_busy |= self.is_working();
         if self.is_done() && std::mem::take(&mut self.is_busy) {
+            self.end_rounds();
             let tallies = vec![Tally::default(); self.tallies.len()];
             let tallies = std::mem::replace(&mut self.tallies, tallies);
             self.out.effects.push_back(Effect::Idle { tallies, postponed: self.queue.postponed() });

@@ -73,6 +73,7 @@ mod sources {
 mod seen_in_dns {
     mod names;
     mod servers;
+    mod service;
     mod source;
     mod verify;
 }

@@ -46,6 +46,7 @@ impl Engine {
         self.drop_steps();
         self.take_back_marked();
         self.unmark_unsent();
+        self.save_rounds();
     }
 
     /// Says that it is over, once nothing is under way or its time is up.

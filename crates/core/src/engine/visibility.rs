@@ -171,9 +171,22 @@ impl Engine {
         }
     }
 
+    /// When rounds were and will be is written with the rest, before all ends.
+    pub(super) fn save_rounds(&mut self) {
+        let plan = std::rc::Rc::clone(&self.plan);
+        let asked: BTreeSet<UpdateId> = self.lookout.due.iter().map(|(_, id)| *id).collect();
+        for id in asked {
+            let (at, domain, family) = plan.about(id);
+            if let Some(seen) = self.visibility(at, domain, family).cloned() {
+                self.set_visibility(at, domain, family, seen, true);
+            }
+        }
+    }
+
     /// Begins the rounds that are due.
     pub(super) fn ask_dns(&mut self) {
-        if self.lookout.due.is_empty() || !self.may_start() || !self.is_time_for_dns() {
+        let Lookout { due, rounds, .. } = &self.lookout;
+        if due.is_empty() && rounds.is_empty() || !self.may_start() || !self.is_time_for_dns() {
             return;
         }
         let now = self.clock();
@@ -303,13 +316,16 @@ impl Engine {
         let patience = self.lookout.patience.unwrap_or(PATIENCE);
         let until = *self.lookout.until.get_or_insert(self.now.steady + patience);
         if self.now.steady >= until {
-            self.give_up_dns();
+            self.end_rounds();
         }
         self.now.steady < until
     }
 
-    /// A single run has waited long enough.
-    fn give_up_dns(&mut self) {
+    /// A single run has waited long enough for DNS.
+    pub(super) fn end_rounds(&mut self) {
+        if self.mode != Mode::Once {
+            return;
+        }
         let Lookout { due, rounds, patience, .. } = &mut self.lookout;
         let rounds = std::mem::take(rounds).into_values().flat_map(|round| round.ids);
         let open: BTreeSet<UpdateId> = std::mem::take(due).into_iter().map(|(_, id)| id).chain(rounds).collect();

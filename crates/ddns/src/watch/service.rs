@@ -136,11 +136,6 @@ impl<'a> Service<'a> {
             if self.no_notifications.is_none() { ", and at once when an address of this host changes" } else { "" };
         let plural = if count == 1 { "" } else { "s" };
         log.info(format!("watching {count} record{plural}: every {}{at_once}", duration(interval)));
-        if entries(configs).any(|entry| entry.verify.is_some()) {
-            log.warning(
-                "`verify` only counts for the command `ddns verify`: this service does not check DNS by itself",
-            );
-        }
         if let Some(error) = self.no_notifications.take() {
             log.warning(format!("this system does not report address changes ({error}): only the interval finds them"));
         }

@@ -1,57 +1,14 @@
 //! H1, H2, H8 and H12 with a real receiver: `PowerDNS`, where it is installed, by the recipe for it. DNS queries show
 //! what it took.
 
-use std::cell::Cell;
-use std::net::{IpAddr, TcpListener, UdpSocket};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::net::{IpAddr, UdpSocket};
 use std::time::Duration;
 
 use crate::support::Sandbox;
 use crate::support::given::by_recipe;
-use crate::support::tools::{Ended, skipped, started, tool};
-
-/// Where Debian has the tables of an empty database.
-const SCHEMA: &str = "/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql";
-
-struct PowerDns {
-    _server: Ended,
-    api: u16,
-    dns: u16,
-}
+use crate::support::powerdns::PowerDns;
 
 impl PowerDns {
-    /// One that has the zone example.com and its API.
-    fn start(place: &Sandbox) -> Option<Self> {
-        let tools = ["pdns_server", "pdnsutil", "sqlite3"].map(tool);
-        let ([Some(program), Some(util), Some(sqlite)], true) = (tools, Path::new(SCHEMA).exists()) else {
-            skipped("`pdns_server` with its backend for SQLite, or `sqlite3`, is not installed");
-            return None;
-        };
-        let folder = place.path("").display().to_string();
-        let place_of_config = format!("--config-dir={folder}");
-        let configure = |api: u16, dns: u16| {
-            let text = format!(
-                "launch=gsqlite3\ngsqlite3-database={folder}/zones.sqlite\nsocket-dir={folder}\nsecurity-poll-suffix=\n\
-                 local-address=127.0.0.1\nlocal-port={dns}\n\
-                 api=yes\napi-key=SecretKey123\nwebserver-address=127.0.0.1\nwebserver-port={api}\n"
-            );
-            place.write("pdns.conf", text);
-        };
-        configure(0, 0);
-        run(Command::new(sqlite).arg(place.path("zones.sqlite")).arg(format!(".read {SCHEMA}")));
-        run(Command::new(util).args([&place_of_config, "create-zone", "example.com", "ns.example.com"]));
-        let dns = Cell::new(0);
-        let (server, api) = started(|api| {
-            dns.set(free_port());
-            configure(api, dns.get());
-            let mut command = Command::new(&program);
-            command.arg(&place_of_config);
-            command
-        });
-        Some(Self { _server: server, api, dns: dns.get() })
-    }
-
     /// The addresses of home.example.com that a DNS query of this record type shows, with their TTL.
     fn addresses(&self, kind: u16) -> Vec<(IpAddr, u32)> {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
@@ -83,27 +40,10 @@ impl PowerDns {
     }
 }
 
-/// Fails the test where the program fails.
-#[track_caller]
-fn run(command: &mut Command) {
-    let output = command.stdin(Stdio::null()).output().expect("it starts");
-    assert!(output.status.success(), "{command:?}: {output:?}");
-}
-
-/// A port that is free for UDP and TCP.
-fn free_port() -> u16 {
-    let free = || {
-        let socket = UdpSocket::bind("127.0.0.1:0").ok()?;
-        let port = socket.local_addr().ok()?.port();
-        TcpListener::bind(("127.0.0.1", port)).ok().map(|_| port)
-    };
-    (0..20).find_map(|_| free()).expect("a free port")
-}
-
 #[test]
 fn h12_powerdns_takes_the_updates_of_its_recipe_and_a_dns_query_shows_them() {
     let place = Sandbox::new();
-    let Some(server) = PowerDns::start(&place) else { return };
+    let Some(server) = PowerDns::start(&place, "example.com", ("127.0.0.1", 0)) else { return };
     assert_eq!(server.shown(), [""; 0]);
     let base = format!("base=http://127.0.0.1:{}", server.api);
 

@@ -42,6 +42,7 @@ half NS ns1.half\nhalf NS ns2.half\nns1.half A 10.53.0.5\nns2.half A 10.53.0.4
 lame NS ns.lame\nns.lame A 10.53.0.4
 gone NS ns.gone\nns.gone A 10.53.0.6
 odd NS ns.odd\nns.odd A 10.53.0.7
+dyn NS ns.dyn\nns.dyn A 10.53.0.8
 ";
 
 /// Names of every kind, in the zone of the primary.

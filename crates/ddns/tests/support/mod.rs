@@ -18,6 +18,7 @@ pub mod network;
 pub mod odd_server;
 pub mod page;
 pub mod pages;
+pub mod powerdns;
 pub mod programs;
 pub mod proxies;
 pub mod random;
