@@ -2,13 +2,15 @@
 //! where `repair` is set, and no update waits for it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 use std::time::Duration;
 
 use super::plan::Plan;
 use super::{Effect, Engine, Mode};
 use crate::config::Entry;
 use crate::dns::{
-    DnsVerdict, DnsWay, IdlePace, MAX_SERVERS, MAX_SERVERS_AT_END, Sighting, Sought, Verify, Visibility, why_not_asked,
+    DnsVerdict, DnsWay, IdlePace, MAX_SERVERS, MAX_SERVERS_AT_END, Sighting, Sought, Verify, Visibility, judge,
+    why_not_asked,
 };
 use crate::journal::{About, SightChange, What};
 use crate::net::family::Family;
@@ -173,7 +175,7 @@ impl Engine {
 
     /// When rounds were and will be is written with the rest, before all ends.
     pub(super) fn save_rounds(&mut self) {
-        let plan = std::rc::Rc::clone(&self.plan);
+        let plan = Rc::clone(&self.plan);
         let asked: BTreeSet<UpdateId> = self.lookout.due.iter().map(|(_, id)| *id).collect();
         for id in asked {
             let (at, domain, family) = plan.about(id);
@@ -192,7 +194,7 @@ impl Engine {
         let now = self.clock();
         let waiting = self.lookout.due.range(..=(now, UpdateId::MAX)).take(MANY + 1).count();
         let mut rounds: HashMap<(Sought, bool), (Verify, Vec<UpdateId>)> = HashMap::new();
-        let seed = self.dns_chance.next();
+        let number = self.dns_chance.next();
         while self.lookout.rounds.len() + rounds.len() < MAX_ROUNDS {
             let Some((at, id)) = self.lookout.due.first().copied().filter(|(at, _)| *at <= now) else { break };
             self.lookout.due.remove(&(at, id));
@@ -209,7 +211,7 @@ impl Engine {
                 () if is_idle || waiting > MANY => 1,
                 () => MAX_SERVERS,
             };
-            let sought = verify.sought(domain.as_str(), family, &[], most, seed);
+            let sought = verify.sought(domain.as_str(), family, &[], most, number);
             rounds.entry((sought, is_idle)).or_insert_with(|| (verify, Vec::new())).1.push(id);
         }
         let mut rounds: Vec<_> = rounds.into_iter().collect();
@@ -244,33 +246,42 @@ impl Engine {
             self.tell(What::DnsQuestions { answered: questions[0], unanswered: questions[1] });
         }
         let Some(round) = self.lookout.rounds.remove(&round) else { return };
-        let now = self.clock();
-        let seed = self.dns_chance.next();
-        let is_seen = |engine: &Self, id: &UpdateId| {
-            let (at, domain, family) = engine.plan.about(*id);
-            let seen = engine.visibility(at, domain, family);
-            seen.map(|seen| (crate::dns::judge(sighting, seen.ip, &round.verify).verdict, seen.may_ask_resolver()))
-        };
-        let seen: Vec<(DnsVerdict, bool)> = round.ids.iter().filter_map(|id| is_seen(self, id)).collect();
-        let Round { verify, sought, is_idle, .. } = &round;
-        if *is_idle && seen.iter().any(|(verdict, _)| !verdict.is_good()) {
-            let sought = Sought { most: MAX_SERVERS, seed, ..sought.clone() };
+        if let Some(sought) = self.who_else(&round, sighting) {
             self.begin_round(Round { sought, is_idle: false, ..round });
             return;
         }
-        let is_unknown = |(verdict, may_ask): &(DnsVerdict, bool)| *verdict == DnsVerdict::Unknown && *may_ask;
-        let by_resolver = Verify { way: DnsWay::Resolver, ..verify.clone() };
-        let first = round.ids.first().map(|id| self.plan.about(*id));
-        let accepted = first.and_then(|(at, domain, family)| Some(self.visibility(at, domain, family)?.accepted));
-        let since = accepted.map(|accepted| Duration::from_secs(now.saturating_sub(accepted)));
-        if sought.way == DnsWay::Zone && seen.iter().any(is_unknown) && by_resolver.too_early(since).is_none() {
-            let sought = Sought { way: DnsWay::Resolver, servers: Vec::new(), ..sought.clone() };
-            self.begin_round(Round { sought, ..round });
-            return;
-        }
         for id in &round.ids {
-            self.take_sighting(*id, sighting, verify);
+            self.take_sighting(*id, sighting, &round.verify);
         }
+    }
+
+    /// Who else is asked before a round counts: the other servers where the one that was asked at rest does not have the address; the
+    /// resolver where nobody answered for the third time (K15).
+    fn who_else(&mut self, round: &Round, sighting: &Sighting) -> Option<Sought> {
+        let (now, number) = (self.clock(), self.dns_chance.next());
+        let Round { ids, verify, sought, is_idle } = round;
+        let any = |is_so: &dyn Fn(&Visibility, DnsVerdict) -> bool| {
+            ids.iter().any(|id| {
+                let (at, domain, family) = self.plan.about(*id);
+                let known = self.visibility(at, domain, family);
+                known.is_some_and(|known| is_so(known, judge(sighting, known.ip, verify).verdict))
+            })
+        };
+        if *is_idle && any(&|_, verdict| !verdict.is_good()) {
+            return Some(Sought { most: MAX_SERVERS, seed: number, ..sought.clone() });
+        }
+        let by_resolver = Verify { way: DnsWay::Resolver, ..verify.clone() };
+        let is_time = |known: &Visibility| {
+            by_resolver.too_early(Some(Duration::from_secs(now.saturating_sub(known.accepted)))).is_none()
+        };
+        let is_unanswered = |known: &Visibility, verdict: DnsVerdict| {
+            verdict == DnsVerdict::Unknown && known.may_ask_resolver() && is_time(known)
+        };
+        (sought.way == DnsWay::Zone && any(&is_unanswered)).then(|| Sought {
+            way: DnsWay::Resolver,
+            servers: Vec::new(),
+            ..sought.clone()
+        })
     }
 
     fn take_sighting(&mut self, id: UpdateId, sighting: &Sighting, verify: &Verify) {
@@ -279,7 +290,7 @@ impl Engine {
         if self.round_of(id).is_none() {
             return;
         }
-        let plan = std::rc::Rc::clone(&self.plan);
+        let plan = Rc::clone(&self.plan);
         let (at, domain, family) = plan.about(id);
         let Some(before) = self.visibility(at, domain, family).cloned() else { return };
         let pace = IdlePace { every: self.idle_seconds(verify.every), jitter: self.dns_chance.jitter() };
@@ -332,7 +343,7 @@ impl Engine {
         if patience.is_none() {
             return;
         }
-        let plan = std::rc::Rc::clone(&self.plan);
+        let plan = Rc::clone(&self.plan);
         for id in open {
             let (at, domain, family) = plan.about(id);
             let seen = self.visibility(at, domain, family).zip(self.verify_of(at, domain, family));

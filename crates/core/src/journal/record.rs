@@ -142,9 +142,10 @@ impl Record {
                 status: settled.outcome.status(),
                 took: Some(milliseconds(settled)),
                 attempt: settled.attempt,
-                reason: match settled.outcome.is_accepted() {
-                    true => settled.is_repair.then(|| EventKind::Drifted.key().to_owned()),
-                    false => Some(cut(&settled.outcome.reason())),
+                reason: if settled.outcome.is_accepted() {
+                    settled.is_repair.then(|| EventKind::Drifted.key().to_owned())
+                } else {
+                    Some(cut(&settled.outcome.reason()))
                 },
                 ..new(&settled.about.family)
             },

@@ -47,8 +47,12 @@ impl ServiceReadiness {
             // What failed is the business of the next holder.
             What::Role(_) => self.failing.clear(),
             // Whether the world sees an address is no matter of this host's health (K2).
-            What::Sight(_) | What::DnsQuestions { .. } => {}
-            What::Held(_) | What::SourceFailed { .. } | What::SourceRecovered { .. } | What::Said { .. } => {}
+            What::Sight(_)
+            | What::DnsQuestions { .. }
+            | What::Held(_)
+            | What::SourceFailed { .. }
+            | What::SourceRecovered { .. }
+            | What::Said { .. } => {}
         }
     }
 

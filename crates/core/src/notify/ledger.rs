@@ -377,14 +377,13 @@ impl Ledger {
         let tries = streak.tries.saturating_add(1);
         let reported = Streak { is_reported: true, tries: 0, ..streak };
         match (event, streak.failures) {
-            (NotifyEvent::Changed | NotifyEvent::Synchronized | NotifyEvent::TookOver | NotifyEvent::Lost, _)
-            | (NotifyEvent::NotVisible | NotifyEvent::Drifted | NotifyEvent::Visible, _) => streak,
+            _ if !matches!(event, NotifyEvent::Failed | NotifyEvent::Stopped | NotifyEvent::Recovered) => streak,
             _ if !has_arrived && tries < MAX_SYNCHRONIZATIONS => Streak { tries, ..streak },
             (NotifyEvent::Failed, _) => reported,
             (NotifyEvent::Stopped, _) => Streak { is_stop_reported: streak.is_stopped, ..reported },
             (NotifyEvent::Recovered, 0) => Streak::default(),
             // It failed again meanwhile: that is a new streak.
-            (NotifyEvent::Recovered, _) => Streak { is_reported: false, is_stop_reported: false, ..reported },
+            _ => Streak { is_reported: false, is_stop_reported: false, ..reported },
         }
     }
 }

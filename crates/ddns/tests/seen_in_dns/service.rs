@@ -98,7 +98,11 @@ fn k12_k13_k23_k24_a_record_changed_by_hand_is_reported_and_repaired() {
             until(SOON, "two notifications", || inbox.messages().len() == 2);
             assert_eq!(inbox.events(), ["drifted", "visible"]);
             assert!(metrics().contains("ddns_repairs_total 1\n"), "{}", metrics());
-            assert!(metrics().contains("ddns_record_visible{domain=\"home.dyn.test\",type=\"A\"} 1\n"), "{}", metrics());
+            assert!(
+                metrics().contains("ddns_record_visible{domain=\"home.dyn.test\",type=\"A\"} 1\n"),
+                "{}",
+                metrics()
+            );
             for expected in ["\"reason\": \"drifted\"", "\"event\": \"drifted\"", "\"event\": \"visible\""] {
                 let found = history().replace("\":\"", "\": \"");
                 assert!(found.contains(expected), "{expected}: {found}");
@@ -108,16 +112,29 @@ fn k12_k13_k23_k24_a_record_changed_by_hand_is_reported_and_repaired() {
             until(SOON, "a notification", || inbox.messages().len() == 1);
             let message = inbox.messages()[0]["message"].as_str().unwrap_or_default().to_owned();
             assert_eq!(message, "home.dyn.test A 203.0.113.7 is different in DNS: ns.dyn.test has 198.51.100.4");
-            assert!(metrics().contains("ddns_record_visible{domain=\"home.dyn.test\",type=\"A\"} 0\n"), "{}", metrics());
-            assert!(metrics().contains("ddns_repairs_total 0\n") && metrics().contains("ddns_dns_questions_total{result=\"answered\"}"));
+            assert!(
+                metrics().contains("ddns_record_visible{domain=\"home.dyn.test\",type=\"A\"} 0\n"),
+                "{}",
+                metrics()
+            );
+            assert!(
+                metrics().contains("ddns_repairs_total 0\n")
+                    && metrics().contains("ddns_dns_questions_total{result=\"answered\"}")
+            );
             let overview = page.get("/").expect(200).body;
-            assert!(overview.contains("Up to date, not visible in DNS") && overview.contains("DNS: drifted"), "{overview}");
+            assert!(
+                overview.contains("Up to date, not visible in DNS") && overview.contains("DNS: drifted"),
+                "{overview}"
+            );
             // K2: it is up to date all the same.
             let (all, code) = status(sandbox);
             assert_eq!((all["updates"][0]["state"].as_str(), code), (Some("up_to_date"), 0));
             page.get("/readyz").expect(200);
             let shown = sandbox.run(&["status", "-c", "config.json", "--wide"]).expect(0).stdout;
-            assert!(shown.contains("STATE") && shown.contains("DNS") && shown.contains("drifted: ns.dyn.test has"), "{shown}");
+            assert!(
+                shown.contains("STATE") && shown.contains("DNS") && shown.contains("drifted: ns.dyn.test has"),
+                "{shown}"
+            );
             let sent = history();
             assert!(!sent.contains("\"reason\":\"drifted\""), "{sent}");
         }

@@ -124,8 +124,8 @@ fn sign(event: EventKind) -> Markup {
         | EventKind::AlreadyThere
         | EventKind::Made
         | EventKind::SourceRecovered
+        | EventKind::Visible
         | EventKind::TookOver => UpdateState::UpToDate,
-        EventKind::Visible => UpdateState::UpToDate,
         EventKind::Failed | EventKind::SourceFailed | EventKind::Lost => UpdateState::Retrying,
         EventKind::NotVisible | EventKind::Drifted => UpdateState::InDoubt,
         EventKind::Stopped => UpdateState::Stopped,
