@@ -135,6 +135,11 @@ impl Recipe {
         !self.config.is_empty()
     }
 
+    /// Whether the world can be asked about its names, and the recipe says nothing of its own about that (K1).
+    pub fn can_be_verified(&self) -> bool {
+        matches!(self.kind, "api" | "dyndns") && self.config.iter().all(|member| member.key != "verify")
+    }
+
     /// Whether its service can receive notifications.
     pub fn has_notification(&self) -> bool {
         !self.notify.is_empty()

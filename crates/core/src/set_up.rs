@@ -351,6 +351,9 @@ impl SetUp {
             Some(form) => {
                 let mut rest = starter::settings_of(&settings);
                 rest.retain(|(name, _)| !matches!(name.as_str(), "ipv4" | "ipv6" | "dns"));
+                if self.recipe().is_some_and(Recipe::can_be_verified) {
+                    rest.push(("verify".to_owned(), Value::Bool(true)));
+                }
                 form.configuration(&rest, folder)
             }
             None => Filled { text: starter::text(&settings), secrets: Vec::new() },

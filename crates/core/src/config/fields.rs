@@ -366,8 +366,8 @@ const VERIFY: &[SubField] = parts! {
     "server" List may Deep [] NONE "Servers to ask in place of the zone's: hosts or addresses";
     "resolver" List may Deep [] NONE "Addresses of resolvers in place of the system's";
     "within" WholeOrText may Deep [] NONE "How long it may take until an accepted address is visible; not set: 15m";
-    "every" WholeOrText may Deep [] NONE "How often `ddns watch` looks at a visible address; not set: 1h";
-    "repair" Flag may Deep [] NONE "Whether `ddns watch` sends an address again that somebody else replaced";
+    "every" WholeOrText may Deep [] NONE "How often a visible address is looked at; not set: 1h";
+    "repair" Flag may Deep [] NONE "Whether an address that DNS does not have any more is sent again";
     "proxied" Flag may Deep [] NONE "The name is behind a proxy: any public address is right";
     "exact" Flag may Deep [] NONE "The address must be the only one of its type";
 };
@@ -555,7 +555,7 @@ fields! {
     Combine "combine" ("DDNS_COMBINE" "combine") Object [] Entry Deep Free Content [CacheKey Recipe] COMBINE;
         "JSON" "" "{ \"families\": false }" "an object with `families`, `domains` and `missing`";
         "Several updates in one request: an object with `families`, `domains`, `missing`"
-    Verify "verify" () FlagObjectOrText ["true", "false"] Entry Deep Free Nothing [] VERIFY;
+    Verify "verify" () FlagObjectOrText ["true", "false"] Entry Deep Free Nothing [Recipe] VERIFY;
         "" "false" "true" "`true`, `false`, or an object with `ask`, `server`, `within` and the like";
         "Whether the zone's own servers are asked if an accepted address can be seen: `true`, or an object"
     Before "before" ("DDNS_BEFORE" "before") Callbacks [] Entry Fields Free Content [CacheKey Recipe] STEP;

@@ -33,6 +33,8 @@ pub fn by_recipe(recipe: &str, answers: &[&str]) -> Sandbox {
     let args: Vec<&str> =
         ["init", "--recipe", recipe].into_iter().chain(sources).chain(domains).chain(answers).collect();
     sandbox.run(&args).expect(0);
+    // No test asks the DNS of this host.
+    sandbox.write("config.json", sandbox.read("config.json").replace("\"verify\": true", "\"verify\": false"));
     sandbox
 }
 

@@ -205,6 +205,8 @@ fn records() -> Vec<Record> {
         took: Some(112),
         attempt: 1,
         until: None,
+        after: None,
+        ttl: None,
         source: None,
         group: None,
         reason: None,
