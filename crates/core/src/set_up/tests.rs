@@ -149,6 +149,9 @@ fn a_service_is_chosen_by_a_word_or_by_its_number() {
     let mut set_up = SetUp::new(Raw::default(), private());
     assert_eq!(set_up.choose("?"), ServiceChoice::Several);
     assert!(set_up.listed().len() > 60);
+    // Enter takes no service that nobody chose.
+    assert!(matches!(set_up.choose(""), ServiceChoice::Nothing(why) if why.contains("its number, or a few letters")));
+    assert!(set_up.needs_service());
 }
 
 #[test]

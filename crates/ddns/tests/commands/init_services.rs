@@ -98,6 +98,8 @@ fn h12_the_service_is_found_as_people_write_it() {
         (&["fritz"], "Any dyndns2 server"),
         (&["xyzzyxyzzy", "no-ip"], "No service matches: try fewer letters"),
         (&["?", "duckdns"], "   0  My own URL"),
+        // Enter takes no service that nobody chose.
+        (&["?", "", "duckdns"], "Please type its number, or a few letters of its name."),
         (&["myhome.duckdns.org"], "Duck DNS"),
     ] {
         let Some(run) = at_terminal(&sandbox, 80, &args, &[typed, &["EOF"]].concat()) else { return };

@@ -175,13 +175,15 @@ impl<'a> Dialog<'a> {
 /// Finds the service that is meant, or shows those that may be.
 fn ask_service(set_up: &mut SetUp) -> Result<(), u8> {
     show("\n");
-    let brackets = if set_up.listed().is_empty() {
+    if set_up.listed().is_empty() {
         show_broken(SERVICE, 0);
-        ""
-    } else {
-        ", by its number or by more letters [1]"
+    }
+    let prompt = match (set_up.listed(), set_up.only_listed()) {
+        ([], _) => "Service: ",
+        (_, Some(_)) => "Service, by its number or by more letters [1]: ",
+        (_, None) => "Service, by its number or by more letters: ",
     };
-    match set_up.choose(&answer(&format!("Service{brackets}: "), false)?) {
+    match set_up.choose(&answer(prompt, false)?) {
         ServiceChoice::Taken(title) => {
             show_broken(&title, 2);
             let rules = set_up.recipe().map(|recipe| recipe.rules.clone()).unwrap_or_default();
