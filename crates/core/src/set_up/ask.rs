@@ -73,7 +73,8 @@ impl SetUp {
             (None, None) => (format!("This host has no {family} address of its own."), "public"),
         };
         let help = format!(
-            "{why} Sources: default is this host's own address, public what the internet sees; {NONE} leaves {family} out."
+            "{why} Type public for the address that the internet sees (usual behind a router at home), default for this host's \
+             own address (usual on a rented server), or {NONE} to leave {family} out."
         );
         (format!("{family} address from"), help, Some(suggested.to_owned()))
     }

@@ -20,7 +20,8 @@ fn for_service(name: &str) -> SetUp {
     SetUp::new(Raw::default(), private()).with_recipe(named(name).expect(name)).expect(name)
 }
 
-/// Answers one question after the other. A line is `name [suggestion] < typed > what was said`.
+/// Answers one question after the other. A line is `name [suggestion] < typed > what was said`, with ` … ` for words
+/// between.
 fn talk(set_up: &mut SetUp, lines: &[&str]) {
     for line in lines {
         let (head, rest) = line.split_once(" < ").expect("what is typed");
@@ -32,7 +33,8 @@ fn talk(set_up: &mut SetUp, lines: &[&str]) {
             Ok(notes) => notes.join(" "),
             Err(why) => format!("again: {why}"),
         };
-        assert!(if said.is_empty() { told.is_empty() } else { told.contains(said) }, "{line}: {told}");
+        let is_said = |part: &str| told.contains(part);
+        assert!(if said.is_empty() { told.is_empty() } else { said.split(" … ").all(is_said) }, "{line}: {told}");
         assert!(!told.contains('`'), "no names of fields: {told}");
     }
 }
@@ -52,7 +54,9 @@ fn a_service_asks_for_what_it_needs_and_nothing_else() {
             "domains < my..home > again: my..home is not a domain name",
             "domains < home.example.com > again: home.example.com is not in the zone duckdns.org",
             "domains < MyHome, other.duckdns.org > MyHome becomes myhome.duckdns.org.",
-            "index4 [public] < pubic > again: ",
+            "index4 [public] < pubic > again: pubic is not a source of addresses: did you mean public? ddns help sources lists",
+            "index4 [public] < eth0 > again: eth0 is not a source of addresses: did you mean interface:eth0?",
+            "index4 [public] < 203.0.113.7 > again: 203.0.113.7 is an address … If this host has it, type default; if your router has it, type public.",
             "index4 [public] < ",
             "index6 [none] < ",
             "answer.token < \u{1b}[A > again: The answer contains a control character",
@@ -179,6 +183,9 @@ fn sources_are_suggested_by_what_answers_here() {
         let suggested: Vec<&str> = sources.iter().filter_map(|it| it.suggested.as_deref()).collect();
         assert_eq!(suggested, expected, "{own:?}");
         assert!(sources[0].help.contains(why), "{}", sources[0].help);
+        for part in ["public for the address that the internet sees", "default for this host's own address"] {
+            assert!(sources[0].help.contains(part), "{part}: {}", sources[0].help);
+        }
     }
 }
 
