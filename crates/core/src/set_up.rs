@@ -391,6 +391,7 @@ impl SetUp {
                     return Err(why);
                 }
             }
+            form.take_certain_zone();
             Ok(form)
         }))
     }

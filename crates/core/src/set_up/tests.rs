@@ -118,16 +118,45 @@ fn no_answer_is_lost_by_going_back() {
     assert!(set_up.back() && set_up.back() && set_up.back());
     // Every answer is suggested again; what is typed instead counts.
     talk(&mut set_up, &["index4 [public] < url:https://ip.example/", "index6 [none] < ", "answer.token [t0ken] < "]);
-    talk(&mut set_up, &["answer.zone [myhome.dedyn.io] < "]);
     let text = text_of_all(&set_up);
     for part in ["url:https://ip.example/", "t0ken", "\"zone\": \"myhome.dedyn.io\""] {
         assert!(text.contains(part), "{part}: {text}");
     }
     // To another service: the name stays.
-    (0..6).for_each(|_| assert!(set_up.back()));
+    (0..5).for_each(|_| assert!(set_up.back()));
     assert!(set_up.needs_service() && !set_up.back());
     set_up.choose("cloudflare");
     assert_eq!(set_up.question().and_then(|question| question.suggested).as_deref(), Some("myhome.dedyn.io"));
+}
+
+/// A zone is only asked for where the names leave a doubt about it.
+#[test]
+fn nobody_is_asked_twice_for_a_domain() {
+    for (service, domains, zone) in [
+        ("desec", "myhome", Some("myhome.dedyn.io")),
+        ("desec", "a.myhome.dedyn.io, myhome", Some("myhome.dedyn.io")),
+        ("desec", "example.com", Some("example.com")),
+        ("desec", "a.example.com", None),
+        ("desec", "myhome, other", None),
+        ("cloudflare", "example.com, home.example.com", Some("example.com")),
+        ("cloudflare", "home.example.com", None),
+    ] {
+        let mut set_up = for_service(service);
+        set_up.answer(domains).expect(domains);
+        talk(&mut set_up, &["index4 [public] < ", "index6 [none] < ", "answer.token < t0ken"]);
+        match zone {
+            Some(zone) => assert!(text_of_all(&set_up).contains(&format!("\"zone\": \"{zone}\"")), "{domains}"),
+            None => assert_eq!(set_up.question().map(|it| it.name).as_deref(), Some("answer.zone"), "{domains}"),
+        }
+    }
+    // In a form, too.
+    let names: Vec<String> = for_service("desec").questions().into_iter().map(|question| question.name).collect();
+    assert_eq!(names, ["domains", "index4", "index6", "answer.token"]);
+    // What is given counts.
+    let mut set_up = for_service("desec");
+    set_up.set("zone", "dedyn.io").expect("a zone");
+    talk(&mut set_up, &["domains < myhome > becomes", "index4 [public] < ", "index6 [none] < ", "answer.token < t"]);
+    assert!(text_of_all(&set_up).contains("\"zone\": \"dedyn.io\""));
 }
 
 #[test]
