@@ -3,6 +3,7 @@
 //! page shows all of them in a form: both draw what is decided here. Looking up addresses is the program's.
 
 mod ask;
+mod disclose;
 mod judge;
 mod service;
 
