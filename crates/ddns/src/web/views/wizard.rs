@@ -164,9 +164,6 @@ pub(crate) fn questions(form: &WizardForm<'_>) -> Markup {
                 }
             }
             @if let Some(problem) = problem { (notice(Tone::Bad, prose(problem))) }
-            @if let Some(recipe) = recipe.filter(|recipe| !recipe.rules.is_empty()) {
-                section.card aria-label="Rules of the service" { h2 { "Rules of the service" } ul { @for rule in &recipe.rules { li { (prose(rule)) } } } }
-            }
             form.card method="post" action=(mode.path()) {
                 (token_field(token))
                 input type="hidden" name="name" value=(name);
@@ -176,6 +173,12 @@ pub(crate) fn questions(form: &WizardForm<'_>) -> Markup {
                 }
                 datalist #sources { option value="public"; option value="default"; option value="none"; }
                 div.row { button.main { "Continue" } button name="step" value="list" { "Back" } }
+            }
+            @if let Some(recipe) = recipe.filter(|recipe| !recipe.rules.is_empty()) {
+                section.card aria-label="Good to know" {
+                    h2 { "Good to know about " (recipe.title) }
+                    ul { @for rule in &recipe.rules { li { (prose(rule)) } } }
+                }
             }
         }
     }
@@ -249,11 +252,12 @@ pub(crate) fn review(review: &Review<'_>) -> Markup {
                 }
                 section.card aria-label="Requests" {
                     h2 { "What is sent" }
-                    p.soft { "What you typed shows as ***." }
+                    p.soft { "*** hides what may be a password or key." }
                     @for request in *requests {
                         h3 { (request.about) ", to " (request.origin) }
                         @if !request.missing.is_empty() { p.soft { (example(&request.missing)) } }
                         @if let Some(sent) = sent { div.columns { (shown(request)) (responded(request, sent)) } } @else { (shown(request)) }
+                        @if let Some(sought) = &request.sought { p.soft { (sought) } }
                     }
                     @if *total > MAX_REQUESTS { p.soft { "And " (total - MAX_REQUESTS) " more." } }
                 }
@@ -261,7 +265,7 @@ pub(crate) fn review(review: &Review<'_>) -> Markup {
                     section.card aria-label="Afterwards" {
                         h2 { "Afterwards" }
                         label.row { input type="checkbox" name="web" value="keep" checked[*keeps_page]; " Keep this page: it becomes part of the configuration" }
-                        p.soft { "ddns runs until you stop it. To start it with this host, also after a reboot, run this command there:" }
+                        p.soft { "ddns runs until you stop it. To start it with this host, also after a reboot, install it as a service: run this command there." }
                         (code(install, "the command"))
                     }
                 }
@@ -321,7 +325,8 @@ fn responded(request: &RedactedRequest, sent: &[SentOnce]) -> Markup {
     html! {
         div {
             p { (said(state, &format!("{words}: {}", one.words))) }
-            @if one.text.trim().is_empty() { p.soft { "(no text)" } }
+            @if one.is_accepted {}
+            @else if one.text.trim().is_empty() { p.soft { "(no text)" } }
             @else { (code(&one.text, &format!("the response for {}, from {}", request.about, request.origin))) }
             @if !one.is_accepted { p { "Compare this with your answers: Back leads to them, and nothing that you typed is lost." } }
         }
