@@ -484,6 +484,7 @@ fn h14_everything_is_seen_before_it_is_sent() {
     let parts = ["before 1 of 1: GET", "the update: GET", "where nothing is found: POST", "after: POST"];
     let places = parts.map(|text| run.stdout.find(text).unwrap_or_else(|| panic!("{text}: {}", run.stdout)));
     assert!(places.is_sorted() && run.stdout.contains("/records/__ID__?ip=203.0.113.7"), "{}", run.stdout);
+    assert!(run.stdout.contains("ddns asks the service for __ID__ first. --lookup does so now."), "{}", run.stdout);
     let curl = sandbox.run(&["preview", "--curl"]).expect(0);
     assert_eq!(curl.stdout.matches("curl -q").count(), 4, "{}", curl.stdout);
     let json: Value = serde_json::from_str(&sandbox.run(&["preview", "--json"]).expect(0).stdout).expect("JSON");
@@ -498,6 +499,12 @@ fn h14_everything_is_seen_before_it_is_sent() {
         assert!(run.stdout.contains(text), "{}", run.stdout);
     }
     assert_eq!(targets(&receiver), ["GET /find?name=home.example.com"]);
+    // Where everything is up to date, it says so.
+    sandbox.run(&[]).expect(0);
+    receiver.take();
+    let run = sandbox.run(&["preview", "--lookup"]).expect(0);
+    assert!(run.stdout.contains("the service was not asked: the update is up to date"), "{}", run.stdout);
+    assert_eq!(receiver.take().len(), 0);
     let run = sandbox.run(&["check"]).expect(0).never_prints("s3cr3t");
     assert!(run.stdout.contains("before") && run.stdout.contains("absent"), "{}", run.stdout);
     let empty = finding(r#"{"list": []}"#);

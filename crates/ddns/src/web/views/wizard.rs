@@ -60,10 +60,17 @@ fn hidden(fields: &[(String, String)], token: &str) -> Markup {
     }
 }
 
+/// A recipe to choose; the script narrows the list by what people call it.
+fn listed(mode: WizardMode, recipe: &Recipe, is_form: bool) -> Markup {
+    let Recipe { name, title, aliases, about, .. } = recipe;
+    let find = [name.as_str(), title, &aliases.join(" "), about].join(" ");
+    service(mode, (name, title, about), Some(&find), is_form)
+}
+
 /// A service to choose: a link, or a button where something was typed that must not get lost.
-fn service(mode: WizardMode, (name, title, about): (&str, &str, &str), is_form: bool) -> Markup {
+fn service(mode: WizardMode, (name, title, about): (&str, &str, &str), find: Option<&str>, is_form: bool) -> Markup {
     html! {
-        li {
+        li data-find=[find] {
             @if is_form { button.link name="name" value=(name) { (title) } }
             @else { a href={ (mode.path()) "?name=" (name) } { (title) } }
             span.soft { " " (about) }
@@ -105,14 +112,15 @@ pub(crate) fn list(
                     input #find type="search" name="find" value=(word) placeholder="Cloudflare, DuckDNS, FRITZ!Box …" autofocus[mode == WizardMode::SetUp];
                     button name=[is_form.then_some("step")] value=[is_form.then_some("list")] { "Search" }
                 }
+                p #narrowed.soft role="status" {}
                 section.card aria-label="Your own URL" {
-                    ul.services { (service(mode, (OWN, "My own URL", "Any server that takes an update by HTTP."), is_form)) }
+                    ul.services { (service(mode, (OWN, "My own URL", "Any server that takes an update by HTTP."), None, is_form)) }
                 }
                 @if recipes.is_empty() {
                     (empty("No service matches", "Try fewer letters, or take a URL of your own."))
                 } @else if !word.is_empty() {
                     section.card aria-label="Services that match" {
-                        ul.services { @for it in recipes { (service(mode, (&it.name, &it.title, &it.about), is_form)) } }
+                        ul.services { @for it in recipes { (listed(mode, it, is_form)) } }
                     }
                 } @else {
                     @for (kind, heading) in KINDS {
@@ -121,7 +129,7 @@ pub(crate) fn list(
                                 h2 { (heading) }
                                 ul.services {
                                     @for it in recipes.iter().filter(|recipe| recipe.kind == kind) {
-                                        (service(mode, (&it.name, &it.title, &it.about), is_form))
+                                        (listed(mode, it, is_form))
                                     }
                                 }
                             }
