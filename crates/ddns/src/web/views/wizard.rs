@@ -265,7 +265,6 @@ pub(crate) fn review(review: &Review<'_>) -> Markup {
                         h3 { (request.about) ", to " (request.origin) }
                         @if !request.missing.is_empty() { p.soft { (example(&request.missing)) } }
                         @if let Some(sent) = sent { div.columns { (shown(request)) (responded(request, sent)) } } @else { (shown(request)) }
-                        @if let Some(sought) = &request.sought { p.soft { (sought) } }
                     }
                     @if *total > MAX_REQUESTS { p.soft { "And " (total - MAX_REQUESTS) " more." } }
                 }
@@ -297,9 +296,14 @@ pub(crate) fn review(review: &Review<'_>) -> Markup {
     }
 }
 
-/// A request, under a name of its own.
+/// A request, under a name of its own, and what names in it mean.
 fn shown(sent: &RedactedRequest) -> Markup {
-    code(&sent.shown, &format!("the request for {}, to {}", sent.about, sent.origin))
+    html! {
+        div.stack {
+            (code(&sent.shown, &format!("the request for {}, to {}", sent.about, sent.origin)))
+            @if let Some(sought) = &sent.sought { p.soft { (sought) } }
+        }
+    }
 }
 
 fn families(all: &[Family], word: &str) -> String {
