@@ -215,6 +215,7 @@ fn sources_are_suggested_by_what_answers_here() {
         for part in ["public for the address that the internet sees", "default for this host's own address"] {
             assert!(sources[0].help.contains(part), "{part}: {}", sources[0].help);
         }
+        assert!(sources[1].help.ends_with("Type public, default, or none to leave IPv6 out."), "{}", sources[1].help);
     }
 }
 

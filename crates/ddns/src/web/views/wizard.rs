@@ -185,7 +185,7 @@ pub(crate) fn questions(form: &WizardForm<'_>) -> Markup {
             @if let Some(recipe) = recipe.filter(|recipe| !recipe.rules.is_empty()) {
                 section.card aria-label="Good to know" {
                     h2 { "Good to know about " (recipe.title) }
-                    ul { @for rule in &recipe.rules { li { (prose(rule)) } } }
+                    ul.rules { @for rule in &recipe.rules { li { (prose(rule)) } } }
                 }
             }
         }
