@@ -12,8 +12,7 @@ impl Recipe {
         let is_secret = |name: &str| self.questions.iter().any(|question| question.secret && question.name == name);
         let mut is_public = names().any(|name| name == self.name);
         self.each_text(|keys, text| {
-            let is_hidden = keys.iter().any(|key| HIDDEN.contains(key));
-            is_public &= is_hidden || !template::names(text).any(is_secret);
+            is_public &= is_hidden(keys) || !template::names(text).any(is_secret);
         });
         is_public
     }
@@ -22,7 +21,8 @@ impl Recipe {
     pub(crate) fn has_typed_address(&self) -> bool {
         let mut is_typed = false;
         self.each_text(|keys, text| {
-            is_typed |= keys.iter().any(|key| matches!(*key, "id" | "endpoint")) && text.starts_with("${");
+            let is_address = matches!(keys.last(), Some(&("id" | "endpoint"))) && !is_hidden(keys);
+            is_typed |= is_address && text.starts_with("${");
         });
         is_typed
     }
@@ -35,6 +35,10 @@ impl Recipe {
             template::texts(members, &mut |keys, text, _| see(keys, text));
         }
     }
+}
+
+fn is_hidden(keys: &[&str]) -> bool {
+    keys.iter().any(|key| HIDDEN.contains(key))
 }
 
 #[cfg(test)]

@@ -50,12 +50,12 @@ mod tests {
     ];
     const OPEN: [&str; 7] = [
         "example.com",
-        "https://user:s3cret@example.com/x",
         "me@example.com",
         "1234",
         "A1B2C3D4E5F6G7H8",
         "Z0123456789",
         "TB1",
+        "https://user:s3cret@example.com/x",
     ];
 
     /// The first request of a service as it may be seen, and the secrets that were typed for it; `None` if it needs a file, or no sample fits.
