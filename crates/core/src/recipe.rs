@@ -7,6 +7,7 @@ mod built_in;
 mod check;
 mod form;
 mod page;
+mod public;
 mod read;
 mod schema;
 mod search;

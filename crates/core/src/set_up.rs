@@ -3,7 +3,9 @@
 //! page shows all of them in a form: both draw what is decided here. Looking up addresses is the program's.
 
 mod ask;
+mod disclose;
 mod judge;
+mod service;
 
 use std::net::IpAddr;
 
@@ -13,9 +15,11 @@ use crate::config::raw::{Origin, Raw};
 use crate::config::starter::{self, checked, lacks_address, lacks_domains};
 use crate::config::value::is_off;
 use crate::net::family::Family;
-use crate::recipe::{AnswerSlot, Filled, Form, Question, Recipe, is_exactly, search};
+use crate::recipe::{AnswerSlot, Filled, Form, Question, Recipe};
 use crate::text::json::{Node, Value};
 use crate::update::domain::Domain;
+
+pub use service::ServiceChoice;
 
 /// An answer that leaves something out.
 pub const NONE: &str = "none";
@@ -54,17 +58,6 @@ pub struct SetUpQuestion {
     pub is_file: bool,
     /// The family whose source is asked for.
     pub family: Option<Family>,
-}
-
-/// What became of a search for a service.
-#[derive(Debug, PartialEq, Eq)]
-pub enum ServiceChoice {
-    /// It is this one: its title.
-    Taken(String),
-    /// One of [`SetUp::listed`] is meant, by its number.
-    Several,
-    /// Why there is none.
-    Nothing(String),
 }
 
 /// What is known of this host's addresses, by [`Family::index`].
@@ -184,54 +177,6 @@ impl SetUp {
     /// The same, or the recipe for notifications.
     fn recipe_of(&self, is_notify: bool) -> Option<&Recipe> {
         if is_notify { self.notify.as_ref() } else { self.recipe() }
-    }
-
-    /// Whether the service must be chosen next: see [`SetUp::choose`].
-    pub fn needs_service(&self) -> bool {
-        self.service.is_none()
-    }
-
-    /// The services that a number chooses from: a URL of the user's own is 0.
-    pub fn listed(&self) -> &[String] {
-        &self.listed
-    }
-
-    /// Takes a service by a number of the last list, or by what people call it.
-    pub fn choose(&mut self, text: &str) -> ServiceChoice {
-        let text = text.trim();
-        let number = if text.is_empty() { (!self.listed.is_empty()).then_some(1) } else { text.parse().ok() };
-        let is_url = text.starts_with("http://") || text.starts_with("https://");
-        if number == Some(0) || text.eq_ignore_ascii_case(OWN) || is_url {
-            self.taken.push((SetUpSubject::Service, OWN.to_owned()));
-            self.service = Some(ChosenService::Own);
-            if is_url {
-                self.before.push(("id".to_owned(), text.to_owned()));
-            }
-            return ServiceChoice::Taken("A URL of your own".to_owned());
-        }
-        let listed = number.and_then(|number: usize| self.listed.get(number.checked_sub(1)?));
-        let found = match (listed, number, text) {
-            (Some(name), ..) => crate::recipe::named(name).into_iter().collect(),
-            (None, None, "") => return ServiceChoice::Nothing("Please type a few letters of its name.".to_owned()),
-            (None, Some(_), _) if !self.listed.is_empty() => {
-                return ServiceChoice::Nothing("There is no such number in the list.".to_owned());
-            }
-            _ => search(if text == "?" { "" } else { text }).into_iter().filter(Recipe::has_entry).collect::<Vec<_>>(),
-        };
-        let is_meant = |recipe: &&Recipe| listed.is_some() || is_exactly(text, recipe) && text != "?";
-        if let Some(recipe) = found.iter().find(is_meant) {
-            let title = recipe.title.clone();
-            self.taken.push((SetUpSubject::Service, recipe.name.clone()));
-            self.service = Some(ChosenService::Recipe(Box::new(recipe.clone())));
-            return ServiceChoice::Taken(title);
-        }
-        if found.is_empty() {
-            return ServiceChoice::Nothing(
-                "No service matches: try fewer letters, or 0 for a URL of your own.".to_owned(),
-            );
-        }
-        self.listed = found.into_iter().map(|recipe| recipe.name).collect();
-        ServiceChoice::Several
     }
 
     /// The next question; `None` if everything is known, or the service must be chosen.
@@ -450,6 +395,7 @@ impl SetUp {
                     return Err(why);
                 }
             }
+            form.take_certain_zone();
             Ok(form)
         }))
     }

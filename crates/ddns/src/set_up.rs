@@ -154,6 +154,8 @@ pub(crate) struct RedactedRequest {
     pub(crate) about: String,
     pub(crate) origin: String,
     pub(crate) shown: String,
+    /// What names of placeholders in it mean; `None` if there are none.
+    pub(crate) sought: Option<String>,
     /// The families that have no address: an example stands in its place, and the request cannot be sent (A8).
     pub(crate) missing: Vec<Family>,
 }
@@ -208,5 +210,6 @@ fn sent(
         }
         Err(why) => format!("nothing: {why}"),
     };
-    Some(RedactedRequest { entry: number, about: about.join(", "), origin, shown, missing, members })
+    let sought = entry.callback.sought(&entry.callback.request);
+    Some(RedactedRequest { entry: number, about: about.join(", "), origin, shown, sought, missing, members })
 }

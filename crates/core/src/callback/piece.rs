@@ -164,6 +164,21 @@ pub(super) fn secrets(pieces: &[Piece]) -> Vec<String> {
     secrets
 }
 
+/// Lets everybody see what stands there literally; not user and password.
+pub(super) fn disclose(pieces: &mut Vec<Piece>) {
+    for piece in std::mem::take(pieces) {
+        match piece {
+            Piece::Secret(position, text) if position != Position::UserInfo => {
+                let mut plain = String::new();
+                position.push_literal(&mut plain, &text);
+                push_plain(pieces, &plain);
+            }
+            Piece::Plain(text) => push_plain(pieces, &text),
+            other => pieces.push(other),
+        }
+    }
+}
+
 /// Appends text that is not secret, joined to plain text before it.
 pub(super) fn push_plain(pieces: &mut Vec<Piece>, text: &str) {
     match pieces.last_mut() {

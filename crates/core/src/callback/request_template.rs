@@ -106,6 +106,15 @@ impl RequestTemplate {
         Ok(Request { url, method: self.method(), headers, body, format, is_signed: sign.is_some(), stays: false })
     }
 
+    /// Lets everybody see the texts of a request that the user did not type: headers, body and, where that is meant, address.
+    pub fn disclose(&mut self, with_address: bool) {
+        if with_address {
+            piece::disclose(&mut self.target.pieces);
+        }
+        self.headers.iter_mut().for_each(|header| piece::disclose(&mut header.pieces));
+        self.body.iter_mut().for_each(|body| piece::disclose(&mut body.pieces));
+    }
+
     /// What may be seen of it in one line as it was written: `GET https://HOST/PATH`.
     pub fn outline(&self, variables: &Variables) -> String {
         format!("{} {}", self.method().as_str(), piece::outline(&self.target.pieces, variables))

@@ -287,6 +287,18 @@ impl Callback {
         taken.iter().enumerate().filter_map(shown).collect()
     }
 
+    /// What stands in a request for something that steps will find: a sentence; `None` if nothing does.
+    pub fn sought(&self, template: &RequestTemplate) -> Option<String> {
+        let mut names: Vec<&str> = Vec::new();
+        for variable in template.variables().filter(|variable| matches!(variable, Variable::Taken(_, false))) {
+            let name = self.variables.name_of(variable);
+            names.extend((!names.contains(&name)).then_some(name));
+        }
+        let (last, before) = names.split_last()?;
+        let joint = if before.is_empty() { "" } else { " and " };
+        Some(format!("ddns asks the service for {}{joint}{last} first.", before.join(", ")))
+    }
+
     /// Whether a step takes something that must not be seen.
     pub fn takes_secret(&self, step: usize) -> bool {
         let take = self.steps().get(step).map_or(&[][..], |step| &step.take);

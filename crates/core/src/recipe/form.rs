@@ -107,10 +107,27 @@ impl<'a> Form<'a> {
         meant.iter().try_for_each(answer)
     }
 
-    /// What must be asked, in this order: what has no answer yet.
+    /// What must be asked, in this order: what has no answer yet. A zone that may follow from the names waits for them.
     pub fn unanswered(&self) -> Vec<AnswerSlot> {
         let slots = self.recipe.questions.iter().flat_map(|question| self.slots(&question.name, question.each));
-        slots.filter(|slot| !self.known.contains_key(slot)).collect()
+        let waits = |slot: &AnswerSlot| slot.name == "zone" && !self.has_domains() && self.recipe.suffix().is_some();
+        slots.filter(|slot| !self.known.contains_key(slot) && !waits(slot)).collect()
+    }
+
+    /// Takes the zone where the names leave no doubt, and nobody gave it: below a suffix of the service every name is a zone, and
+    /// one of two labels is its own.
+    pub(crate) fn take_certain_zone(&mut self) {
+        let slot = AnswerSlot { name: "zone".to_owned(), domain: None, family: None };
+        if self.each_of("zone") != Some(Each::Once) || self.known.contains_key(&slot) {
+            return;
+        }
+        let Some((first, zone)) = self.all_domains().next().zip(self.suggested(&slot)) else { return };
+        let below =
+            |suffix: &str| zone.strip_suffix(suffix).is_some_and(|label| label.len() > 1 && label.ends_with('.'));
+        if first.as_str() == zone || self.recipe.suffix().is_some_and(below) {
+            // Where another name is outside of it, it is asked for.
+            let _ = self.answer(&slot, &zone);
+        }
     }
 
     /// The question behind a slot.

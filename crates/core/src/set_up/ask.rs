@@ -1,6 +1,6 @@
 //! What a question says, and what it suggests.
 
-use super::{NONE, SetUp, SetUpQuestion, SetUpSubject, Survey, name_of};
+use super::{NONE, SetUp, SetUpQuestion, SetUpSubject, Survey, index_key, name_of};
 use crate::address::local::is_private;
 use crate::net::family::Family;
 use crate::recipe::Recipe;
@@ -72,9 +72,17 @@ impl SetUp {
             (None, None) if family == Family::V6 && may_leave => (format!("This host has no {family} address."), NONE),
             (None, None) => (format!("This host has no {family} address of its own."), "public"),
         };
-        let help = format!(
-            "{why} Sources: default is this host's own address, public what the internet sees; {NONE} leaves {family} out."
-        );
+        // Whoever was asked for the other one has just read it.
+        let is_second = family == Family::V6 && self.takes(other) && self.given.get(index_key(other)).is_none();
+        let [public, own] = if is_second {
+            ["", ""]
+        } else {
+            [
+                " for the address that the internet sees (usual behind a router at home)",
+                " for this host's own address (usual on a rented server)",
+            ]
+        };
+        let help = format!("{why} Type public{public}, default{own}, or {NONE} to leave {family} out.");
         (format!("{family} address from"), help, Some(suggested.to_owned()))
     }
 

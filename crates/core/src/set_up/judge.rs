@@ -1,5 +1,7 @@
 //! What an answer means: judged at once, by the rules of a file.
 
+use std::net::IpAddr;
+
 use super::{NONE, SetUp, SetUpSubject, name_of};
 use crate::config::raw::Raw;
 use crate::config::starter::checked;
@@ -56,7 +58,11 @@ impl SetUp {
                 }
                 return Ok((NONE.to_owned(), Vec::new()));
             }
-            SetUpSubject::Body | SetUpSubject::Query | SetUpSubject::Source(_) => self.checked_with(subject, &text)?,
+            SetUpSubject::Source(_) => match text.parse::<IpAddr>() {
+                Ok(ip) => return Err(not_a_source(ip)),
+                Err(_) => self.checked_with(subject, &text)?,
+            },
+            SetUpSubject::Body | SetUpSubject::Query => self.checked_with(subject, &text)?,
             SetUpSubject::Answer(slot) | SetUpSubject::Notify(slot) => {
                 let is_notify = matches!(subject, SetUpSubject::Notify(_));
                 let form = self.form(is_notify);
@@ -119,7 +125,22 @@ impl SetUp {
         let found = findings(&now.settings()).into_iter().filter(|finding| !before.contains(finding));
         let (wrong, warnings): (Vec<_>, Vec<_>) = found.partition(|finding| finding.severity == Severity::Error);
         let words = |all: Vec<Diagnostic>| all.iter().map(spoken).collect::<Vec<_>>();
-        if wrong.is_empty() { Ok(words(warnings)) } else { Err(words(wrong).join(" ")) }
+        match subject {
+            _ if wrong.is_empty() => Ok(words(warnings)),
+            // The hint names all forms: too much for somebody who mistyped a word.
+            SetUpSubject::Source(family) => {
+                let field = format!("`{}`: ", name_of(&SetUpSubject::Source(*family)));
+                let clause = |it: &Diagnostic| {
+                    let text = it.message.strip_prefix(&field).unwrap_or(&it.message);
+                    // What was typed stays as it is.
+                    let text = if text.starts_with('`') { text.to_owned() } else { sentence(text) };
+                    ended(&text.replace('`', ""))
+                };
+                let why: Vec<String> = wrong.iter().map(clause).collect();
+                Err(format!("{} ddns help sources lists all of them.", why.join(" ")))
+            }
+            _ => Err(words(wrong).join(" ")),
+        }
     }
 }
 
@@ -138,6 +159,15 @@ fn spoken(finding: &Diagnostic) -> String {
     sentence(&text.replace('`', ""))
 }
 
+/// What to type in place of an address.
+fn not_a_source(ip: IpAddr) -> String {
+    format!(
+        "{ip} is an address; ddns needs to know where to look it up. If this host has it, type default; if your router has \
+         it, type public. If it never changes, cmd:echo {ip} runs a program that prints it (in ddns init or in the file, not \
+         in a browser)."
+    )
+}
+
 /// A clause as a sentence.
 pub(super) fn sentence(clause: &str) -> String {
     let mut letters = clause.chars();
@@ -145,6 +175,9 @@ pub(super) fn sentence(clause: &str) -> String {
     let is_word = |rest: &str| rest.split(' ').next().is_some_and(|word| word.chars().all(char::is_alphabetic));
     let Some(first) = letters.next() else { return String::new() };
     let first = if is_word(clause) { first.to_uppercase().collect() } else { first.to_string() };
-    let end = if clause.ends_with(['.', '?', '!']) { "" } else { "." };
-    format!("{first}{}{end}", letters.as_str())
+    ended(&format!("{first}{}", letters.as_str()))
+}
+
+fn ended(clause: &str) -> String {
+    format!("{clause}{}", if clause.ends_with(['.', '?', '!']) { "" } else { "." })
 }

@@ -20,7 +20,8 @@ fn for_service(name: &str) -> SetUp {
     SetUp::new(Raw::default(), private()).with_recipe(named(name).expect(name)).expect(name)
 }
 
-/// Answers one question after the other. A line is `name [suggestion] < typed > what was said`.
+/// Answers one question after the other. A line is `name [suggestion] < typed > what was said`, with ` … ` for words
+/// between.
 fn talk(set_up: &mut SetUp, lines: &[&str]) {
     for line in lines {
         let (head, rest) = line.split_once(" < ").expect("what is typed");
@@ -32,7 +33,8 @@ fn talk(set_up: &mut SetUp, lines: &[&str]) {
             Ok(notes) => notes.join(" "),
             Err(why) => format!("again: {why}"),
         };
-        assert!(if said.is_empty() { told.is_empty() } else { told.contains(said) }, "{line}: {told}");
+        let is_said = |part: &str| told.contains(part);
+        assert!(if said.is_empty() { told.is_empty() } else { said.split(" … ").all(is_said) }, "{line}: {told}");
         assert!(!told.contains('`'), "no names of fields: {told}");
     }
 }
@@ -52,7 +54,9 @@ fn a_service_asks_for_what_it_needs_and_nothing_else() {
             "domains < my..home > again: my..home is not a domain name",
             "domains < home.example.com > again: home.example.com is not in the zone duckdns.org",
             "domains < MyHome, other.duckdns.org > MyHome becomes myhome.duckdns.org.",
-            "index4 [public] < pubic > again: ",
+            "index4 [public] < pubic > again: pubic is not a source of addresses: did you mean public? ddns help sources lists",
+            "index4 [public] < eth0 > again: eth0 is not a source of addresses: did you mean interface:eth0?",
+            "index4 [public] < 203.0.113.7 > again: 203.0.113.7 is an address … If this host has it, type default; if your router has it, type public.",
             "index4 [public] < ",
             "index6 [none] < ",
             "answer.token < \u{1b}[A > again: The answer contains a control character",
@@ -114,16 +118,45 @@ fn no_answer_is_lost_by_going_back() {
     assert!(set_up.back() && set_up.back() && set_up.back());
     // Every answer is suggested again; what is typed instead counts.
     talk(&mut set_up, &["index4 [public] < url:https://ip.example/", "index6 [none] < ", "answer.token [t0ken] < "]);
-    talk(&mut set_up, &["answer.zone [myhome.dedyn.io] < "]);
     let text = text_of_all(&set_up);
     for part in ["url:https://ip.example/", "t0ken", "\"zone\": \"myhome.dedyn.io\""] {
         assert!(text.contains(part), "{part}: {text}");
     }
     // To another service: the name stays.
-    (0..6).for_each(|_| assert!(set_up.back()));
+    (0..5).for_each(|_| assert!(set_up.back()));
     assert!(set_up.needs_service() && !set_up.back());
     set_up.choose("cloudflare");
     assert_eq!(set_up.question().and_then(|question| question.suggested).as_deref(), Some("myhome.dedyn.io"));
+}
+
+/// A zone is only asked for where the names leave a doubt about it.
+#[test]
+fn nobody_is_asked_twice_for_a_domain() {
+    for (service, domains, zone) in [
+        ("desec", "myhome", Some("myhome.dedyn.io")),
+        ("desec", "a.myhome.dedyn.io, myhome", Some("myhome.dedyn.io")),
+        ("desec", "example.com", Some("example.com")),
+        ("desec", "a.example.com", None),
+        ("desec", "myhome, other", None),
+        ("cloudflare", "example.com, home.example.com", Some("example.com")),
+        ("cloudflare", "home.example.com", None),
+    ] {
+        let mut set_up = for_service(service);
+        set_up.answer(domains).expect(domains);
+        talk(&mut set_up, &["index4 [public] < ", "index6 [none] < ", "answer.token < t0ken"]);
+        match zone {
+            Some(zone) => assert!(text_of_all(&set_up).contains(&format!("\"zone\": \"{zone}\"")), "{domains}"),
+            None => assert_eq!(set_up.question().map(|it| it.name).as_deref(), Some("answer.zone"), "{domains}"),
+        }
+    }
+    // In a form, too.
+    let names: Vec<String> = for_service("desec").questions().into_iter().map(|question| question.name).collect();
+    assert_eq!(names, ["domains", "index4", "index6", "answer.token"]);
+    // What is given counts.
+    let mut set_up = for_service("desec");
+    set_up.set("zone", "dedyn.io").expect("a zone");
+    talk(&mut set_up, &["domains < myhome > becomes", "index4 [public] < ", "index6 [none] < ", "answer.token < t"]);
+    assert!(text_of_all(&set_up).contains("\"zone\": \"dedyn.io\""));
 }
 
 #[test]
@@ -149,6 +182,9 @@ fn a_service_is_chosen_by_a_word_or_by_its_number() {
     let mut set_up = SetUp::new(Raw::default(), private());
     assert_eq!(set_up.choose("?"), ServiceChoice::Several);
     assert!(set_up.listed().len() > 60);
+    // Enter takes no service that nobody chose.
+    assert!(matches!(set_up.choose(""), ServiceChoice::Nothing(why) if why.contains("its number, or a few letters")));
+    assert!(set_up.needs_service());
 }
 
 #[test]
@@ -176,6 +212,10 @@ fn sources_are_suggested_by_what_answers_here() {
         let suggested: Vec<&str> = sources.iter().filter_map(|it| it.suggested.as_deref()).collect();
         assert_eq!(suggested, expected, "{own:?}");
         assert!(sources[0].help.contains(why), "{}", sources[0].help);
+        for part in ["public for the address that the internet sees", "default for this host's own address"] {
+            assert!(sources[0].help.contains(part), "{part}: {}", sources[0].help);
+        }
+        assert!(sources[1].help.ends_with("Type public, default, or none to leave IPv6 out."), "{}", sources[1].help);
     }
 }
 

@@ -174,13 +174,18 @@ impl Tally {
 
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} accepted, {} failed, {} already up to date", self.accepted, self.failed, self.up_to_date)?;
-        let rare =
-            [(self.without_address, "without an address"), (self.held_back, "held back"), (self.stopped, "stopped")];
-        for (count, what) in rare.into_iter().filter(|(count, _)| *count > 0) {
-            write!(f, ", {count} {what}")?;
-        }
-        Ok(())
+        let all = [
+            (self.failed, "failed"),
+            (self.stopped, "stopped"),
+            (self.without_address, "without an address"),
+            (self.held_back, "held back"),
+            (self.accepted, "accepted"),
+            (self.up_to_date, "already up to date"),
+        ];
+        let counts: Vec<String> =
+            all.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        f.write_str(if counts.is_empty() { "nothing to update" } else { "" })?;
+        f.write_str(&counts.join(", "))
     }
 }
 
@@ -202,8 +207,12 @@ mod tests {
         assert!(good.is_news() && !Tally { up_to_date: 9, ..Tally::default() }.is_news());
         assert_eq!(
             good.plus(Tally { accepted: 1, up_to_date: 5, ..good }).to_string(),
-            "4 accepted, 0 failed, 7 already up to date"
+            "4 accepted, 7 already up to date"
         );
+        // What is wrong comes first, and what did not happen is not said.
+        let all = Tally { failed: 1, stopped: 2, without_address: 3, held_back: 4, ..good };
+        let words = "1 failed, 2 stopped, 3 without an address, 4 held back, 3 accepted, 2 already up to date";
+        assert_eq!((all.to_string().as_str(), Tally::default().to_string().as_str()), (words, "nothing to update"));
         assert_eq!(good.plus(Tally { failed: 1, ..Tally::default() }).exit_code(), 1);
         assert_eq!(good.plus(Tally { without_address: 1, ..Tally::default() }).exit_code(), 1);
     }

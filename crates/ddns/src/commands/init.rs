@@ -90,13 +90,13 @@ pub(crate) async fn run(given: Given) -> Ended {
         if !is_offline {
             look_all(&valid, &mut dialog.looked, &client).await;
         }
-        show(&shown(&valid.0, &dialog.looked, is_offline));
-        match dialog.send(valid.clone(), &environment).await {
-            SendChoice::GoBack => {
+        dialog.tell_rules(&set_up);
+        show(&shown(&set_up.disclosed(&valid.0, &[]), &dialog.looked, is_offline));
+        if let SendChoice::GoBack(count) = dialog.send(valid.clone(), &environment).await {
+            for _ in 0..count {
                 set_up.back();
-                continue;
             }
-            SendChoice::Done => {}
+            continue;
         }
         let filled = set_up.configuration(folder.as_deref()).map_err(|why| fail(&why))?;
         target.write_all(&filled)?;
@@ -336,9 +336,12 @@ fn shown(config: &Config, looked: &BothLooked, is_offline: bool) -> String {
     for request in &requests {
         let why = if is_offline { "nothing was looked up" } else { "no address was found" };
         let note = if request.missing.is_empty() { String::new() } else { format!(" (an example: {why})") };
-        let heading = format!("What is sent for {}{note}; what you typed shows as ***:", request.about);
+        let heading = format!("What is sent for {}{note}; *** hides what may be a password or key:", request.about);
         text += &format!("\n{}\n", broken(&heading, 0, width));
         text.extend(request.shown.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n"));
+        if let Some(sought) = &request.sought {
+            text += &format!("\n{}", broken(sought, 0, width));
+        }
         let entry = &config.entries[request.entry];
         let ip = |family: Family| addresses[family.index()].unwrap_or_else(|| family.documentation()).to_string();
         let has_ip = request.members.iter().any(|(family, _)| request.shown.contains(&ip(*family)));
@@ -380,5 +383,7 @@ fn ending(target: &OutputFile, filled: &Filled, config: &Config, looked: &BothLo
     let column = next.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
     text += "\nNext:\n";
     text.extend(next.iter().map(|(command, what)| format!("  {command:<column$}   {what}\n")));
-    text + &format!("\nTo keep it running, also after a reboot:\n  {}\n", install_command(&target.name))
+    let install =
+        "To keep the address up to date from now on, also after a reboot, install ddns as a service of this host:";
+    text + &format!("\n{}  {}\n", broken(install, 0, width), install_command(&target.name))
 }

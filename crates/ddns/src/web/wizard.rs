@@ -139,9 +139,13 @@ pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Reply {
     let checked = set_up.configuration(None).and_then(|filled| addition::checked(&filled.text).map(|()| filled.text));
     let file = configured.set_up.clone().or_else(|| configured.local_file(0).cloned());
     let name = file.as_deref().unwrap_or("config.json");
-    let checked = checked.and_then(|text| Ok((addition::first(name, &text, &configured.around)?, text)));
+    let around = &configured.around;
+    let checked = checked.and_then(|text| {
+        let config = addition::first(name, &text, around)?;
+        Ok(NewEntries { shown: set_up.disclosed(&config, &[&around.options, &around.environment]), config, text })
+    });
     match checked {
-        Ok((config, text)) => review(site, request, &configured, &typed, &text, config, &step).await,
+        Ok(new) => review(site, request, &configured, &typed, new, &step).await,
         Err(why) => ask(request, &set_up, &typed, &[], Some(&view::sentence(&why))),
     }
 }
@@ -193,14 +197,21 @@ fn ask(
     page(request, if is_wrong { 422 } else { 200 }, &view::questions(&form))
 }
 
+/// What the answers make.
+struct NewEntries {
+    text: String,
+    config: Config,
+    /// The same, to be shown.
+    shown: Config,
+}
+
 /// The last step: what was found, what would be sent, what came back, and keeping it.
 async fn review(
     site: &Site,
     request: &PageRequest,
     configured: &Configured,
     typed: &Typed,
-    text: &str,
-    config: Config,
+    NewEntries { text, config, shown }: NewEntries,
     step: &str,
 ) -> Reply {
     let mode = mode(request);
@@ -208,7 +219,7 @@ async fn review(
     let file = configured.local_file(0).filter(|_| site.web.borrow().allow_edit);
     let done = match (step, mode, file) {
         ("save", WizardMode::SetUp, _) => Some(save_first(site, configured, typed, keeps_page).await),
-        ("add", WizardMode::Recipes, Some(file)) => Some(add(site, configured, file.clone(), text).await),
+        ("add", WizardMode::Recipes, Some(file)) => Some(add(site, configured, file.clone(), &text).await),
         _ => None,
     };
     let problem = match done {
@@ -228,7 +239,7 @@ async fn review(
         Some(FoundAddress { family, result })
     });
     let addresses: [Option<IpAddr>; 2] = Family::ALL.map(|family| of(family).and_then(Lookup::address));
-    let (requests, total) = requests(view::MAX_REQUESTS, &config, addresses, unix_time());
+    let (requests, total) = requests(view::MAX_REQUESTS, &shown, addresses, unix_time());
     let found: Vec<FoundAddress> = found.collect();
     let sent: Option<Vec<SentOnce>> = match step {
         "send" => Some(send_once((config, Vec::new()), &client, &Environment::read()).await),
@@ -244,7 +255,7 @@ async fn review(
         requests: &requests,
         total,
         sent: sent.as_deref(),
-        text: (mode == WizardMode::Recipes).then_some(text),
+        text: (mode == WizardMode::Recipes).then_some(&text),
         file: configured.set_up.as_deref().or(file.map(String::as_str)),
         keeps_page,
         install: configured.set_up.as_deref().map(install_command),

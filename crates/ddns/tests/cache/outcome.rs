@@ -130,7 +130,7 @@ fn e2_a_closed_connection_is_a_failure_that_is_not_repeated_in_the_same_run() {
     let receiver = Receiver::responding(close);
     let names = json!({"ipv4": ["a.example.com", "b.example.com", "c.example.com"], "concurrency": 1});
     let (sandbox, config) = (Sandbox::new(), with(&home(&receiver.url("/__DOMAIN__")), &names));
-    sandbox.sync(&config).expect(1).prints("b.example.com A 203.0.113.7: failed").prints("2 accepted, 1 failed");
+    sandbox.sync(&config).expect(1).prints("b.example.com A 203.0.113.7: failed").prints("1 failed, 2 accepted");
     let seen = receiver.take();
     let order: Vec<_> = seen.iter().map(Received::target).collect();
     assert_eq!(order, ["/a.example.com", "/b.example.com", "/c.example.com"], "each once, whatever became of it");
@@ -284,7 +284,7 @@ fn e3_two_callbacks_for_one_domain_are_two_entries() {
         ]})
     };
     let sandbox = Sandbox::new();
-    sandbox.sync(&config(&failing)).expect(1).prints("2 accepted, 1 failed");
+    sandbox.sync(&config(&failing)).expect(1).prints("1 failed, 2 accepted");
     assert_eq!(targets(&receiver.take()), BTreeSet::from(["/one".to_owned(), "/two".to_owned()]));
     switch.store(500, Ordering::SeqCst);
     sandbox.sync(&config(&failing)).expect(1).prints("2 already up to date");

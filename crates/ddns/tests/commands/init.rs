@@ -187,11 +187,17 @@ fn init_at_a_terminal_asks_and_asks_again() {
 fn init_at_a_terminal_a_source_that_failed_is_not_kept_without_a_word() {
     let sandbox = Sandbox::new();
     let args = ["--id", "https://example.com/?ip=__IP__", "--token", "", "--index6", "none"];
-    let answers = ["home.example.com", "interface:nothing0", ""];
+    let answers = ["home.example.com", "198.51.100.1", "pubic", "interface:nothing0", ""];
     let Some(run) = typed(&sandbox, &args, &answers) else { return };
     let text = run.expect(0).stdout;
+    assert!(!text.contains("stun:HOST"), "the list of all sources is not wanted: {text}");
+    let text = text.replace("\n  ", " ").replace('\n', " ");
     let parts = ["It gave no address. Enter keeps it", "It is kept, although it gave no address."];
-    for part in parts.into_iter().chain(["No IPv4 address was found. The file still says interface:nothing0"]) {
+    let parts = parts.into_iter().chain([
+        "198.51.100.1 is an address; ddns needs to know where to look it up. If this host has it, type default;",
+        "pubic is not a source of addresses: did you mean public? ddns help sources lists all of them.",
+    ]);
+    for part in parts.chain(["No IPv4 address was found. The file still says interface:nothing0"]) {
         assert!(text.contains(part), "{part}: {text}");
     }
 }

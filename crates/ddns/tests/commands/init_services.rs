@@ -34,6 +34,21 @@ fn h12_five_services_from_an_empty_folder_to_an_accepted_update() {
         answers.push("yes");
         let Some(run) = typed(sandbox, &source, &answers) else { return };
         let run = run.expect(0).never_prints("s3cret");
+        // What the recipe says is no secret; what a name stands for is said.
+        let seen = match service.name {
+            "desec" => "&myipv6=preserve",
+            "route53" => "<TTL>300</TTL>",
+            "cloudflare" => "ddns asks the service for __ZONE_ID__ and __RECORD_ID__ first.",
+            "no-ip" => "User-Agent: ddns callback/Linux-1 me@example.com",
+            _ => "token=***&ip=203.0.113.7",
+        };
+        assert!(run.stdout.contains(seen), "{}: {seen}: {}", service.name, run.stdout);
+        // The rules come when the questions are answered, and before anything is sent.
+        let order = ["Service: ", "Good to know about ", "What is sent for ", "Send it once now?"];
+        let places = order.map(|part| run.stdout.find(part).unwrap_or_else(|| panic!("{part}: {}", run.stdout)));
+        let last = run.stdout.rfind(" (not shown): ").expect("a secret");
+        assert!(places.is_sorted() && last < places[1], "{}: {}", service.name, run.stdout);
+        assert!(!run.stdout.contains("The service says"), "nobody reads that: {}", run.stdout);
         let accepted = format!("Sent once, accepted: {} A 203.0.113.7 (", service.domain.1);
         for part in [accepted.as_str(), "Wrote config.json: only you can read it.", "ddns service install"] {
             assert!(run.stdout.contains(part), "{}: {part}: {}", service.name, run.stdout);
@@ -60,16 +75,21 @@ fn h12_a_refused_key_is_corrected_and_no_answer_is_lost() {
         let (sandbox, source) = (&internet.sandbox, Receiver::new().index4());
         let (place, other) = service.wrong;
         let mut answers = dialog(service, Some(service.wrong));
-        answers.extend(["yes", "<"]);
         // Back to the wrong one, and forth again.
         let after = service.answers.len() - 1 - place;
-        answers.extend(std::iter::repeat_n("<", after));
+        let back = "<".repeat(after + 1);
+        answers.extend(["yes", back.as_str()]);
         answers.push(service.answers[place].1);
         answers.extend(std::iter::repeat_n("", after));
         answers.push("yes");
         let Some(run) = typed(sandbox, &source, &answers) else { return };
         let run = run.expect(0).never_prints("s3cret").never_prints(other);
-        for part in ["Sent once, not accepted: ", "An answer may be wrong: < goes back", "Sent once, accepted: "] {
+        for part in [
+            "Sent once, not accepted: ",
+            "The service says: ",
+            "< goes back one question, << two",
+            "Sent once, accepted: ",
+        ] {
             assert!(run.stdout.contains(part), "{}: {part}: {}", service.name, run.stdout);
         }
         let text = sandbox.read("config.json");
@@ -98,6 +118,8 @@ fn h12_the_service_is_found_as_people_write_it() {
         (&["fritz"], "Any dyndns2 server"),
         (&["xyzzyxyzzy", "no-ip"], "No service matches: try fewer letters"),
         (&["?", "duckdns"], "   0  My own URL"),
+        // Enter takes no service that nobody chose.
+        (&["?", "", "duckdns"], "Please type its number, or a few letters of its name."),
         (&["myhome.duckdns.org"], "Duck DNS"),
     ] {
         let Some(run) = at_terminal(&sandbox, 80, &args, &[typed, &["EOF"]].concat()) else { return };
@@ -117,6 +139,9 @@ fn h12_a_wrong_answer_is_asked_again_and_going_back_keeps_the_rest() {
         "myhome.ddns.net",
         "<",
         "<",
+        "no-ip",
+        "",
+        "<<<",
         "desec",
         "",
         "",
@@ -131,6 +156,7 @@ fn h12_a_wrong_answer_is_asked_again_and_going_back_keeps_the_rest() {
     let Some(run) = at_terminal(&sandbox, 80, &program, &answers) else { return };
     let run = run.expect(0).never_prints("s3cret");
     for part in [
+        "This is the first question.",
         "myhome is not a whole name",
         "Domains [myhome.ddns.net]: ",
         "Token [as before] (not shown): ",

@@ -50,7 +50,7 @@ esac
 "#;
 
 /// Said at a terminal alone.
-const NOTHING_NEW: &str = "0 accepted, 0 failed, 1 already up to date";
+const NOTHING_NEW: &str = "1 already up to date";
 
 /// A command, and what the page shows behind it.
 struct Shown {

@@ -151,7 +151,7 @@ fn g3_the_level_decides_what_is_logged() {
         let run = sandbox.sync(&with(&config, &json!({"log": {"level": level}}))).expect(1);
         assert_eq!(run.stderr.contains("good.example A 203.0.113.7: accepted"), accepted, "{level}:\n{}", run.stderr);
         assert_eq!(
-            run.stderr.contains("1 accepted, 1 failed, 1 already up to date"),
+            run.stderr.contains("1 failed, 1 accepted, 1 already up to date"),
             accepted,
             "{level}:\n{}",
             run.stderr

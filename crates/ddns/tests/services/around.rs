@@ -392,7 +392,7 @@ fn h22_an_update_whose_record_is_missing_is_no_reason_for_others_to_fail() {
     let receiver = finding(&json!({"list": list}).to_string());
     // Those that come later use what the first ones were answered.
     let more = json!({"ipv4": names, "concurrency": 2, "before": step(&json!({"id": "/find"}))});
-    let run = Sandbox::new().sync(&config(&receiver, &more)).expect(1).prints("5 accepted, 1 failed");
+    let run = Sandbox::new().sync(&config(&receiver, &more)).expect(1).prints("1 failed, 5 accepted");
     run.prints("nothing matches /name n0.example.com");
     assert_eq!(targets(&receiver).iter().filter(|target| *target == "GET /find").count(), 1);
 }
@@ -484,6 +484,7 @@ fn h14_everything_is_seen_before_it_is_sent() {
     let parts = ["before 1 of 1: GET", "the update: GET", "where nothing is found: POST", "after: POST"];
     let places = parts.map(|text| run.stdout.find(text).unwrap_or_else(|| panic!("{text}: {}", run.stdout)));
     assert!(places.is_sorted() && run.stdout.contains("/records/__ID__?ip=203.0.113.7"), "{}", run.stdout);
+    assert!(run.stdout.contains("ddns asks the service for __ID__ first. --lookup does so now."), "{}", run.stdout);
     let curl = sandbox.run(&["preview", "--curl"]).expect(0);
     assert_eq!(curl.stdout.matches("curl -q").count(), 4, "{}", curl.stdout);
     let json: Value = serde_json::from_str(&sandbox.run(&["preview", "--json"]).expect(0).stdout).expect("JSON");
@@ -498,6 +499,12 @@ fn h14_everything_is_seen_before_it_is_sent() {
         assert!(run.stdout.contains(text), "{}", run.stdout);
     }
     assert_eq!(targets(&receiver), ["GET /find?name=home.example.com"]);
+    // Where everything is up to date, it says so.
+    sandbox.run(&[]).expect(0);
+    receiver.take();
+    let run = sandbox.run(&["preview", "--lookup"]).expect(0);
+    assert!(run.stdout.contains("the service was not asked: the update is up to date"), "{}", run.stdout);
+    assert_eq!(receiver.take().len(), 0);
     let run = sandbox.run(&["check"]).expect(0).never_prints("s3cr3t");
     assert!(run.stdout.contains("before") && run.stdout.contains("absent"), "{}", run.stdout);
     let empty = finding(r#"{"list": []}"#);

@@ -55,7 +55,7 @@ pub const SERVICES: [Hosted; 5] = [
         typed: "desec",
         host: "update.dedyn.io",
         domain: ("myhome", "myhome.dedyn.io"),
-        answers: &[("token", "d3sec-s3cret"), ("zone", "myhome.dedyn.io")],
+        answers: &[("token", "d3sec-s3cret")],
         wrong: (0, "d3sec-wrong"),
     },
     Hosted {

@@ -64,6 +64,16 @@ fn i1_set_up_is_done_in_a_browser() {
     browser.open(&url);
     browser.says("Where is your domain?");
     is_fine(&browser, "the list");
+    // It narrows with every letter; what no letters fit is searched in full.
+    let is_seen = |name: &str| {
+        browser.run(&format!("return document.querySelector('a[href=\"/setup?name={name}\"]').checkVisibility()"))
+    };
+    browser.type_into("#find", "No IP");
+    browser.says("1 service matches.");
+    assert_eq!((is_seen("no-ip"), is_seen("duckdns"), is_seen("own")), (json!(true), json!(false), json!(true)));
+    is_fine(&browser, "the list, narrowed");
+    browser.type_into("#find", "xyzzy");
+    browser.says("Enter searches all services.");
     browser.open(&format!("{url}/setup?name=own"));
     fill(&browser, "#id", "example.com/hook");
     fill(&browser, "#domains", "home.example.com");

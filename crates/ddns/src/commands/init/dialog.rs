@@ -16,21 +16,24 @@ use crate::output::layout::{beside, width_of};
 use crate::output::{fail, say};
 use crate::set_up::{ask_public, send_once};
 
-const INTRO: &str = "A few questions. Enter accepts what is in [brackets]; < goes back to the question before. Nothing is sent \
+const INTRO: &str = "A few questions. Enter accepts what is in [brackets]; < goes back one question, << two. Nothing is sent \
                      before you say so, and nothing is written before the end.";
 
 const SERVICE: &str = "Which service has your domain? Type a few letters, such as noip, cloudflare or fritz, and Enter; 0 is a URL \
                        of your own, ? lists all services.";
 
-/// An answer that goes back.
-const BACK: &str = "<";
+/// An answer of these alone goes back, one question for each.
+const BACK: char = '<';
+
+const FIRST: &str = "This is the first question.";
 
 /// The column in which what a service is begins.
 const COLUMN: usize = 32;
 
 /// Whether the questions are over.
 pub(super) enum SendChoice {
-    GoBack,
+    /// By so many questions.
+    GoBack(usize),
     Done,
 }
 
@@ -41,12 +44,14 @@ pub(super) struct Dialog<'a> {
     /// Whether somebody is asked.
     is_on: bool,
     was_surveyed: bool,
+    /// The service whose rules were told.
+    told: Option<String>,
     pub(super) looked: BothLooked,
 }
 
 impl<'a> Dialog<'a> {
     pub(super) fn new(client: &'a Client, is_offline: bool) -> Self {
-        Self { client, is_offline, is_on: false, was_surveyed: false, looked: BothLooked::default() }
+        Self { client, is_offline, is_on: false, was_surveyed: false, told: None, looked: BothLooked::default() }
     }
 
     pub(super) fn begin(&mut self) {
@@ -87,9 +92,9 @@ impl<'a> Dialog<'a> {
             (None, false) => String::new(),
         };
         let typed = answer(&format!("{}{brackets}: ", question.label), question.is_secret)?;
-        if typed.trim() == BACK {
-            if !set_up.back() {
-                show_broken("This is the first question.", 2);
+        if let Some(count) = steps_back(&typed) {
+            if (0..count).filter(|_| set_up.back()).count() == 0 {
+                show_broken(FIRST, 2);
             }
             return Ok(());
         }
@@ -120,6 +125,18 @@ impl<'a> Dialog<'a> {
         Ok(())
     }
 
+    /// Tells, once, what the service wants its users to know: before anything is sent, and after its questions.
+    pub(super) fn tell_rules(&mut self, set_up: &SetUp) {
+        let recipe = set_up.recipe().filter(|recipe| self.is_on && !recipe.rules.is_empty());
+        let Some(recipe) = recipe.filter(|recipe| self.told.as_ref() != Some(&recipe.name)) else { return };
+        self.told = Some(recipe.name.clone());
+        show("\n");
+        show_broken(&format!("Good to know about {}:", recipe.title), 0);
+        for rule in &recipe.rules {
+            show(&beside("  -", rule, 4, width_of(io::stdout())));
+        }
+    }
+
     /// Asks the last question again, because what was answered makes no valid configuration. Whether somebody is there.
     pub(super) fn goes_back(&self, set_up: &mut SetUp, wrong: &[Diagnostic]) -> bool {
         let may = self.is_on && set_up.back();
@@ -138,10 +155,12 @@ impl<'a> Dialog<'a> {
         }
         loop {
             let typed = line("\nSend it once now? yes, no or < [yes]: ", false).ok().flatten();
+            if let Some(count) = typed.as_deref().and_then(steps_back) {
+                return SendChoice::GoBack(count);
+            }
             match typed.as_deref().map_or("no", str::trim).to_ascii_lowercase().as_str() {
                 "" | "y" | "yes" => break,
                 "n" | "no" => return SendChoice::Done,
-                BACK => return SendChoice::GoBack,
                 _ => show_broken("Please answer yes, no or <.", 2),
             }
         }
@@ -150,7 +169,7 @@ impl<'a> Dialog<'a> {
             let ip = self.looked[one.about.family.index()].ip.map(|ip| format!(" {ip}")).unwrap_or_default();
             let how = if one.is_accepted { "Sent once, accepted" } else { "Sent once, not accepted" };
             show_broken(&format!("{how}: {}{ip} ({})", one.about, one.words), 2);
-            if !one.text.trim().is_empty() {
+            if !one.is_accepted && !one.text.trim().is_empty() {
                 show_broken(&format!("The service says: {}", one.text), 2);
             }
         }
@@ -161,12 +180,13 @@ impl<'a> Dialog<'a> {
             return SendChoice::Done;
         }
         show_broken(
-            "An answer may be wrong: < goes back, one question at a time. To keep the file all the same, type write.",
+            "An answer may be wrong: < goes back one question, << two, and so on; Enter keeps each answer that is right. To \
+             keep the file all the same, type write.",
             0,
         );
         match line("\nGo back, or write the file? < or write [<]: ", false) {
             Ok(Some(typed)) if typed.trim().eq_ignore_ascii_case("write") => SendChoice::Done,
-            Ok(Some(_)) => SendChoice::GoBack,
+            Ok(Some(typed)) => SendChoice::GoBack(steps_back(&typed).unwrap_or(1)),
             _ => SendChoice::Done,
         }
     }
@@ -175,20 +195,21 @@ impl<'a> Dialog<'a> {
 /// Finds the service that is meant, or shows those that may be.
 fn ask_service(set_up: &mut SetUp) -> Result<(), u8> {
     show("\n");
-    let brackets = if set_up.listed().is_empty() {
+    if set_up.listed().is_empty() {
         show_broken(SERVICE, 0);
-        ""
-    } else {
-        ", by its number or by more letters [1]"
+    }
+    let prompt = match (set_up.listed(), set_up.only_listed()) {
+        ([], _) => "Service: ",
+        (_, Some(_)) => "Service, by its number or by more letters [1]: ",
+        (_, None) => "Service, by its number or by more letters: ",
     };
-    match set_up.choose(&answer(&format!("Service{brackets}: "), false)?) {
-        ServiceChoice::Taken(title) => {
-            show_broken(&title, 2);
-            let rules = set_up.recipe().map(|recipe| recipe.rules.clone()).unwrap_or_default();
-            for rule in rules {
-                show(&beside("  -", &rule, 4, width_of(io::stdout())));
-            }
-        }
+    let typed = answer(prompt, false)?;
+    if steps_back(&typed).is_some() {
+        show_broken(FIRST, 2);
+        return Ok(());
+    }
+    match set_up.choose(&typed) {
+        ServiceChoice::Taken(title) => show_broken(&title, 2),
         ServiceChoice::Nothing(why) => show_broken(&why, 2),
         ServiceChoice::Several => {
             let row = |number: usize, title: &str, about: &str| {
@@ -203,6 +224,12 @@ fn ask_service(set_up: &mut SetUp) -> Result<(), u8> {
         }
     }
     Ok(())
+}
+
+/// How many questions an answer goes back; `None` for any other answer.
+fn steps_back(typed: &str) -> Option<usize> {
+    let typed = typed.trim();
+    (!typed.is_empty() && typed.chars().all(|letter| letter == BACK)).then_some(typed.len())
 }
 
 /// The answer to a question. Fails at the end of the input.

@@ -215,6 +215,7 @@ fn block(
     if let Some(Redacted { proxy: Some(proxy), .. }) = item.redacted() {
         rows.push(("route", format!("through the proxy {}", proxy.address)));
     }
+    rows.extend(lookup_row(looked, id, item).map(|row| ("lookup", row)));
     for (label, row) in rows {
         push(&mut text, label, &row, width, COLUMN);
     }
@@ -234,6 +235,22 @@ fn block(
     }
     text.push('\n');
     text
+}
+
+/// What is said about steps that were not sent: what they would find, or why nobody wanted that.
+fn lookup_row(looked: &LookResult<'_>, id: UpdateId, item: &Preview) -> Option<String> {
+    let callback = &looked.plan.entry(item.entry).callback;
+    let Some(walked) = looked.walked else {
+        let sought = callback.sought(&callback.request).filter(|_| item.redacted().is_some() && !item.is_together)?;
+        return Some(format!("{sought} --lookup does so now."));
+    };
+    let why = match item.verdict {
+        _ if item.is_together || walked.contains_key(&id) => return None,
+        _ if callback.steps().is_empty() => "nothing to ask: the request needs no lookup",
+        Some(Verdict::UpToDate(_)) => "the service was not asked: the update is up to date",
+        _ => "the service was not asked: nothing would be sent now",
+    };
+    Some(why.to_owned())
 }
 
 /// What steps found, and the request that follows from it.

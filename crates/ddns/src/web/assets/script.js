@@ -1,4 +1,5 @@
-// Everything works without this script. It adds: countdowns, copy buttons, light and dark, news without reloading.
+// Everything works without this script. It adds: countdowns, copy buttons, light and dark, news without reloading,
+// and a list of services that narrows while somebody types.
 "use strict";
 (() => {
   const root = document.documentElement;
@@ -123,6 +124,25 @@
     };
     if (live) events.addEventListener("changed", refresh);
   };
+
+  // The list of services narrows; Enter asks the service, which also forgives slips. A list that was searched before is not the whole one.
+  const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+  const narrow = (field) => {
+    const [word, searched] = [plain(field.value), plain(field.defaultValue)];
+    const is_whole = word.startsWith(searched);
+    let left = 0;
+    for (const list of all("ul.services")) {
+      for (const item of list.children) {
+        const { find } = item.dataset;
+        item.hidden = is_whole && find !== undefined && !plain(find).includes(word);
+        left += find !== undefined && !item.hidden;
+      }
+      list.closest("section").hidden = [...list.children].every((item) => item.hidden);
+    }
+    const said = left === 1 ? "1 service matches." : `${left} services match.`;
+    put(document.getElementById("narrowed"), !word ? "" : is_whole && left ? said : "Enter searches all services.");
+  };
+  document.addEventListener("input", (event) => { if (event.target.id === "find") narrow(event.target); });
 
   // What was typed is not lost without a question.
   document.addEventListener("input", (event) => { event.target.closest("[data-guard]")?.setAttribute("data-dirty", ""); });

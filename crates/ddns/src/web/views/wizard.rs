@@ -60,10 +60,17 @@ fn hidden(fields: &[(String, String)], token: &str) -> Markup {
     }
 }
 
+/// A recipe to choose; the script narrows the list by what people call it.
+fn listed(mode: WizardMode, recipe: &Recipe, is_form: bool) -> Markup {
+    let Recipe { name, title, aliases, about, .. } = recipe;
+    let find = [name.as_str(), title, &aliases.join(" "), about].join(" ");
+    service(mode, (name, title, about), Some(&find), is_form)
+}
+
 /// A service to choose: a link, or a button where something was typed that must not get lost.
-fn service(mode: WizardMode, (name, title, about): (&str, &str, &str), is_form: bool) -> Markup {
+fn service(mode: WizardMode, (name, title, about): (&str, &str, &str), find: Option<&str>, is_form: bool) -> Markup {
     html! {
-        li {
+        li data-find=[find] {
             @if is_form { button.link name="name" value=(name) { (title) } }
             @else { a href={ (mode.path()) "?name=" (name) } { (title) } }
             span.soft { " " (about) }
@@ -105,14 +112,15 @@ pub(crate) fn list(
                     input #find type="search" name="find" value=(word) placeholder="Cloudflare, DuckDNS, FRITZ!Box …" autofocus[mode == WizardMode::SetUp];
                     button name=[is_form.then_some("step")] value=[is_form.then_some("list")] { "Search" }
                 }
+                p #narrowed.soft role="status" {}
                 section.card aria-label="Your own URL" {
-                    ul.services { (service(mode, (OWN, "My own URL", "Any server that takes an update by HTTP."), is_form)) }
+                    ul.services { (service(mode, (OWN, "My own URL", "Any server that takes an update by HTTP."), None, is_form)) }
                 }
                 @if recipes.is_empty() {
                     (empty("No service matches", "Try fewer letters, or take a URL of your own."))
                 } @else if !word.is_empty() {
                     section.card aria-label="Services that match" {
-                        ul.services { @for it in recipes { (service(mode, (&it.name, &it.title, &it.about), is_form)) } }
+                        ul.services { @for it in recipes { (listed(mode, it, is_form)) } }
                     }
                 } @else {
                     @for (kind, heading) in KINDS {
@@ -121,7 +129,7 @@ pub(crate) fn list(
                                 h2 { (heading) }
                                 ul.services {
                                     @for it in recipes.iter().filter(|recipe| recipe.kind == kind) {
-                                        (service(mode, (&it.name, &it.title, &it.about), is_form))
+                                        (listed(mode, it, is_form))
                                     }
                                 }
                             }
@@ -164,9 +172,6 @@ pub(crate) fn questions(form: &WizardForm<'_>) -> Markup {
                 }
             }
             @if let Some(problem) = problem { (notice(Tone::Bad, prose(problem))) }
-            @if let Some(recipe) = recipe.filter(|recipe| !recipe.rules.is_empty()) {
-                section.card aria-label="Rules of the service" { h2 { "Rules of the service" } ul { @for rule in &recipe.rules { li { (prose(rule)) } } } }
-            }
             form.card method="post" action=(mode.path()) {
                 (token_field(token))
                 input type="hidden" name="name" value=(name);
@@ -176,6 +181,12 @@ pub(crate) fn questions(form: &WizardForm<'_>) -> Markup {
                 }
                 datalist #sources { option value="public"; option value="default"; option value="none"; }
                 div.row { button.main { "Continue" } button name="step" value="list" { "Back" } }
+            }
+            @if let Some(recipe) = recipe.filter(|recipe| !recipe.rules.is_empty()) {
+                section.card aria-label="Good to know" {
+                    h2 { "Good to know about " (recipe.title) }
+                    ul.rules { @for rule in &recipe.rules { li { (prose(rule)) } } }
+                }
             }
         }
     }
@@ -249,7 +260,7 @@ pub(crate) fn review(review: &Review<'_>) -> Markup {
                 }
                 section.card aria-label="Requests" {
                     h2 { "What is sent" }
-                    p.soft { "What you typed shows as ***." }
+                    p.soft { "*** hides what may be a password or key." }
                     @for request in *requests {
                         h3 { (request.about) ", to " (request.origin) }
                         @if !request.missing.is_empty() { p.soft { (example(&request.missing)) } }
@@ -261,7 +272,7 @@ pub(crate) fn review(review: &Review<'_>) -> Markup {
                     section.card aria-label="Afterwards" {
                         h2 { "Afterwards" }
                         label.row { input type="checkbox" name="web" value="keep" checked[*keeps_page]; " Keep this page: it becomes part of the configuration" }
-                        p.soft { "ddns runs until you stop it. To start it with this host, also after a reboot, run this command there:" }
+                        p.soft { "ddns runs until you stop it. To start it with this host, also after a reboot, install it as a service: run this command there." }
                         (code(install, "the command"))
                     }
                 }
@@ -285,9 +296,14 @@ pub(crate) fn review(review: &Review<'_>) -> Markup {
     }
 }
 
-/// A request, under a name of its own.
+/// A request, under a name of its own, and what names in it mean.
 fn shown(sent: &RedactedRequest) -> Markup {
-    code(&sent.shown, &format!("the request for {}, to {}", sent.about, sent.origin))
+    html! {
+        div.stack {
+            (code(&sent.shown, &format!("the request for {}, to {}", sent.about, sent.origin)))
+            @if let Some(sought) = &sent.sought { p.soft { (sought) } }
+        }
+    }
 }
 
 fn families(all: &[Family], word: &str) -> String {
@@ -321,7 +337,8 @@ fn responded(request: &RedactedRequest, sent: &[SentOnce]) -> Markup {
     html! {
         div {
             p { (said(state, &format!("{words}: {}", one.words))) }
-            @if one.text.trim().is_empty() { p.soft { "(no text)" } }
+            @if one.is_accepted {}
+            @else if one.text.trim().is_empty() { p.soft { "(no text)" } }
             @else { (code(&one.text, &format!("the response for {}, from {}", request.about, request.origin))) }
             @if !one.is_accepted { p { "Compare this with your answers: Back leads to them, and nothing that you typed is lost." } }
         }

@@ -1,0 +1,78 @@
+//! Which service is meant: by a number of a list, or by what people call it.
+
+use super::{ChosenService, OWN, SetUp, SetUpSubject};
+use crate::recipe::{Recipe, is_exactly, named, search};
+
+/// What became of a search for a service.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ServiceChoice {
+    /// It is this one: its title.
+    Taken(String),
+    /// One of [`SetUp::listed`] is meant, by its number.
+    Several,
+    /// Why there is none.
+    Nothing(String),
+}
+
+impl SetUp {
+    /// Whether the service must be chosen next: see [`SetUp::choose`].
+    pub fn needs_service(&self) -> bool {
+        self.service.is_none()
+    }
+
+    /// The services that a number chooses from: a URL of the user's own is 0.
+    pub fn listed(&self) -> &[String] {
+        &self.listed
+    }
+
+    /// The number that an empty answer means: nobody chose one of several.
+    pub fn only_listed(&self) -> Option<usize> {
+        (self.listed.len() == 1).then_some(1)
+    }
+
+    /// Takes a service by a number of the last list, or by what people call it.
+    pub fn choose(&mut self, text: &str) -> ServiceChoice {
+        let text = text.trim();
+        let number = if text.is_empty() { self.only_listed() } else { text.parse().ok() };
+        let is_url = text.starts_with("http://") || text.starts_with("https://");
+        if number == Some(0) || text.eq_ignore_ascii_case(OWN) || is_url {
+            self.take_service(OWN, ChosenService::Own);
+            if is_url {
+                self.before.push(("id".to_owned(), text.to_owned()));
+            }
+            return ServiceChoice::Taken("A URL of your own".to_owned());
+        }
+        let listed = number.and_then(|number: usize| self.listed.get(number.checked_sub(1)?));
+        let found = match (listed, number, text) {
+            (Some(name), ..) => named(name).into_iter().collect(),
+            (None, None, "") => {
+                let number = if self.listed.is_empty() { "" } else { "its number, or " };
+                return ServiceChoice::Nothing(format!("Please type {number}a few letters of its name."));
+            }
+            (None, Some(_), _) if !self.listed.is_empty() => {
+                return ServiceChoice::Nothing("There is no such number in the list.".to_owned());
+            }
+            _ => search(if text == "?" { "" } else { text }).into_iter().filter(Recipe::has_entry).collect::<Vec<_>>(),
+        };
+        let is_meant = |recipe: &&Recipe| listed.is_some() || is_exactly(text, recipe) && text != "?";
+        if let Some(recipe) = found.iter().find(is_meant) {
+            let title = recipe.title.clone();
+            self.take_service(&recipe.name, ChosenService::Recipe(Box::new(recipe.clone())));
+            return ServiceChoice::Taken(title);
+        }
+        if found.is_empty() {
+            return ServiceChoice::Nothing(
+                "No service matches: try fewer letters, or 0 for a URL of your own.".to_owned(),
+            );
+        }
+        self.listed = found.into_iter().map(|recipe| recipe.name).collect();
+        ServiceChoice::Several
+    }
+
+    fn take_service(&mut self, name: &str, service: ChosenService) {
+        self.taken.push((SetUpSubject::Service, name.to_owned()));
+        self.service = Some(service);
+        // Who goes back chooses anew.
+        self.listed.clear();
+    }
+}
