@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn f10_g_an_address_is_news_once_and_reads_back() {
+    fn f10g_an_address_is_news_once_and_reads_back() {
         let mut memory = PushMemory::default();
         let half = Some(Duration::from_secs(DAY / 2));
         for (push, now, is_news) in [
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn f10_d_a_prefix_is_for_domains_with_an_interface_id() {
+    fn f10d_a_prefix_is_for_domains_with_an_interface_id() {
         for (told, is_prefix, expected) in [
             (push("", "2a02:db8::1", "2a02:db8:1:2::"), true, "2a02:db8:1:2::"),
             (push("", "2a02:db8::1", "2a02:db8:1:2::"), false, "2a02:db8::1"),
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn f10_i_what_is_too_old_does_not_count() {
+    fn f10i_what_is_too_old_does_not_count() {
         let mut memory = PushMemory::default();
         memory.take("r", &push("5.145.0.7", "", ""), None, 1000);
         let found = |hours, age| memory.choice(&source(Some("r"), hours), Family::V4, 1000 + age);

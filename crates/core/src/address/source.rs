@@ -509,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn f10_a_push_has_a_name_or_none() {
+    fn f10a_push_has_a_name_or_none() {
         for (text, name) in [("push", None), (" PUSH ", None), ("push:fritz-box_1.a", Some("fritz-box_1.a"))] {
             let name = name.map(str::to_owned);
             let parsed = Source::parse(text).expect(text);

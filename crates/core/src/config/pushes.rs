@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn f10_a_each_push_knows_its_rules() {
+    fn f10a_each_push_knows_its_rules() {
         let one = r#""web": {"push": {"r": {"password_file": "/p", "max_age": "12h"}}}"#;
         let two = r#""web": {"push": {"r": {"password_file": "/p"}, "s": {"password_file": "/q"}}}"#;
         let source = |files: &[&str]| {

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn f10_b_the_password_of_a_push_is_long_or_a_hash() {
+    fn f10b_the_password_of_a_push_is_long_or_a_hash() {
         for (text, is_good) in [
             (Ok("0123456789abcdef\n"), true),
             (Ok("four words with spaces"), true),

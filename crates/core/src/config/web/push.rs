@@ -113,7 +113,7 @@ mod tests {
     use crate::text::diagnostic::Diagnostic;
 
     #[test]
-    fn f10_a_mistakes_are_named() {
+    fn f10a_mistakes_are_named() {
         for (push, expected) in [
             (r#"{"r": {}}"#, "`web.push.r` needs a `password_file`"),
             (r#"{"r": {"password": "s3cret"}}"#, "name it in `password_file`"),

@@ -13,7 +13,7 @@ fn web(push: Vec<PushRule>) -> Web {
 }
 
 #[test]
-fn f10_b_where_pushes_go() {
+fn f10b_where_pushes_go() {
     let with = web(vec![rule("r", "r", &[])]);
     for (is_post, path, query, expected) in [
         (false, "/nic/update", "", true),
@@ -39,7 +39,7 @@ fn f10_b_where_pushes_go() {
 }
 
 #[test]
-fn f10_c_addresses_are_told_apart_by_their_form() {
+fn f10c_addresses_are_told_apart_by_their_form() {
     for (query, expected) in [
         ("myip=5.145.0.7", "5.145.0.7"),
         ("myip=2a02:8071::1,5.145.0.7", "5.145.0.7,2a02:8071::1"),
@@ -96,7 +96,7 @@ fn f10_c_addresses_are_told_apart_by_their_form() {
 }
 
 #[test]
-fn f10_f_domains_are_names_of_the_source() {
+fn f10f_domains_are_names_of_the_source() {
     let config = |more: &str| {
         let text = format!(r#"{{"dns": "callback", "id": "https://h.example/", {more}}}"#);
         crate::config::validate::validate_text("c.json", &text).expect("a configuration").0
@@ -125,7 +125,7 @@ fn f10_f_domains_are_names_of_the_source() {
 }
 
 #[test]
-fn f10_b_who_wants_to_push() {
+fn f10b_who_wants_to_push() {
     let login = |authorization, query, body| {
         PushLogin::read(authorization, query, body).map(|login| (login.user.unwrap_or("-".to_owned()), login.password))
     };
@@ -155,7 +155,7 @@ fn f10_b_who_wants_to_push() {
 }
 
 #[test]
-fn f10_k_f10_j_who_may_push_at_all() {
+fn f10k_f10j_who_may_push_at_all() {
     let with =
         web(vec![rule("a", "a", &["192.168.178.1", "fd00::/8"]), rule("b", "b", &["10.0.0.0/8"]), rule("c", "c", &[])]);
     for (client, expected) in
@@ -172,7 +172,7 @@ fn f10_k_f10_j_who_may_push_at_all() {
 }
 
 #[test]
-fn f10_g_what_is_answered() {
+fn f10g_what_is_answered() {
     let push = PushRequest::read("myip=5.145.0.7,2a02:8071::1", "").push.expect("an address");
     for (answer, status, text) in [
         (PushAnswer::Good(push, 0), 200, "good 5.145.0.7,2a02:8071::1"),
