@@ -163,7 +163,7 @@ pub fn is_public(ip: Ipv4Addr) -> bool {
     unusable(ip.into(), Trust::Own).is_none() && !is_private(ip.into()) && !ip.is_documentation() && ip.octets()[0] != 0
 }
 
-/// The same for IPv6 (F10): 2000::/3, without what is reserved for protocols (2001::/23) or documentation.
+/// The same for IPv6 (F10): `2000::/3`, without what is reserved for protocols (`2001::/23`) or documentation.
 pub fn is_public_v6(ip: Ipv6Addr) -> bool {
     let [first, second, ..] = ip.segments();
     let is_reserved = matches!((first, second), (0x2001, 0..=0x1ff | 0x0db8) | (0x3fff, 0..=0x0fff));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ddns_core::web::access::{PushKey, push_key};
 use ddns_core::web::push::{MAX_KIB, PushAnswer, PushLogin, PushRequest, allowed, is_of_browser};
 use hyper::Method;
-use hyper::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 
 use super::password::{MAX_PASSWORD_BYTES, is_right};
 use super::reply::{PageRequest, Reply};
@@ -23,7 +23,7 @@ async fn refused_or_told(site: &Rc<Site>, request: &PageRequest) -> Result<Reply
     let (query, body) = (request.query(), std::str::from_utf8(&request.body).unwrap_or_default());
     match () {
         () if !matches!(request.method, Method::GET | Method::POST) => return Err(Reply::not_allowed("GET, POST")),
-        () if is_of_browser(request.headers.keys().map(|name| name.as_str())) => {
+        () if is_of_browser(request.headers.keys().map(HeaderName::as_str)) => {
             return Err(Reply::text(403, "a browser cannot push an address"));
         }
         () if query.len() + request.body.len() > MAX_KIB << 10 => {

@@ -18,7 +18,7 @@ struct RouterForm {
 const FORMS: [RouterForm; 3] = [
     RouterForm {
         name: "fritzbox",
-        place: "the FRITZ!Box: Internet > Permit Access > DynDNS, provider *User-defined*",
+        place: "the FRITZ!Box: Internet > Permit Access > DynDNS, provider \"User-defined\"",
         fields: &[
             (
                 "Update URL",
@@ -33,7 +33,7 @@ const FORMS: [RouterForm; 3] = [
     },
     RouterForm {
         name: "unifi",
-        place: "UniFi: Settings > Internet > your WAN > Dynamic DNS, service *custom* (or *dyndns*)",
+        place: "UniFi: Settings > Internet > your WAN > Dynamic DNS, service \"custom\" or \"dyndns\"",
         fields: &[
             ("Hostname", "home.example.com"),
             ("Username", "router"),
@@ -44,7 +44,7 @@ const FORMS: [RouterForm; 3] = [
     },
     RouterForm {
         name: "openwrt",
-        place: "OpenWrt: Services > Dynamic DNS, service *custom*, one for each family",
+        place: "OpenWrt: Services > Dynamic DNS, service \"custom\", one for each family",
         fields: &[
             ("Custom update-URL", "http://[USERNAME]:[PASSWORD]@NAS:9876/nic/update?hostname=[DOMAIN]&myip=[IP]"),
             ("Lookup hostname, domain", "home.example.com"),
@@ -63,11 +63,8 @@ pub(super) fn explain(router: &str) -> Ended {
     let nas = own_address(Family::V4).map_or_else(|| "ADDRESS-OF-THIS-HOST".to_owned(), |ip| ip.to_string());
     let from = gateway().map_or_else(|_| "192.168.178.1".to_owned(), |gateway| gateway.ip.to_string());
     let width = form.fields.iter().map(|(label, _)| label.len()).max().unwrap_or_default();
-    let fields: String = form
-        .fields
-        .iter()
-        .map(|(label, text)| format!("    {label:width$}  {}\n", text.replace("NAS", &nas)))
-        .collect();
+    let fields = form.fields.iter().map(|(label, text)| format!("    {label:width$}  {}", text.replace("NAS", &nas)));
+    let fields = fields.collect::<Vec<_>>().join("\n");
     let (place, note) = (form.place, form.note);
     Ok(print(&format!(
         "1. On this host, make a password for the router and one for the page, beside your config.json:\n\n    \
@@ -82,7 +79,7 @@ pub(super) fn explain(router: &str) -> Ended {
          \"push\": {{ \"router\": {{ \"password_file\": \"push.password\", \"from\": [\"{from}\"] }} }}\n    \
          }}\n\n\
          3. Start `ddns watch`.\n\n\
-         4. Type this into {place}:\n\n{fields}\n{note}\n\
+         4. Type this into {place}:\n\n{fields}\n\n{note}\n\
          The password crosses your network without encryption: use it for nothing else.\n"
     )))
 }
