@@ -2,7 +2,6 @@
 //! `UniFi` has) and ddclient, and by strangers.
 
 use std::fs;
-
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
