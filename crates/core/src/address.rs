@@ -4,5 +4,6 @@ pub mod in_text;
 pub mod local;
 pub mod lookup;
 pub mod observation;
+pub mod pushed;
 pub mod quorum;
 pub mod source;

@@ -12,6 +12,7 @@ pub mod layers;
 pub mod lint;
 pub mod listing;
 pub(crate) mod notify;
+pub mod pushes;
 pub mod raw;
 mod read;
 pub mod reference;
@@ -82,7 +83,9 @@ impl Config {
             .iter()
             .flat_map(|notification| notification.callback.secrets().into_iter().chain(notification.proxies.secrets()));
         let of_group = self.group.iter().flat_map(Group::secrets);
-        Secrets::new(secrets.chain(of_notify).chain(of_group), &public)
+        let of_push = self.web.iter().flat_map(|web| &web.push).filter_map(|rule| rule.password.text.as_ref().ok());
+        let of_push = of_push.map(|text| text.trim().to_owned());
+        Secrets::new(secrets.chain(of_notify).chain(of_group).chain(of_push), &public)
     }
 }
 

@@ -55,6 +55,8 @@ pub struct Recipe {
     pub aliases: Vec<String>,
     /// What a name without a dot ends in, where the zone does not say it.
     suffix: Option<String>,
+    /// Whether its names are not in DNS, or lead to a proxy.
+    is_not_in_dns: bool,
     /// One of [`KINDS`].
     pub kind: &'static str,
     /// What it is, in a sentence.
@@ -136,9 +138,9 @@ impl Recipe {
         !self.config.is_empty()
     }
 
-    /// Whether the world can be asked about its names, and the recipe says nothing of its own about that (K1).
+    /// Whether the world can be asked about its names (K1).
     pub fn can_be_verified(&self) -> bool {
-        matches!(self.kind, "api" | "dyndns") && self.config.iter().all(|member| member.key != "verify")
+        matches!(self.kind, "api" | "dyndns") && !self.is_not_in_dns
     }
 
     /// Whether its service can receive notifications.

@@ -8,6 +8,7 @@ pub mod edit;
 pub mod form;
 pub mod list;
 pub mod overview;
+pub mod push;
 pub mod session;
 pub mod tries;
 pub mod typed;

@@ -57,8 +57,8 @@ impl Row {
                 (Key::Combine, "missing") => json!({"families": true}),
                 (Key::Expect, "for" | "until" | "all") => json!({"body": "x"}),
                 (Key::Sign, name) if name != "file" => beside_in_sign(name),
-                (Key::Group, "user") => json!({"password_file": "/one"}),
                 (Key::Group, "password_file") => json!({"user": "u"}),
+                (Key::Group | Key::Web, "user") | (Key::Web, "from" | "max_age") => json!({"password_file": "/one"}),
                 (Key::Group | Key::Web, "certificate") => json!({"key": "/one"}),
                 (Key::Group | Key::Web, "key") => json!({"certificate": "/one"}),
                 _ => json!({}),
@@ -69,7 +69,12 @@ impl Row {
                 object.as_object_mut().expect("an object").entry(name).or_insert_with(|| value.clone());
             }
             let is_value = part.name == "file" && self.field.kind != Kind::Secrets;
-            value = if is_value { json!({"__A__": object}) } else { object };
+            let is_named = at > 0 && self.parts[at - 1].kind == SubKind::Named;
+            value = match () {
+                () if is_value => json!({"__A__": object}),
+                () if is_named => json!({"router": object}),
+                () => object,
+            };
         }
         match self.field.name.split_once('.') {
             Some((object, name)) => json!({object: {name: value}}),
@@ -150,7 +155,9 @@ fn samples(path: &str) -> (Value, Value, Value) {
         "log.format" => (json!("%(message)s"), json!("json")),
         "notify/on" => (json!("failed"), json!("changed")),
         "web" | "web/listen" => (json!("127.0.0.1:1"), json!("127.0.0.1:2")),
-        "web/proxies" => (json!("10.0.0.1"), json!("10.0.0.2")),
+        "web/push" => (json!({"a": {"password_file": "/one"}}), json!({"b": {"password_file": "/one"}})),
+        "web/push/max_age" => (json!("1h"), json!("2h")),
+        "web/proxies" | "web/push/from" => (json!("10.0.0.1"), json!("10.0.0.2")),
         "group" => (json!({"store": "etcd://a", "name": "a"}), json!({"store": "etcd://b", "name": "a"})),
         "group/store" => (json!("etcds://a"), json!("etcds://b")),
         "group/lease" => (json!("10s"), json!("20s")),
@@ -159,7 +166,7 @@ fn samples(path: &str) -> (Value, Value, Value) {
         "ttl" | "cache_max_age" | "timeout" | "concurrency" | "min_interval" | "combine/domains" | "group/prefer"
         | "notify/after" => (json!(7), json!(8)),
         "line" | "recipe" | "$schema" | "log.file" | "log.datefmt" | "combine/missing" | "web/hosts" | "group/name"
-        | "group/member" | "group/user" => (json!("a"), json!("b")),
+        | "group/member" | "group/user" | "web/push/user" => (json!("a"), json!("b")),
         _ => match path.split('/').collect::<Vec<_>>()[..] {
             ["before" | "absent" | "after"] => (json!({"id": "/a"}), json!({"id": "/b"})),
             ["before", "where" | "not" | "same"] => (json!({"/a": "1"}), json!({"/a": "2"})),
@@ -182,7 +189,7 @@ fn samples(path: &str) -> (Value, Value, Value) {
             ["expect", _, "until"] => (json!("address"), json!({})),
             ["expect", _, "all"] => (json!(true), json!(false)),
             ["expect", _] | ["expect", _, "body"] => (json!("good"), json!("bad")),
-            ["web" | "group", "ca" | "certificate" | "key" | "password_file" | "token_file"] | [.., "file"] => {
+            ["web" | "group", .., "ca" | "certificate" | "key" | "password_file" | "token_file"] | [.., "file"] => {
                 (json!("/one"), json!("/two"))
             }
             _ => panic!("{path} has no values here"),

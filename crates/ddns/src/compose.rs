@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::path::{self, PathBuf};
 use std::rc::Rc;
 
+use ddns_core::config::Entry;
 use ddns_core::config::validate::Valid;
-use ddns_core::config::{Cache, Entry};
 use ddns_core::engine::plan::{ConfigIdentity, Plan, StorePlace};
 use ddns_core::engine::{Effect, Engine, Event, Mode, Now, Out, Stored};
 use ddns_core::update::state::State;
@@ -68,11 +68,7 @@ fn peeked(place: &StorePlace) -> State {
 
 /// The file in which an entry's successes are remembered; none where its cache is off.
 pub(crate) fn cache_path(entry: &Entry, environment: &Environment) -> Option<PathBuf> {
-    match &entry.cache {
-        Cache::Off => None,
-        Cache::Standard => Some(environment.standard_cache()),
-        Cache::File(path) => Some(environment.path(path)),
-    }
+    environment.cache_of(&entry.cache)
 }
 
 pub(crate) fn now() -> Now {

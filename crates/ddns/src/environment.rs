@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
+use ddns_core::config::Cache;
 use ddns_core::net::proxy::{self, System};
 use rustix::process::{Resource, getrlimit};
 
@@ -194,6 +195,15 @@ impl Environment {
         };
         let home = || self.get("HOME").map(|home| Path::new(home).join(".local/state/ddns/cache.json"));
         state.or_else(xdg).or_else(home).unwrap_or_else(|| self.temporary().join("cache.json"))
+    }
+
+    /// The file of a cache; `None` if it is off.
+    pub(crate) fn cache_of(&self, cache: &Cache) -> Option<PathBuf> {
+        match cache {
+            Cache::Off => None,
+            Cache::Standard => Some(self.standard_cache()),
+            Cache::File(path) => Some(self.path(path)),
+        }
     }
 
     /// A folder of this user's own: the temporary folder is shared.

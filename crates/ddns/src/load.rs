@@ -13,9 +13,10 @@ use std::sync::Arc;
 use ddns_core::config::fields::{FIELDS, Field, FieldScope, Key};
 use ddns_core::config::files;
 use ddns_core::config::files::FileContents;
+use ddns_core::config::pushes::resolve_pushes;
 use ddns_core::config::raw::{self, Document, Raw};
 use ddns_core::config::validate::{Surroundings, Valid, validate};
-use ddns_core::config::{Cache, starter};
+use ddns_core::config::{Cache, Entry, starter};
 use ddns_core::net::ssl::Ssl;
 use ddns_core::text::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
 
@@ -27,6 +28,7 @@ use crate::environment::Environment;
 use crate::http::{Client, read_ca};
 use crate::output::complain;
 use crate::rsa;
+use crate::store::pushed_beside;
 
 /// What a configuration is called that stands in no file.
 pub(crate) const OUTSIDE: &str = "environment and options";
@@ -101,6 +103,7 @@ pub(crate) async fn examine(
             Err(wrong) => diagnostics.extend(wrong),
         }
     }
+    diagnostics.extend(resolve_pushes(&mut valid, |entry| push_path(entry, environment)));
     diagnostics.extend(missing_authorities(&valid));
     diagnostics.extend(caches_that_are_configurations(&valid, &identities, environment));
     let result = if has_errors(&diagnostics) {
@@ -214,6 +217,11 @@ fn missing_authorities(valid: &[Valid]) -> Vec<Diagnostic> {
         _ => None,
     });
     wrong.collect()
+}
+
+/// Where is remembered what is pushed for an entry (F10): beside its cache, or where that would be.
+fn push_path(entry: &Entry, environment: &Environment) -> PathBuf {
+    pushed_beside(&environment.cache_of(&entry.cache).unwrap_or_else(|| environment.standard_cache()))
 }
 
 /// `--cache config.json` for `-c config.json`: the cache would take the place of the configuration.

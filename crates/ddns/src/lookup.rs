@@ -6,6 +6,7 @@ mod default;
 mod dns;
 mod interfaces;
 mod public;
+mod pushed;
 mod quorum;
 pub(crate) mod report;
 mod router;

@@ -4,6 +4,7 @@
 //! Nothing here fails a synchronization. What cannot be read is set aside and everything is sent again.
 
 mod file;
+mod pushed;
 
 use std::fs;
 use std::io;
@@ -17,6 +18,7 @@ use ddns_core::update::state::State;
 use file::{discard, is_writable, load, lock, parse, set_aside};
 
 pub(crate) use file::{Stamp, replace, unfit};
+pub(crate) use pushed::{pushed_beside, recall, remember};
 
 /// How long another process may hold the lock before we do without the file.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);

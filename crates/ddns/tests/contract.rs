@@ -65,6 +65,7 @@ mod sources {
     mod namespaces;
     mod programs;
     mod public;
+    mod push;
     mod quorum;
     mod router;
     mod stun;

@@ -2,7 +2,7 @@
 //!
 //! The program lists them; everything here is a function of the list.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use regex_lite::Regex;
 
@@ -161,6 +161,13 @@ pub fn is_private(ip: IpAddr) -> bool {
 /// Whether hosts on the internet can have it (F9): no address of a private, reserved or special network.
 pub fn is_public(ip: Ipv4Addr) -> bool {
     unusable(ip.into(), Trust::Own).is_none() && !is_private(ip.into()) && !ip.is_documentation() && ip.octets()[0] != 0
+}
+
+/// The same for IPv6 (F10): `2000::/3`, without what is reserved for protocols (`2001::/23`) or documentation.
+pub fn is_public_v6(ip: Ipv6Addr) -> bool {
+    let [first, second, ..] = ip.segments();
+    let is_reserved = matches!((first, second), (0x2001, 0..=0x1ff | 0x0db8) | (0x3fff, 0..=0x0fff));
+    first >> 13 == 1 && !is_reserved
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The grammar of `index4` and `index6`: where an address is looked up. Parsing only; the program does the lookup.
 
 mod dns_source;
+mod push_source;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -15,6 +16,7 @@ use crate::text::diagnostic::nearest;
 use crate::text::secrets::MASK;
 
 pub use dns_source::{DnsSource, host_and_port};
+pub use push_source::{PushSource, is_name as is_push_name};
 
 /// One place to look for the host's address. Prints itself without what may be a key.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -39,6 +41,8 @@ pub enum Source {
     Stun(String, u16),
     /// What the router says its outer address is: that of the default route, or the one at this address.
     Router(Option<Ipv4Addr>),
+    /// What another host told the service (F10).
+    Push(PushSource),
     /// What a DNS server sees; `None`: the built-in ones, in turn (F8).
     Dns(Option<DnsSource>),
     /// The address that enough of these sources agree on. Holds no quorum, and at least as many sources as must agree.
@@ -72,11 +76,24 @@ impl Hash for Pattern {
 
 /// The forms a source may have, for messages.
 pub const FORMS: &str = "default, public, url:ADDRESS, a number (0, 1, …), interface:NAME, regex:PATTERN, cmd:PROGRAM, \
-                         shell:COMMAND, stun:HOST, dns, dns:SERVER/NAME, router, quorum:N(SOURCE, …), or false";
+                         shell:COMMAND, stun:HOST, dns, dns:SERVER/NAME, router, push, push:NAME, quorum:N(SOURCE, …), or false";
 
 /// The first words of the forms.
-const WORDS: [&str; 12] =
-    ["default", "public", "url", "interface", "regex", "cmd", "shell", "stun", "dns", "router", "quorum", "false"];
+const WORDS: [&str; 13] = [
+    "default",
+    "public",
+    "url",
+    "interface",
+    "regex",
+    "cmd",
+    "shell",
+    "stun",
+    "dns",
+    "router",
+    "push",
+    "quorum",
+    "false",
+];
 
 /// The length limit of a `regex:` pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 500;
@@ -100,6 +117,8 @@ impl Source {
             ("router", Some(ip)) => ip.parse().map(|ip| Self::Router(Some(ip))).map_err(|_| {
                 "`router:` needs the IPv4 address of a router after the colon; `router` alone asks that of the default route".to_owned()
             }),
+            ("push", None) => Ok(Self::Push(PushSource::default())),
+            ("push", Some(name)) => PushSource::parse(name).map(Self::Push),
             ("dns", None) => Ok(Self::Dns(None)),
             ("url" | "interface" | "regex" | "cmd" | "shell" | "stun" | "dns" | "quorum", None | Some("")) => {
                 Err(format!("`{form}:` needs a value after the colon"))
@@ -135,7 +154,7 @@ impl Source {
                 };
                 Err(match nearest(&form, WORDS) {
                     Some(near) => {
-                        let colon = if matches!(near, "default" | "public" | "dns" | "router" | "false") { "" } else { ":" };
+                        let colon = if matches!(near, "default" | "public" | "dns" | "router" | "push" | "false") { "" } else { ":" };
                         format!("{named} is not a source of addresses: did you mean `{near}{colon}`?")
                     }
                     None if rest.is_none()
@@ -167,6 +186,24 @@ impl Source {
             Self::Router(_) => true,
             Self::Quorum(_, sources) => sources.iter().any(Self::asks_router),
             _ => false,
+        }
+    }
+
+    /// What it takes of other hosts that push (F10).
+    pub fn pushes(&self) -> Vec<&PushSource> {
+        match self {
+            Self::Push(source) => vec![source],
+            Self::Quorum(_, sources) => sources.iter().flat_map(Self::pushes).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The same, to be completed.
+    pub(crate) fn pushes_mut(&mut self) -> Vec<&mut PushSource> {
+        match self {
+            Self::Push(source) => vec![source],
+            Self::Quorum(_, sources) => sources.iter_mut().flat_map(Self::pushes_mut).collect(),
+            _ => Vec::new(),
         }
     }
 
@@ -207,6 +244,7 @@ impl fmt::Display for Source {
             Self::Shell(_) => f.write_str("shell:…"),
             Self::Router(None) => f.write_str("router"),
             Self::Router(Some(ip)) => write!(f, "router:{ip}"),
+            Self::Push(source) => source.fmt(f),
             Self::Stun(host, port) => write!(f, "stun:{}:{port}", bracketed(host)),
             Self::Dns(None) => f.write_str("dns"),
             Self::Dns(Some(source)) => write!(f, "dns:{source}"),
@@ -296,7 +334,7 @@ fn split_sources(text: &str) -> Vec<&str> {
 
 fn begins_a_source(text: &str) -> bool {
     let item = text.split(',').next().unwrap_or_default().trim();
-    let is_word = ["default", "local", "public", "router"].iter().any(|word| item.eq_ignore_ascii_case(word));
+    let is_word = ["default", "local", "public", "router", "push"].iter().any(|word| item.eq_ignore_ascii_case(word));
     let form = item.split_once(':').map(|(form, _)| form.trim().to_ascii_lowercase());
     is_word || form.is_some_and(|form| WORDS.contains(&form.as_str()))
 }
@@ -466,6 +504,21 @@ mod tests {
         for wrong in
             ["stun:a b", "stun:h:99999", "stun:h/x", "stun:u@h", "url:http://", "url:ftp://h/", "99999999999999999999"]
         {
+            assert!(Source::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn f10a_push_has_a_name_or_none() {
+        for (text, name) in [("push", None), (" PUSH ", None), ("push:fritz-box_1.a", Some("fritz-box_1.a"))] {
+            let name = name.map(str::to_owned);
+            let parsed = Source::parse(text).expect(text);
+            assert_eq!(parsed, Source::Push(PushSource { name, ..PushSource::default() }), "{text}");
+            assert_eq!(Source::parse(&parsed.to_string()), Ok(parsed.clone()));
+        }
+        let two = Source::parse("quorum:1(url:https://h/?a=1, push, push:b)").expect("a quorum");
+        assert_eq!(two.pushes().len(), 2);
+        for wrong in ["push:", "push:a b", "push:ä", "push:a/b", &format!("push:{}", "a".repeat(65))] {
             assert!(Source::parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -230,6 +230,8 @@ pub enum SubKind {
     Events,
     /// An object with parts.
     Object,
+    /// An object of names that the user chooses, each an object with parts.
+    Named,
 }
 
 /// A row of an object inside of a field. Where it may stand and what part it has in a request is said by the field; the page sets it where it
@@ -420,6 +422,13 @@ const COMBINE: &[SubField] = parts! {
     "missing" Text may Deep [CacheKey Recipe] NONE;
 };
 
+const PUSH: &[SubField] = parts! {
+    "user" Text may WithoutUser [] NONE "The user that the router sends; not set: the name";
+    "password_file" SecretPath must Path [] NONE "A file with its password (16 characters or more), or with a hash made by `ddns password`";
+    "from" List may WithoutUser [] NONE "Addresses or networks that may push; not set: any";
+    "max_age" WholeOrText may WithoutUser [] NONE "How long an address counts without another push, e.g. `12h`; not set: until the next one";
+};
+
 const WEB: &[SubField] = parts! {
     "listen" Text may WithoutUser [] NONE;
     "password_file" SecretPath may Path [] NONE;
@@ -429,6 +438,7 @@ const WEB: &[SubField] = parts! {
     "proxies" List may WithoutUser [] NONE;
     "certificate" Path may Path [] NONE;
     "key" SecretPath may Path [] NONE;
+    "push" Named may Parts [] PUSH "Routers and other hosts that may push their address, each with a name: the source `push:NAME`";
 };
 
 const GROUP: &[SubField] = parts! {
@@ -555,7 +565,7 @@ fields! {
     Combine "combine" ("DDNS_COMBINE" "combine") Object [] Entry Deep Free Content [CacheKey Recipe] COMBINE;
         "JSON" "" "{ \"families\": false }" "an object with `families`, `domains` and `missing`";
         "Several updates in one request: an object with `families`, `domains`, `missing`"
-    Verify "verify" () FlagObjectOrText ["true", "false"] Entry Deep Free Nothing [Recipe] VERIFY;
+    Verify "verify" () FlagObjectOrText ["true", "false"] Entry Deep Free Nothing [] VERIFY;
         "" "false" "true" "`true`, `false`, or an object with `ask`, `server`, `within` and the like";
         "Whether the zone's own servers are asked if an accepted address can be seen: `true`, or an object"
     Before "before" ("DDNS_BEFORE" "before") Callbacks [] Entry Fields Free Content [CacheKey Recipe] STEP;

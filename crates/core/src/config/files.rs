@@ -130,12 +130,22 @@ fn collect(field: &Field, node: &Node, kinds: &[SubKind], paths: &mut Vec<String
                 }
             }
         }
-        (_, Value::Object(members)) => {
-            let counts = |name: &str| part(field.parts, name).is_some_and(|part| kinds.contains(&part.kind));
-            let named = members.iter().filter(|member| counts(&member.key));
-            paths.extend(named.filter_map(|member| member.node.value.text()).map(str::to_owned));
-        }
+        (_, Value::Object(members)) => collect_parts(members, field.parts, kinds, paths),
         _ => {}
+    }
+}
+
+fn collect_parts(members: &[Member], parts: &'static [SubField], kinds: &[SubKind], paths: &mut Vec<String>) {
+    for (member, part) in members.iter().filter_map(|member| Some((member, part(parts, &member.key)?))) {
+        if kinds.contains(&part.kind) {
+            paths.extend(member.node.value.text().map(str::to_owned));
+        }
+        if part.kind == SubKind::Named {
+            let named = member.node.value.members().unwrap_or_default().iter();
+            named
+                .filter_map(|named| named.node.value.members())
+                .for_each(|of| collect_parts(of, part.parts, kinds, paths));
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! only as far as its meaning is understood, and is one mask otherwise (G2).
 
 use super::entry::combine::combine;
-use super::fields::{FIELDS, Field, FieldScope, Key, Kind, SubField, Visibility, part, used_by};
+use super::fields::{FIELDS, Field, FieldScope, Key, Kind, SubField, SubKind, Visibility, part, used_by};
 use super::files::{FileContents, is_shown, path_of};
 use super::layers::Layers;
 use super::raw::{FileLayers, Origin, Raw, Setting};
@@ -194,9 +194,19 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, files: &FileC
 
 /// An object, with a mask for each member that may not be seen.
 fn parts(members: &[Member], files: &FileContents, parts: &'static [SubField]) -> String {
-    let is_shown = |member: &Member| is_shown(member, files, parts);
-    let shown = |member: &Member| if is_shown(member) { member.node.value.clone() } else { Value::string(MASK) };
-    on_one_line(&Value::object(members.iter().map(|member| (member.key.as_str(), shown(member)))))
+    on_one_line(&visible(members, files, parts))
+}
+
+fn visible(members: &[Member], files: &FileContents, parts: &'static [SubField]) -> Value {
+    let named = |member: &Member| part(parts, &member.key).filter(|part| part.kind == SubKind::Named);
+    let masked = || Value::string(MASK);
+    let each = |member: &Member, parts| member.node.value.members().map_or_else(masked, |of| visible(of, files, parts));
+    let shown = |member: &Member| match (named(member), member.node.value.members()) {
+        (Some(part), Some(all)) => Value::object(all.iter().map(|one| (one.key.as_str(), each(one, part.parts)))),
+        _ if is_shown(member, files, parts) => member.node.value.clone(),
+        _ => masked(),
+    };
+    Value::object(members.iter().map(|member| (member.key.as_str(), shown(member))))
 }
 
 /// A secret, or the file that holds it.

@@ -135,6 +135,9 @@ pub(crate) fn described_part(part: &SubField) -> Value {
         SubKind::List => [types(&["array", "string"]), vec![("items", kind_of("string"))]].concat(),
         SubKind::Values => values(part.parts).to_vec(),
         SubKind::Object => object(part.parts, true),
+        SubKind::Named => {
+            [one("object"), vec![("additionalProperties", Value::object(object(part.parts, true)))]].concat()
+        }
         SubKind::Conditions => {
             let condition = || Value::object(object(part.parts, true));
             let all = list(any_of([kind_of("string"), condition()]));

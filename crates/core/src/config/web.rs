@@ -1,5 +1,7 @@
 //! `web`: the page of a service (I1, I2). Whether what is written here may be opened is decided in [`crate::web`].
 
+mod push;
+
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -12,6 +14,8 @@ use super::value::{flag, list};
 use crate::net::listen::listen_address;
 use crate::net::network::Network;
 use crate::text::json::{Member, Node, Value};
+
+pub use push::PushRule;
 
 /// Where the page is unless another place is named.
 pub const DEFAULT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
@@ -39,6 +43,8 @@ pub struct Web {
     pub certificate: Option<SecretFile>,
     /// `key`: PEM, the private key of the certificate.
     pub key: Option<SecretFile>,
+    /// `push`: who may push an address (F10).
+    pub push: Vec<PushRule>,
 }
 
 impl Default for Web {
@@ -53,6 +59,7 @@ impl Default for Web {
             proxies: Vec::new(),
             certificate: None,
             key: None,
+            push: Vec::new(),
         }
     }
 }
@@ -138,6 +145,7 @@ impl WebReader<'_, '_> {
                 "token_file" => web.token = self.file(node, key),
                 "certificate" => web.certificate = self.file(node, key),
                 "key" => web.key = self.file(node, key),
+                "push" => web.push = self.pushes(node),
                 _ => self.reader.wrong_name(Key::Web, member, None),
             }
         }

@@ -1,6 +1,6 @@
 //! Who may open the page.
 
-use crate::config::web::Web;
+use crate::config::web::{PushRule, Web};
 
 /// Why a page is not opened: a sentence, and the way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,7 @@ pub fn judge(web: &Web) -> Result<(), AccessRefusal> {
     }
     password(web)?;
     token(web)?;
+    web.push.iter().try_for_each(|rule| push_key(rule).map(drop))?;
     let open = match &web.password {
         None if !web.listen.ip().is_loopback() => Some(format!("`web` listens on {}", web.listen)),
         None if !web.hosts.is_empty() => Some("`web.hosts` names other hosts".to_owned()),
@@ -70,6 +71,30 @@ pub fn token(web: &Web) -> Result<Option<&str>, AccessRefusal> {
     }
 }
 
+/// What a host that pushes must know (F10b).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum PushKey<'a> {
+    /// The password itself.
+    Plain(&'a str),
+    /// Its hash, made by `ddns password`.
+    Hash(&'a str),
+}
+
+/// What a host must know that pushes.
+pub fn push_key(rule: &PushRule) -> Result<PushKey<'_>, AccessRefusal> {
+    const MIN_PASSWORD_CHARS: usize = 16;
+    const HINT: &str = "write a long random text: `head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \\n' > FILE`";
+    let wrong =
+        |why: &str| refusal(format!("`web.push.{}.password_file`: {} {why}", rule.name, rule.password.shown), HINT);
+    match rule.password.text.as_deref().map(str::trim) {
+        Err(why) => wrong(why),
+        Ok(hash) if hash.starts_with("$argon2id$") && !hash.contains(char::is_whitespace) => Ok(PushKey::Hash(hash)),
+        Ok(text) if text.contains(char::is_control) => wrong("must hold one line"),
+        Ok(text) if text.chars().count() < MIN_PASSWORD_CHARS => wrong("holds fewer than 16 characters"),
+        Ok(text) => Ok(PushKey::Plain(text)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +127,25 @@ mod tests {
             let judged = judge(&web);
             assert_eq!(judged.is_ok(), is_open, "{listen} {judged:?}");
             assert!(!format!("{judged:?}").contains("secret"));
+        }
+    }
+
+    #[test]
+    fn f10b_the_password_of_a_push_is_long_or_a_hash() {
+        for (text, is_good) in [
+            (Ok("0123456789abcdef\n"), true),
+            (Ok("four words with spaces"), true),
+            (Ok("$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2g\n"), true),
+            (Ok("0123456789abcde"), false),
+            (Ok("0123456789abcdef\n0123456789abcdef"), false),
+            (Ok(""), false),
+            (Err("does not exist"), false),
+        ] {
+            let (name, user) = ("r".to_owned(), "r".to_owned());
+            let rule = PushRule { name, user, password: held(text), from: Vec::new(), max_age: None };
+            let judged = judge(&Web { push: vec![rule], ..Web::default() });
+            assert_eq!(judged.is_ok(), is_good, "{text:?}");
+            assert!(!format!("{judged:?}").contains("0123"));
         }
     }
 

@@ -126,6 +126,11 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
             ),
             option("secrets", "FOLDER", "Put each secret of the recipe into a file of its own in FOLDER"),
             flag("offline", "Ask the network nothing: look up no address, send nothing"),
+            option(
+                "push",
+                "ROUTER",
+                "Print how fritzbox, unifi or openwrt tells its address to `ddns watch --web`; write nothing",
+            ),
         ],
         word: Some(word("FILE", "The file to write; config.json by default")),
         example: "ddns init",

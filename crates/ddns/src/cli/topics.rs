@@ -111,6 +111,8 @@ usable address. The default is `default`.
   dns:SERVER/NAME     the same, by your own server and name; add /TXT or /TXT/CH
                       to the name if the address is in a text record
   router[:ADDRESS]    the address that the router has on the internet (IPv4)
+  push[:NAME]         the address that a router or another host told
+                      `ddns watch --web`; `ddns init --push ROUTER` explains it
   0, 1, …             the best address of the Nth interface that has one
   interface:NAME      the best address of that interface
   regex:PATTERN       the first local address that matches, from its start

@@ -3,6 +3,7 @@
 //! and what an answer means is decided in the core.
 
 mod dialog;
+mod push;
 
 use std::fs;
 use std::io::{self, IsTerminal as _};
@@ -59,6 +60,9 @@ struct OutputFile {
 /// Asks, looks, sends, writes and shows. 2 where an answer is missing or wrong or the file is there already; 1 where the
 /// conversation was broken off or the file cannot be written.
 pub(crate) async fn run(given: Given) -> Ended {
+    if let Some(router) = given.value("push") {
+        return push::explain(router);
+    }
     let target = OutputFile::of(&given)?;
     let (environment, client) = (Environment::read(), Client::default());
     let (is_yes, is_offline) = (given.has("yes"), given.has("offline"));

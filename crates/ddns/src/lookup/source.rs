@@ -4,7 +4,7 @@ use ddns_core::address::local;
 use ddns_core::address::observation::Choice;
 use ddns_core::address::source::Source;
 
-use super::{Query, command, default, dns, interfaces, public, router, stun, url};
+use super::{Query, command, default, dns, interfaces, public, pushed, router, stun, url};
 use crate::http::Client;
 
 /// An address of the family with the reason for it, or why there is none.
@@ -24,6 +24,7 @@ pub(super) async fn ask(source: &Source, query: Query<'_>, client: &Client) -> R
         }
         Source::Stun(host, port) => Box::pin(stun::ask((host, *port), query, client)).await,
         Source::Router(address) => Box::pin(router::ask(*address, query, client)).await,
+        Source::Push(source) => pushed::ask(source, family),
         Source::Dns(server) => Box::pin(dns::ask(server.as_ref(), query, client)).await,
         Source::Quorum(..) => Err("a quorum cannot contain another quorum".to_owned()),
     }

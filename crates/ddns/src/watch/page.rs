@@ -5,7 +5,7 @@ use std::io;
 use ddns_core::config::validate::Valid;
 use ddns_core::config::web::Web;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
-use ddns_core::web::access::{self, AccessRefusal, judge};
+use ddns_core::web::access::{self, AccessRefusal, PushKey, judge};
 use tokio_rustls::TlsAcceptor;
 
 use super::events::Events;
@@ -41,6 +41,15 @@ fn openable(web: &Web) -> Result<Page<'_>, AccessRefusal> {
             hint: "create a new one: `ddns password > FILE`",
         };
         password::judge(hash).map_err(refusal)?;
+    }
+    for rule in &web.push {
+        if let PushKey::Hash(hash) = access::push_key(rule)? {
+            let refusal = |why: &str| AccessRefusal {
+                why: format!("`web.push.{}.password_file`: {} {why}", rule.name, rule.password.shown),
+                hint: "create a new one: `ddns password > FILE`",
+            };
+            password::judge(hash).map_err(refusal)?;
+        }
     }
     let refusal = |why| AccessRefusal { why, hint: "name the certificate chain and its key, both as PEM files" };
     Ok(Page { web, tls: tls::acceptor(web).map_err(refusal)? })

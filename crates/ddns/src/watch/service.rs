@@ -47,6 +47,8 @@ pub(super) struct Service<'a> {
     pub(super) read_at: SystemTime,
     /// What was logged lately.
     pub(super) recent: Rc<RecentLines>,
+    /// Sources of which nothing came for long, once that is logged.
+    pub(super) silent: BTreeSet<String>,
 }
 
 /// What outlives a reload.
@@ -104,6 +106,7 @@ impl<'a> Service<'a> {
             is_new_group: false,
             read_at: environment.read_at,
             recent: Rc::default(),
+            silent: BTreeSet::new(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod ending;
 mod handle;
+mod push;
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -189,6 +190,7 @@ impl<'a, 's> Serving<'a, 's> {
         }
         self.driver.on(engine::Event::Save);
         self.sinks.history.save();
+        self.warn_of_silence();
         let tally = tallies.iter().fold(Tally::default(), |all, tally| all.plus(*tally));
         let next = self.next_round().map_or_else(String::new, |next| format!(", next in {}", duration(next)));
         self.log.debug(|| format!("{tally}{next}"));

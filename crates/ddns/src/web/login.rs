@@ -1,6 +1,5 @@
 //! Logging in and out.
 
-use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -8,7 +7,6 @@ use ddns_core::text::duration::duration;
 use ddns_core::web::form::is_own_path;
 use ddns_core::web::overview::link;
 use ddns_core::web::session::Id;
-use ddns_core::web::tries::Admission;
 use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE};
 use maud::Render as _;
 
@@ -49,9 +47,9 @@ pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Reply {
     let Some(hash) = site.hash() else { return Reply::see("/") };
     let password =
         request.field("password").filter(|password| password.len() <= MAX_PASSWORD_BYTES).unwrap_or_default();
-    // It is counted, and others wait for its end, also if its client does not.
-    let checked = tokio::task::spawn_local(checked(Rc::clone(site), request.visit.client, hash, password)).await;
-    match checked.unwrap_or(Ok(false)) {
+    let (client, warned) = (request.visit.client, Rc::clone(site));
+    let when_wrong = move || warned.warn(format!("somebody gave a wrong password on the page ({client})"));
+    match site.logins.check(client, move || is_right(&hash, &password), when_wrong).await {
         Ok(true) => {}
         Ok(false) => return form(403, request, Some("This is not the password.")),
         Err(wait) => return slow_down(request, wait),
@@ -65,30 +63,6 @@ pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Reply {
         Some(cookie) => reply.with(SET_COOKIE, cookie),
         None => reply,
     }
-}
-
-/// Whether a password is the right one, once its turn has come; how long its client must wait where it is not checked. One at a
-/// time: each takes memory and a thread, and tries at the same moment would all be free.
-async fn checked(site: Rc<Site>, client: IpAddr, hash: String, password: String) -> Result<bool, Duration> {
-    let number = site.tries.borrow_mut().wait(client, steady_time())?;
-    loop {
-        let turn = site.tries.borrow_mut().turn(number, steady_time());
-        match turn {
-            Admission::Now => break,
-            Admission::Later => site.checked.notified().await,
-            Admission::Never(wait) => {
-                site.checked.notify_waiters();
-                return Err(wait);
-            }
-        }
-    }
-    let is_right = tokio::task::spawn_blocking(move || is_right(&hash, &password)).await.unwrap_or(false);
-    site.tries.borrow_mut().end(client, is_right, steady_time());
-    site.checked.notify_waiters();
-    if !is_right {
-        site.warn(format!("somebody gave a wrong password on the page ({client})"));
-    }
-    Ok(is_right)
 }
 
 fn slow_down(request: &PageRequest, wait: Duration) -> Reply {

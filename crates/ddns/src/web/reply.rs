@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use ddns_core::metrics::CONTENT_TYPE as CONTENT_TYPE_OF_METRICS;
 use ddns_core::text::own_json::indented;
 use ddns_core::web::form;
+use ddns_core::web::push::is_push;
 use ddns_core::web::visit::{Turned, Visit};
 use hyper::body::{Body, Bytes};
 use hyper::header::{
@@ -67,6 +68,16 @@ impl PageRequest {
             visitor,
             has_password: site.web.borrow().password.is_some(),
         }))
+    }
+
+    /// Whether it tells an address (F10).
+    pub(super) fn is_push(&self, site: &Site) -> bool {
+        is_push(&site.web.borrow(), self.method == Method::POST, &self.path, &self.query)
+    }
+
+    /// What stands behind the path.
+    pub(super) fn query(&self) -> &str {
+        &self.query
     }
 
     /// Path and query.

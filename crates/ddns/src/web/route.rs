@@ -3,6 +3,7 @@
 use std::future::ready;
 use std::rc::Rc;
 
+use ddns_core::web::push::is_two_in_one;
 use ddns_core::web::visit::Turned;
 use futures_util::future::LocalBoxFuture;
 use hyper::Method;
@@ -13,8 +14,7 @@ use super::reply::{PageRequest, Reply};
 use super::site::Site;
 use super::views::assets::Asset;
 use super::visitor::HEALTH;
-use super::{api, configuration, guard, health, login, pages, wizard};
-use crate::clock::steady_time;
+use super::{api, configuration, guard, health, login, pages, push, wizard};
 
 type Handler = for<'a> fn(&'a Rc<Site>, &'a PageRequest) -> LocalBoxFuture<'a, Reply>;
 
@@ -114,6 +114,12 @@ pub(super) async fn respond(site: &Rc<Site>, request: Result<PageRequest, Turned
             return Reply::text(status, why);
         }
     };
+    if request.is_push(site) {
+        return push::receive(site, &request).await;
+    }
+    if is_two_in_one(&site.web.borrow(), &request.path) {
+        return push::two_in_one(site, &request);
+    }
     if guard::is_taken(&request) {
         return Reply::text(403, "another site may not use the page");
     }
@@ -161,12 +167,11 @@ fn refuse(route: &WebRoute, request: &mut PageRequest, site: &Site) -> Option<Re
     let is_for_programs = route.access == Access::Programs;
     if is_for_programs && let Some(is_right) = guard::bearer(request, site) {
         if !is_right {
-            let (client, now) = (request.visit.client, steady_time());
-            if let Err(wait) = site.tries.borrow().may(client, now) {
+            let client = request.visit.client;
+            if let Err(wait) = site.logins.wrong(client) {
                 let reply = api::error(429, "there were too many wrong tries");
                 return Some(reply.with(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1)));
             }
-            site.tries.borrow_mut().wrong(client, now);
             site.warn(format!("somebody gave a wrong token to the page ({client})"));
             return Some(unauthorized("the token is not the one in `web.token_file`"));
         }

@@ -14,14 +14,15 @@ use ddns_core::net::family::Family;
 use ddns_core::update::domain::Domain;
 use ddns_core::web::access::{password, token};
 use ddns_core::web::list::ListFilter;
+use ddns_core::web::push::{PushAnswer, PushRate, PushRequest};
 use ddns_core::web::session::{Id, SessionKey, Sessions};
-use ddns_core::web::tries::Tries;
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::{Mutex, Notify, oneshot};
+use tokio::sync::{Mutex, oneshot};
 use tokio_rustls::TlsAcceptor;
 
 use super::changes::ChangeFeed;
 use super::sources::Sources;
+use super::try_line::TryLine;
 use crate::clock::{steady_time, unix_time};
 use crate::load::OUTSIDE;
 use crate::output::log::RecentLine;
@@ -37,6 +38,8 @@ pub(crate) enum Ask {
     Status(oneshot::Sender<Status>),
     /// To synchronize now, also what services refused for good if so wanted; the response comes when that is done.
     Synchronize { retry_stopped: bool, done: oneshot::Sender<SyncResult> },
+    /// To take an address that a host of this name in `web.push` tells; the response comes when it is remembered.
+    Push { name: String, push: PushRequest, done: oneshot::Sender<PushAnswer> },
     /// A warning for the log.
     Warn(String),
     /// The updates that are wanted, with their requests.
@@ -115,11 +118,13 @@ pub(super) struct Site {
     /// Of this process: what is signed with it means nothing to the next.
     pub(super) key: SessionKey,
     pub(super) sessions: RefCell<Sessions>,
-    pub(super) tries: RefCell<Tries>,
+    /// Passwords and tokens of the page.
+    pub(super) logins: Rc<TryLine>,
+    /// Passwords of pushes.
+    pub(super) pushes: Rc<TryLine>,
+    pub(super) push_rate: RefCell<PushRate>,
     /// Held by what is done beside the event loop: one thing at a time.
     beside: Arc<Mutex<()>>,
-    /// A password was checked: it is the turn of the next one.
-    pub(super) checked: Notify,
     pub(super) changes: ChangeFeed,
     asks: UnboundedSender<Ask>,
     pub(super) sources: Rc<Sources>,
@@ -140,9 +145,10 @@ impl Site {
             address,
             key: SessionKey::new(random()?),
             sessions: RefCell::default(),
-            tries: RefCell::default(),
+            logins: Rc::default(),
+            pushes: Rc::default(),
+            push_rate: RefCell::default(),
             beside: Arc::default(),
-            checked: Notify::new(),
             changes: ChangeFeed::default(),
             asks,
             sources: Rc::default(),

@@ -2,12 +2,13 @@
 
 use std::net::IpAddr;
 
+use ddns_core::web::push::is_push;
 use ddns_core::web::session::Id;
 use ddns_core::web::visit::{RequestOrigin, Turned, Visit, visit};
-use hyper::Version;
 use hyper::header::{AsHeaderName, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
+use hyper::{Method, Version};
 
 use super::site::Site;
 use crate::random::random;
@@ -32,7 +33,9 @@ pub(super) struct Visitor {
 
 /// Where a request comes from; why it is turned away otherwise.
 pub(super) fn arrive(head: &Parts, peer: IpAddr, is_secured: bool, site: &Site) -> Result<Visit, Turned> {
-    let Parts { uri, version, headers, .. } = head;
+    let Parts { method, uri, version, headers, .. } = head;
+    let web = site.web.borrow();
+    let is_push = is_push(&web, method == Method::POST, uri.path(), uri.query().unwrap_or_default());
     // What a client wrote before the proxy's own word may be anything.
     let all = headers.get_all("x-forwarded-for").iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
     let is_of_proxy = |name: &HeaderName| name.as_str().starts_with(FORWARDED) || OF_PROXIES.contains(&name.as_str());
@@ -44,10 +47,11 @@ pub(super) fn arrive(head: &Parts, peer: IpAddr, is_secured: bool, site: &Site) 
         forwarded_for: &all.collect::<Vec<_>>().join(","),
         forwarded_host: single(headers, "x-forwarded-host"),
         forwarded_proto: single(headers, "x-forwarded-proto"),
-        // No browser speaks HTTP/1.0: nginx does, where nothing but `proxy_pass` is set.
-        is_forwarded: uri.path() != HEALTH && (*version == Version::HTTP_10 || headers.keys().any(is_of_proxy)),
+        // No browser speaks HTTP/1.0: nginx does, where nothing but `proxy_pass` is set. So do routers, which have a password of their own.
+        is_forwarded: uri.path() != HEALTH
+            && (*version == Version::HTTP_10 && !is_push || headers.keys().any(is_of_proxy)),
     };
-    visit(&asked, &site.web.borrow(), site.address)
+    visit(&asked, &web, site.address)
 }
 
 /// The visitor behind a request; `None` if the system has no random numbers.

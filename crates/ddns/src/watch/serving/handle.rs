@@ -39,6 +39,11 @@ impl Serving<'_, '_> {
             ServiceEvent::Group(notice) => self.on_lease(notice, events),
             ServiceEvent::Synchronize => self.synchronize(),
             ServiceEvent::Control(request) => self.answer(request),
+            ServiceEvent::Web(Ask::Push { name, push, done }) => {
+                let (told, changed) = self.take_push(&name, &push);
+                answer(done, told);
+                self.handle(ServiceEvent::Network(changed), events);
+            }
             ServiceEvent::Web(ask) => self.answer_page(ask),
             ServiceEvent::Files => self.reload.schedule(steady_time()),
             ServiceEvent::Reload => self.reload.begin(self.service, true),
@@ -106,6 +111,8 @@ impl Serving<'_, '_> {
                 answer(respond, metrics.map_or_else(String::new, |metrics| metrics.text(&status)));
             }
             Ask::Configs(respond) => answer(respond, Rc::clone(self.configs)),
+            // It is an event, and was handled as one.
+            Ask::Push { .. } => {}
             Ask::Log(respond) => answer(respond, self.service.recent.latest()),
         }
     }

@@ -1,0 +1,248 @@
+//! What other hosts told the service (F10), as it is remembered: each address with its time, and whether it still counts.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::local::{is_public, is_public_v6};
+use super::observation::Choice;
+use super::source::PushSource;
+use crate::net::family::Family;
+use crate::text::duration::seconds;
+use crate::text::own_json;
+
+/// Routers tell their address at least once a month: after this long, something is wrong.
+const SILENCE: u64 = 35 * 86_400;
+
+/// What a push brings: public addresses alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Push {
+    /// The router's own.
+    pub ipv4: Option<Ipv4Addr>,
+    /// The router's own.
+    pub ipv6: Option<Ipv6Addr>,
+    /// The network of the hosts behind it; the lower 64 bits are zero.
+    pub prefix: Option<Ipv6Addr>,
+}
+
+impl Push {
+    /// Which families it is about, by [`Family::index`].
+    pub fn families(&self) -> [bool; 2] {
+        [self.ipv4.is_some(), self.ipv6.or(self.prefix).is_some()]
+    }
+}
+
+impl fmt::Display for Push {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.ipv4, self.ipv6.or(self.prefix)) {
+            (Some(ipv4), Some(ipv6)) => write!(f, "{ipv4},{ipv6}"),
+            (Some(ipv4), None) => ipv4.fmt(f),
+            (None, Some(ipv6)) => ipv6.fmt(f),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// Everything that was pushed, by the names of `web.push`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PushMemory(BTreeMap<String, PushedAddresses>);
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct PushedAddresses {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ipv4: Option<PushedAddress<Ipv4Addr>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ipv6: Option<PushedAddress<Ipv6Addr>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefix: Option<PushedAddress<Ipv6Addr>>,
+}
+
+/// An address, and when it was told last: seconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct PushedAddress<T> {
+    address: T,
+    at: u64,
+}
+
+impl<T: Copy + PartialEq> PushedAddress<T> {
+    fn age(&self, now: u64) -> u64 {
+        // A clock that was set back makes nothing older.
+        now.saturating_sub(self.at)
+    }
+
+    fn counts(&self, max_age: Option<Duration>, now: u64) -> bool {
+        max_age.is_none_or(|limit| self.age(now) <= limit.as_secs())
+    }
+}
+
+impl PushMemory {
+    /// What a text says; `None` if it is damaged.
+    pub fn from_text(text: &str) -> Option<Self> {
+        own_json::read(text)
+    }
+
+    /// As it is written.
+    pub fn text(&self) -> String {
+        own_json::indented(self)
+    }
+
+    /// Remembers a push. Whether it is news: another address than before, or one that no longer counted.
+    pub fn take(&mut self, name: &str, push: &Push, max_age: Option<Duration>, now: u64) -> bool {
+        fn put<T: Copy + PartialEq>(
+            place: &mut Option<PushedAddress<T>>,
+            address: Option<T>,
+            (max_age, now): (Option<Duration>, u64),
+        ) -> bool {
+            let Some(address) = address else { return false };
+            let known = place.replace(PushedAddress { address, at: now });
+            known.is_none_or(|known| known.address != address || !known.counts(max_age, now))
+        }
+        let known = self.0.entry(name.to_owned()).or_default();
+        let rule = (max_age, now);
+        let news = [
+            put(&mut known.ipv4, push.ipv4, rule),
+            put(&mut known.ipv6, push.ipv6, rule),
+            put(&mut known.prefix, push.prefix, rule),
+        ];
+        news.contains(&true)
+    }
+
+    /// The address of a source, or why there is none.
+    pub fn choice(&self, source: &PushSource, family: Family, now: u64) -> Result<Choice, String> {
+        let Some((name, known)) = self.of(source)? else { return Err(Self::nothing(source)) };
+        let v6 = match (source.is_prefix, known.prefix, known.ipv6) {
+            (true, Some(prefix), _) => Some(prefix),
+            (_, _, Some(ipv6)) => Some(ipv6),
+            (false, Some(_), None) if family == Family::V6 => {
+                return Err(format!(
+                    "`{name}` pushed only the prefix of its network, which needs an `interface_id` in each domain"
+                ));
+            }
+            _ => None,
+        };
+        let pushed = match family {
+            Family::V4 => known.ipv4.filter(|it| is_public(it.address)).map(|it| general(it, IpAddr::V4)),
+            Family::V6 => v6.filter(|it| is_public_v6(it.address)).map(|it| general(it, IpAddr::V6)),
+        };
+        let pushed = pushed.ok_or_else(|| format!("`{name}` has not pushed an {family} address yet"))?;
+        let age = seconds(pushed.age(now));
+        match source.max_age.map(|limit| limit.as_secs()) {
+            Some(limit) if !pushed.counts(source.max_age, now) => Err(format!(
+                "the address that `{name}` pushed is {age} old, and counts for {} (`max_age`)",
+                seconds(limit)
+            )),
+            None if pushed.age(now) > SILENCE => {
+                Ok(Choice { ip: pushed.address, why: format!("`{name}` pushed it {age} ago, and nothing since") })
+            }
+            _ => Ok(Choice { ip: pushed.address, why: format!("`{name}` pushed it") }),
+        }
+    }
+
+    /// For how many seconds nothing came of a source, where that is too long; `None` if it is not, or `max_age` says what that means.
+    pub fn silence(&self, source: &PushSource, now: u64) -> Option<u64> {
+        let (_, known) = self.of(source).ok()??;
+        let times = [known.ipv4.map(|it| it.at), known.ipv6.map(|it| it.at), known.prefix.map(|it| it.at)];
+        let age = now.saturating_sub(times.into_iter().flatten().max()?);
+        (source.max_age.is_none() && age > SILENCE).then_some(age)
+    }
+
+    /// Why there is nothing (F10l).
+    fn nothing(source: &PushSource) -> String {
+        format!("nothing has been pushed for `{source}` yet: `ddns watch --web` receives it, see `web.push`")
+    }
+
+    fn of(&self, source: &PushSource) -> Result<Option<(&str, &PushedAddresses)>, String> {
+        match &source.name {
+            Some(name) => Ok(self.0.get_key_value(name).map(|(name, known)| (name.as_str(), known))),
+            None if self.0.len() > 1 => {
+                let names: Vec<String> = self.0.keys().map(|name| format!("`push:{name}`")).collect();
+                Err(format!("several hosts have pushed an address: name one of {}", names.join(", ")))
+            }
+            None => Ok(self.0.iter().next().map(|(name, known)| (name.as_str(), known))),
+        }
+    }
+}
+
+fn general<T>(pushed: PushedAddress<T>, ip: fn(T) -> IpAddr) -> PushedAddress<IpAddr> {
+    PushedAddress { address: ip(pushed.address), at: pushed.at }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: u64 = 86_400;
+
+    fn push(ipv4: &str, ipv6: &str, prefix: &str) -> Push {
+        Push { ipv4: ipv4.parse().ok(), ipv6: ipv6.parse().ok(), prefix: prefix.parse().ok() }
+    }
+
+    fn source(name: Option<&str>, hours: Option<u64>) -> PushSource {
+        let max_age = hours.map(|hours| Duration::from_secs(hours * 3600));
+        PushSource { name: name.map(str::to_owned), max_age, ..PushSource::default() }
+    }
+
+    #[test]
+    fn f10g_an_address_is_news_once_and_reads_back() {
+        let mut memory = PushMemory::default();
+        let half = Some(Duration::from_secs(DAY / 2));
+        for (push, now, is_news) in [
+            (push("5.145.0.7", "", ""), 100, true),
+            (push("5.145.0.7", "", ""), 200, false),
+            (push("5.145.0.8", "", ""), 300, true),
+            (push("", "2a02:db8::1", ""), 300, true),
+            (push("5.145.0.8", "2a02:db8::1", "2a02:db8:1:2::"), 400, true),
+            (push("5.145.0.8", "2a02:db8::1", "2a02:db8:1:2::"), 500, false),
+            (push("5.145.0.8", "", ""), 500 + DAY, true),
+            (push("5.145.0.8", "", ""), 400, false),
+        ] {
+            assert_eq!(memory.take("r", &push, half, now), is_news, "{push} {now}");
+        }
+        assert_eq!(PushMemory::from_text(&memory.text()), Some(memory));
+        for damaged in ["", "[]", r#"{"r": 1}"#, r#"{"r": {"ipv4": {"address": "x", "at": 1}}}"#] {
+            assert_eq!(PushMemory::from_text(damaged), None, "{damaged}");
+        }
+    }
+
+    #[test]
+    fn f10d_a_prefix_is_for_domains_with_an_interface_id() {
+        for (told, is_prefix, expected) in [
+            (push("", "2a02:db8::1", "2a02:db8:1:2::"), true, "2a02:db8:1:2::"),
+            (push("", "2a02:db8::1", "2a02:db8:1:2::"), false, "2a02:db8::1"),
+            (push("", "", "2a02:db8:1:2::"), true, "2a02:db8:1:2::"),
+            (push("", "", "2a02:db8:1:2::"), false, "only the prefix"),
+            (push("", "2a02:db8::1", ""), true, "2a02:db8::1"),
+            (push("5.145.0.7", "", ""), true, "has not pushed an IPv6 address"),
+        ] {
+            let mut memory = PushMemory::default();
+            memory.take("r", &told, None, 1);
+            let source = PushSource { is_prefix, ..source(None, None) };
+            let found = memory.choice(&source, Family::V6, 2);
+            let found = found.map_or_else(|why| why, |choice| choice.ip.to_string());
+            assert!(found.contains(expected), "{told} {is_prefix}: {found}");
+        }
+    }
+
+    #[test]
+    fn f10i_what_is_too_old_does_not_count() {
+        let mut memory = PushMemory::default();
+        memory.take("r", &push("5.145.0.7", "", ""), None, 1000);
+        let found = |hours, age| memory.choice(&source(Some("r"), hours), Family::V4, 1000 + age);
+        assert_eq!(found(Some(12), 12 * 3600).expect("an address").why, "`r` pushed it");
+        assert!(found(Some(12), 12 * 3600 + 1).is_err_and(|why| why.contains("12 h old")));
+        assert_eq!(found(None, 35 * DAY).expect("an address").why, "`r` pushed it");
+        assert!(found(None, 36 * DAY).expect("an address").why.ends_with("36 days ago, and nothing since"));
+        let silence = |hours, days| memory.silence(&source(Some("r"), hours), 1000 + days * DAY);
+        assert_eq!((silence(None, 35), silence(None, 36), silence(Some(1), 36)), (None, Some(36 * DAY), None));
+        assert!(memory.choice(&source(Some("s"), None), Family::V4, 1).is_err_and(|why| why.contains("--web")));
+        memory.take("s", &push("5.145.0.9", "", ""), None, 1000);
+        assert!(memory.choice(&source(None, None), Family::V4, 1).is_err_and(|why| why.contains("`push:s`")));
+        // Whoever wrote the file: it gives public addresses alone.
+        let odd = PushMemory::from_text(r#"{"r": {"ipv4": {"address": "10.0.0.1", "at": 1}}}"#).expect("a memory");
+        assert!(odd.choice(&source(None, None), Family::V4, 1).is_err());
+    }
+}

@@ -1,0 +1,256 @@
+//! A push (F10): a router tells its address in the way of dyndns2. What the request says, who may send it, and what is answered. Nothing
+//! but an address can come through it.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+
+use super::form;
+use crate::address::local::{is_public, is_public_v6};
+use crate::address::pushed::Push;
+use crate::address::source::Source;
+use crate::config::Config;
+use crate::config::web::{PushRule, Web};
+use crate::net::family::Family;
+use crate::update::domain::Domain;
+
+/// A longer query, or form, is no push; in KiB.
+pub const MAX_KIB: usize = 8;
+
+/// How many pushes of one name are taken in a minute.
+const MAX_A_MINUTE: usize = 30;
+
+/// How many domains one push may name.
+const MAX_HOSTS: usize = 20;
+
+const PATHS: [&str; 2] = ["/nic/update", "/v3/update"];
+
+/// The page has this path, too: a push is what has an address, or is a form.
+const SHARED_PATH: &str = "/update";
+
+const ADDRESSES: [&str; 10] = ["myip", "ip", "ipv4", "myipv4", "ipaddr", "v4", "ipv6", "myipv6", "ip6addr", "v6"];
+
+const PREFIX: &str = "ip6lanprefix";
+
+/// Whether a request is a push: there is none where nobody may push.
+pub fn is_push(web: &Web, is_post: bool, path: &str, query: &str) -> bool {
+    let has_address =
+        || form::fields(query).any(|(name, _)| is_one_of(&ADDRESSES, &name) || is_one_of(&[PREFIX], &name));
+    !web.push.is_empty() && (PATHS.contains(&path) || path == SHARED_PATH && (is_post || has_address()))
+}
+
+/// Whether a path is that of a push with another address behind it: old routers send two URLs as one.
+pub fn is_two_in_one(web: &Web, path: &str) -> bool {
+    let rest = PATHS.iter().chain([&SHARED_PATH]).find_map(|own| path.strip_prefix(own));
+    !web.push.is_empty() && rest.is_some_and(|rest| rest.starts_with("%20") || rest.starts_with('+'))
+}
+
+/// Whether a browser sent a request, by the names of its headers.
+pub fn is_of_browser<'a>(mut headers: impl Iterator<Item = &'a str>) -> bool {
+    headers.any(|name| matches!(name, "origin" | "cookie" | "referer") || name.starts_with("sec-fetch-"))
+}
+
+/// Those that a client may push for, by its address alone.
+pub fn allowed(web: &Web, client: IpAddr) -> Vec<&PushRule> {
+    let is_from = |rule: &&PushRule| rule.from.is_empty() || rule.from.iter().any(|network| network.contains(client));
+    web.push.iter().filter(is_from).collect()
+}
+
+/// What a push says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PushRequest {
+    /// The domains that it names; `None` if one of them is no name.
+    pub hosts: Option<Vec<Domain>>,
+    /// The addresses, or why there are none: a phrase without anything that was sent but addresses.
+    pub push: Result<Push, String>,
+}
+
+/// Who wants to push.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PushLogin {
+    /// `None` if only a password came.
+    pub user: Option<String>,
+    /// As it was sent.
+    pub password: String,
+}
+
+impl PushLogin {
+    /// From `Authorization`, else from the query or the form; `None` if there is no password.
+    pub fn read(authorization: Option<&str>, query: &str, body: &str) -> Option<Self> {
+        let basic = authorization.and_then(|value| value.split_once(' '));
+        if let Some((_, encoded)) = basic.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic")) {
+            let bytes = STANDARD_NO_PAD.decode(encoded.trim().trim_end_matches('=')).unwrap_or_default();
+            let text = String::from_utf8(bytes).unwrap_or_default();
+            let (user, password) = text.split_once(':').unwrap_or_default();
+            return Some(Self { user: Some(user.to_owned()), password: password.to_owned() });
+        }
+        let of = |names: &[&str]| fields(query, body).find(|(name, _)| is_one_of(names, name)).map(|(_, value)| value);
+        Some(Self { user: of(&["user", "username"]), password: of(&["password", "pass", "token"])? })
+    }
+
+    /// The one whose password this must be, and whether its user was named. Somebody is always compared with, so that the time does not
+    /// tell which users there are.
+    pub fn rule<'a>(
+        &self,
+        allowed: &[&'a PushRule],
+        is_same: impl Fn(&str, &str) -> bool,
+    ) -> Option<(&'a PushRule, bool)> {
+        match &self.user {
+            Some(user) => {
+                let named = allowed.iter().find(|rule| is_same(&rule.user, user));
+                named.map(|rule| (*rule, true)).or_else(|| allowed.first().map(|rule| (*rule, false)))
+            }
+            None => allowed.first().map(|rule| (*rule, allowed.len() == 1)),
+        }
+    }
+}
+
+impl PushRequest {
+    /// Reads a query and a form. Everything else in them is passed over.
+    pub fn read(query: &str, body: &str) -> Self {
+        let mut hosts = Some(Vec::new());
+        let mut push = Ok(Push::default());
+        for (name, value) in fields(query, body) {
+            let items = value.split(',').map(str::trim).filter(|item| !item.is_empty());
+            for item in items {
+                match () {
+                    () if is_one_of(&["hostname", "domain"], &name) => {
+                        hosts = hosts.zip(Domain::parse(item).ok()).map(|(hosts, host)| [hosts, vec![host]].concat());
+                    }
+                    () if is_one_of(&ADDRESSES, &name) => push = push.and_then(|push| with_address(push, item)),
+                    () if is_one_of(&[PREFIX], &name) => push = push.and_then(|push| with_prefix(push, item)),
+                    () => {}
+                }
+            }
+        }
+        if push == Ok(Push::default()) {
+            push = Err("it has no address".to_owned());
+        }
+        Self { hosts, push }
+    }
+
+    /// What is wrong with it, for a source of this name; the addresses where nothing is.
+    pub fn judge<'a>(&self, name: &str, configs: impl Iterator<Item = &'a Config>) -> Result<Push, PushAnswer> {
+        let hosts = self.hosts.as_ref().ok_or(PushAnswer::NotFqdn)?;
+        if hosts.len() > MAX_HOSTS {
+            return Err(PushAnswer::NumHost);
+        }
+        let entries = configs.flat_map(|config| &config.entries);
+        let both = entries.flat_map(|entry| Family::ALL.map(|family| (entry, family)));
+        let takes = |source: &Source| source.pushes().iter().any(|push| push.name.as_deref() == Some(name));
+        let users: Vec<_> = both.filter(|(entry, family)| entry.sources_of(*family).iter().any(takes)).collect();
+        let is_known = |host: &Domain| users.iter().any(|(entry, family)| entry.domains_of(*family).contains(host));
+        // An address that nobody takes would be forgotten without a word.
+        if users.is_empty() || !hosts.iter().all(is_known) {
+            return Err(PushAnswer::NoHost);
+        }
+        self.push.clone().map_err(|_| PushAnswer::BadIp)
+    }
+}
+
+fn fields<'a>(query: &'a str, body: &'a str) -> impl Iterator<Item = (String, String)> + 'a {
+    form::fields(query).chain(form::fields(body))
+}
+
+fn is_one_of(names: &[&str], name: &str) -> bool {
+    names.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+fn with_address(push: Push, text: &str) -> Result<Push, String> {
+    let ip: IpAddr = text.parse().map_err(|_| "it has a value that is no address".to_owned())?;
+    let (is_public, is_other) = match ip {
+        IpAddr::V4(v4) => (is_public(v4), push.ipv4.is_some_and(|known| known != v4)),
+        IpAddr::V6(v6) => (is_public_v6(v6), push.ipv6.is_some_and(|known| known != v6)),
+    };
+    match ip {
+        _ if !is_public => Err(format!("{ip} is not a public address")),
+        _ if is_other => Err("it has two addresses of one family".to_owned()),
+        IpAddr::V4(v4) => Ok(Push { ipv4: Some(v4), ..push }),
+        IpAddr::V6(v6) => Ok(Push { ipv6: Some(v6), ..push }),
+    }
+}
+
+/// `2001:db8:1:2::/56`, also without the length. Longer prefixes than 64 bits have no room for hosts.
+fn with_prefix(push: Push, text: &str) -> Result<Push, String> {
+    let (network, length) = text.split_once('/').unwrap_or((text, "64"));
+    let network = network.parse::<Ipv6Addr>().ok().filter(|_| length.parse().is_ok_and(|length: u8| length <= 64));
+    let network = network.ok_or("its prefix is no IPv6 network of up to 64 bits")?;
+    let prefix = Ipv6Addr::from_bits(network.to_bits() >> 64 << 64);
+    match push.prefix {
+        _ if !is_public_v6(prefix) => Err(format!("{prefix} is not a public network")),
+        Some(known) if known != prefix => Err("it has two prefixes".to_owned()),
+        _ => Ok(Push { prefix: Some(prefix), ..push }),
+    }
+}
+
+/// The answer to a push.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PushAnswer {
+    /// Remembered, for so many domains.
+    Good(Push, usize),
+    /// The same as before.
+    NoChange(Push, usize),
+    /// No password, or a wrong one.
+    BadAuth,
+    /// A domain that does not take its address from there.
+    NoHost,
+    /// A domain that is no name.
+    NotFqdn,
+    /// Too many domains.
+    NumHost,
+    /// No public address.
+    BadIp,
+    /// Too often.
+    Abuse,
+    /// It cannot be remembered.
+    Broken,
+}
+
+impl PushAnswer {
+    /// The status of the response.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::BadAuth => 401,
+            Self::Abuse => 429,
+            _ => 200,
+        }
+    }
+
+    /// The word of dyndns2: one line for each domain.
+    pub fn text(&self) -> String {
+        let lines = |word: &str, push: &Push, hosts: usize| vec![format!("{word} {push}"); hosts.max(1)].join("\n");
+        let word = match self {
+            Self::Good(push, hosts) => return lines("good", push, *hosts),
+            Self::NoChange(push, hosts) => return lines("nochg", push, *hosts),
+            Self::BadAuth => "badauth",
+            Self::NoHost => "nohost",
+            Self::NotFqdn => "notfqdn",
+            Self::NumHost => "numhost",
+            Self::BadIp => "badip",
+            Self::Abuse => "abuse",
+            Self::Broken => "911",
+        };
+        word.to_owned()
+    }
+}
+
+/// When pushes came in the last minute, by their names.
+#[derive(Debug, Default)]
+pub struct PushRate(Vec<(String, Duration)>);
+
+impl PushRate {
+    /// Whether one more may come. Times are those of a steady clock.
+    pub fn admits(&mut self, name: &str, now: Duration) -> bool {
+        self.0.retain(|(_, at)| now.saturating_sub(*at) < Duration::from_secs(60));
+        let is_admitted = self.0.iter().filter(|(known, _)| known == name).count() < MAX_A_MINUTE;
+        if is_admitted {
+            self.0.push((name.to_owned(), now));
+        }
+        is_admitted
+    }
+}
+
+#[cfg(test)]
+mod tests;

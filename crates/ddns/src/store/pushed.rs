@@ -1,0 +1,41 @@
+//! What was pushed (F10), in its file beside the cache: only a service writes it, which holds the lock of that cache.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, ErrorKind, Read as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use ddns_core::address::pushed::PushMemory;
+use ddns_core::engine::Durability;
+
+use super::file::{beside, folder_of, replace, unfit};
+use crate::open_file::open_own;
+
+/// A larger file is none of ours.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The file that belongs to a cache.
+pub(crate) fn pushed_beside(cache: &Path) -> PathBuf {
+    beside(cache, ".push")
+}
+
+/// What is remembered; nothing where there is no file. The error is a phrase that follows what is meant.
+pub(crate) fn recall(path: &Path) -> Result<PushMemory, String> {
+    let file = match open_own(path, OpenOptions::new().read(true)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(PushMemory::default()),
+        opened => opened.map_err(|error| format!("cannot be read ({error})"))?,
+    };
+    let mut text = String::new();
+    let read = file.take(MAX_BYTES).read_to_string(&mut text);
+    let known = read.ok().and_then(|_| PushMemory::from_text(&text));
+    known.ok_or_else(|| format!("cannot be read: {} is damaged", path.display()))
+}
+
+/// Remembers it, over a loss of power, too.
+pub(crate) fn remember(path: &Path, memory: &PushMemory) -> io::Result<()> {
+    if let Some(why) = unfit(path) {
+        return Err(io::Error::other(why));
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(folder_of(path))?;
+    replace(path, &memory.text(), Durability::Power)
+}

@@ -1,0 +1,98 @@
+//! Pushes (F10): routers and other hosts tell their address. Who may, is found out here; what a push means, is decided in the core, and the
+//! service remembers it. None of them opens anything else: no session begins, and no cookie is set.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use ddns_core::web::access::{PushKey, push_key};
+use ddns_core::web::push::{MAX_KIB, PushAnswer, PushLogin, PushRequest, allowed, is_of_browser};
+use hyper::Method;
+use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+
+use super::password::{MAX_PASSWORD_BYTES, is_right};
+use super::reply::{PageRequest, Reply};
+use super::site::{Ask, Site};
+use crate::clock::steady_time;
+
+/// Takes a push.
+pub(super) async fn receive(site: &Rc<Site>, request: &PageRequest) -> Reply {
+    refused_or_told(site, request).await.unwrap_or_else(|refused| refused).last()
+}
+
+async fn refused_or_told(site: &Rc<Site>, request: &PageRequest) -> Result<Reply, Reply> {
+    let (query, body) = (request.query(), std::str::from_utf8(&request.body).unwrap_or_default());
+    match () {
+        () if !matches!(request.method, Method::GET | Method::POST) => return Err(Reply::not_allowed("GET, POST")),
+        () if is_of_browser(request.headers.keys().map(HeaderName::as_str)) => {
+            return Err(Reply::text(403, "a browser cannot push an address"));
+        }
+        () if query.len() + request.body.len() > MAX_KIB << 10 => {
+            return Err(Reply::text(413, &format!("a push is larger than {MAX_KIB} KiB")));
+        }
+        () => {}
+    }
+    let name = admitted(site, request, (query, body)).await?;
+    if !site.push_rate.borrow_mut().admits(&name, steady_time()) {
+        return Err(answered(&PushAnswer::Abuse));
+    }
+    let push = PushRequest::read(query, body);
+    let answer = site.ask(|done| Ask::Push { name, push, done }).await;
+    Ok(answered(&answer.unwrap_or(PushAnswer::Broken)))
+}
+
+/// The name that a request may push for: by its address first, then by its password.
+async fn admitted(site: &Rc<Site>, request: &PageRequest, (query, body): (&str, &str)) -> Result<String, Reply> {
+    let client = request.visit.client;
+    let web = site.web.borrow().clone();
+    let rules = allowed(&web, client);
+    if rules.is_empty() {
+        site.pushes.wrong(client).map_err(too_often)?;
+        site.warn(format!("{client} may not push an address: `web.push` does not have it in `from`"));
+        return Err(Reply::text(403, "badauth"));
+    }
+    let login = PushLogin::read(request.header(AUTHORIZATION), query, body).ok_or_else(unauthorized)?;
+    let (rule, is_named) = login.rule(&rules, |one, other| site.key.is_same(one, other)).ok_or_else(unauthorized)?;
+    let is_possible = is_named && login.password.len() <= MAX_PASSWORD_BYTES;
+    let check: Box<dyn FnOnce() -> bool + Send> = match push_key(rule) {
+        Ok(PushKey::Hash(hash)) => {
+            let (hash, password) = (hash.to_owned(), if is_possible { login.password } else { String::new() });
+            Box::new(move || is_right(&hash, &password) && is_possible)
+        }
+        Ok(PushKey::Plain(own)) => {
+            let is_same = site.key.is_same(own, &login.password) && is_possible;
+            Box::new(move || is_same)
+        }
+        Err(_) => Box::new(|| false),
+    };
+    let (name, warned) = (rule.name.clone(), Rc::clone(site));
+    let when_wrong = move || warned.warn(format!("{client} wanted to push an address with a wrong user or password"));
+    match site.pushes.check(client, check, when_wrong).await {
+        Ok(true) => Ok(name),
+        Ok(false) => Err(unauthorized()),
+        Err(wait) => Err(too_often(wait)),
+    }
+}
+
+/// Old routers send two URLs as one: somebody should know why nothing comes.
+pub(super) fn two_in_one(site: &Site, request: &PageRequest) -> Reply {
+    if site.pushes.wrong(request.visit.client).is_ok() {
+        site.warn(format!(
+            "{} sent two URLs as one: put only one into its update URL, `myip` and `myipv6` fit into the same",
+            request.visit.client
+        ));
+    }
+    Reply::text(404, "there is nothing at this address").last()
+}
+
+fn answered(answer: &PushAnswer) -> Reply {
+    Reply::text(answer.status(), &answer.text())
+}
+
+fn unauthorized() -> Reply {
+    let challenge = HeaderValue::from_static("Basic realm=\"ddns\"");
+    answered(&PushAnswer::BadAuth).with(WWW_AUTHENTICATE, challenge)
+}
+
+fn too_often(wait: Duration) -> Reply {
+    answered(&PushAnswer::Abuse).with(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1))
+}
