@@ -1,7 +1,7 @@
 //! What anybody may send as a push: the query, the form and the login; and the file that remembers it.
 #![no_main]
 
-use ddns_core::address::local::{is_public, is_public_v6};
+use ddns_core::net::reach::{is_public, is_public_v6};
 use ddns_core::address::pushed::PushMemory;
 use ddns_core::address::source::PushSource;
 use ddns_core::config::web::Web;

@@ -8,6 +8,7 @@ pub mod natpmp;
 pub mod netlink;
 pub mod network;
 pub mod proxy;
+pub mod reach;
 pub mod socks;
 pub mod ssl;
 pub mod status;

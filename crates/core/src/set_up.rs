@@ -9,12 +9,12 @@ mod service;
 
 use std::net::IpAddr;
 
-use crate::address::local::is_private;
 use crate::config::fields::Key;
 use crate::config::raw::{Origin, Raw};
 use crate::config::starter::{self, checked, lacks_address, lacks_domains};
 use crate::config::value::is_off;
 use crate::net::family::Family;
+use crate::net::reach::is_private;
 use crate::recipe::{AnswerSlot, Filled, Form, Question, Recipe};
 use crate::text::json::{Node, Value};
 use crate::update::domain::Domain;

@@ -40,6 +40,9 @@ fn silence() -> Sighting {
     Sighting { servers: Vec::new(), way: DnsWay::Zone, why: Some("port 53 is blocked".to_owned()) }
 }
 
+/// A name, what DNS says at a time, and whether that is a drift.
+type DriftCase = (&'static str, fn(u64) -> Sighting, bool);
+
 /// What DNS says: the time, what is asked, and what the endpoint has.
 type Dns = Box<dyn Fn(u64, &Sought, IpAddr) -> Sighting>;
 
@@ -62,10 +65,10 @@ struct World {
 }
 
 impl World {
-    fn new(mode: Mode, more: &str, dns: impl Fn(u64, &Sought, IpAddr) -> Sighting + 'static) -> Self {
+    fn new(mode: Mode, fields: &str, dns: impl Fn(u64, &Sought, IpAddr) -> Sighting + 'static) -> Self {
         let text = format!(
             r#"{{"dns": "callback", "id": "http://127.0.0.1:9/?d=__DOMAIN__&ip=__IP__", "index4": "default",
-                "cache_max_age": 31536000, "log": {{"level": "WARNING"}}, {more}}}"#
+                "cache_max_age": 31536000, "log": {{"level": "WARNING"}}, {fields}}}"#
         );
         let document = Rc::new(Document { name: "config.json".to_owned(), text, fetched: false });
         let written = raw::read(&document).expect("a configuration");
@@ -239,7 +242,7 @@ fn k11_a_new_address_drops_the_old_question() {
 
 #[test]
 fn k12_drift_takes_three_rounds_without_the_address_and_a_minute() {
-    let cases: [(&str, fn(u64) -> Sighting, bool); 5] = [
+    let cases: [DriftCase; 5] = [
         ("something else", |_| zone(&[&[OTHER], &[OTHER]]), true),
         ("no address", |_| zone(&[&[], &[]]), true),
         ("one of two", |_| zone(&[&[OTHER], &[HOME]]), false),

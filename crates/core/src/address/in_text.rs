@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::address::observation::{Trust, unusable};
 use crate::net::family::Family;
+use crate::net::reach::{Trust, unusable};
 
 /// The first address of a family in a text that may be sent.
 ///

@@ -2,13 +2,14 @@
 //!
 //! The program lists them; everything here is a function of the list.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use regex_lite::Regex;
 
-use crate::address::observation::{Choice, Trust, unusable};
+use crate::address::observation::Choice;
 use crate::net::family::Family;
 use crate::net::local_address::{Flags, LocalAddress};
+use crate::net::reach::{Trust, is_private, unusable};
 
 impl LocalAddress {
     /// Why it must not be sent; `None` if it may be (F7).
@@ -140,34 +141,6 @@ fn quality(address: &LocalAddress) -> &'static str {
         (true, false) => "the private address",
         (true, true) => "the private address, a temporary one,",
     }
-}
-
-/// Whether an address is somewhere on the internet, behind the default route.
-pub fn is_far(ip: IpAddr) -> bool {
-    !is_private(ip) && unusable(ip, Trust::Own).is_none()
-}
-
-/// Not reachable from the internet: sent all the same where there is nothing better.
-pub fn is_private(ip: IpAddr) -> bool {
-    match ip {
-        IpAddr::V4(v4) => {
-            let [a, b, c, _] = v4.octets();
-            v4.is_private() || matches!((a, b, c), (100, 64..128, _) | (192, 0, 0) | (198, 18..20, _) | (240.., _, _))
-        }
-        IpAddr::V6(v6) => v6.is_unique_local() || v6.segments()[0] & 0xffc0 == 0xfec0,
-    }
-}
-
-/// Whether hosts on the internet can have it (F9): no address of a private, reserved or special network.
-pub fn is_public(ip: Ipv4Addr) -> bool {
-    unusable(ip.into(), Trust::Own).is_none() && !is_private(ip.into()) && !ip.is_documentation() && ip.octets()[0] != 0
-}
-
-/// The same for IPv6 (F10): `2000::/3`, without what is reserved for protocols (`2001::/23`) or documentation.
-pub fn is_public_v6(ip: Ipv6Addr) -> bool {
-    let [first, second, ..] = ip.segments();
-    let is_reserved = matches!((first, second), (0x2001, 0..=0x1ff | 0x0db8) | (0x3fff, 0..=0x0fff));
-    first >> 13 == 1 && !is_reserved
 }
 
 #[cfg(test)]

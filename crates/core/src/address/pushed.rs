@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::local::{is_public, is_public_v6};
 use super::observation::Choice;
 use super::source::PushSource;
 use crate::net::family::Family;
+use crate::net::reach::{is_public, is_public_v6};
 use crate::text::duration::seconds;
 use crate::text::own_json;
 

@@ -369,7 +369,7 @@ const VERIFY: &[SubField] = parts! {
     "resolver" List may Deep [] NONE "Addresses of resolvers in place of the system's";
     "within" WholeOrText may Deep [] NONE "How long it may take until an accepted address is visible; not set: 15m";
     "every" WholeOrText may Deep [] NONE "How often a visible address is looked at; not set: 1h";
-    "repair" Flag may Deep [] NONE "Whether an address that DNS does not have any more is sent again";
+    "repair" Flag may Deep [] NONE "Whether an address that DNS no longer has is sent again";
     "proxied" Flag may Deep [] NONE "The name is behind a proxy: any public address is right";
     "exact" Flag may Deep [] NONE "The address must be the only one of its type";
 };

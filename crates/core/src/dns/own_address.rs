@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use super::ask::code;
 use super::message::{DnsAnswer, DnsClass, DnsData, DnsKind, DnsName, DnsQuestion};
-use crate::address::local::is_far;
-use crate::address::observation::{Trust, unusable};
 use crate::net::family::Family;
+use crate::net::reach::is_far;
+use crate::net::reach::{Trust, unusable};
 
 /// The one service whose names only a resolver knows.
 const BY_RESOLVER: &str = "opendns.com";

@@ -7,8 +7,8 @@ use super::ask::{DnsWay, Sought};
 use super::sight::{ServerSight, Sighting};
 use serde::{Deserialize, Serialize};
 
-use crate::address::local::is_far;
 use crate::net::family::Family;
+use crate::net::reach::is_far;
 use crate::text::duration::duration;
 use crate::text::vocabulary::vocabulary;
 

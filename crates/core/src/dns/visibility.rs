@@ -33,7 +33,7 @@ const LONGEST_REASON: usize = 200;
 
 /// What is known of one accepted address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Visibility {
+pub struct DnsMemory {
     /// The address that should be seen.
     pub ip: IpAddr,
     /// When it was accepted.
@@ -110,7 +110,7 @@ impl IdlePace {
     }
 }
 
-impl Visibility {
+impl DnsMemory {
     /// An address that was accepted, and that nobody was asked about.
     pub fn new(ip: IpAddr, accepted: u64, now: u64) -> Self {
         Self {

@@ -7,9 +7,10 @@ use std::rc::Rc;
 use super::plan::Plan;
 use super::{Effect, Engine, LookupId, Mode, Note};
 use crate::address::lookup::Lookup;
-use crate::address::observation::{Observation, Observed, doubtful};
+use crate::address::observation::{Observation, Observed};
 use crate::journal::What;
 use crate::net::family::Family;
+use crate::net::reach::doubtful;
 use crate::schedule::lookups::{Due, Schedule};
 use crate::text::log_format::Level;
 

@@ -9,7 +9,7 @@ use super::plan::Plan;
 use super::{Effect, Engine, Mode};
 use crate::config::Entry;
 use crate::dns::{
-    DnsVerdict, DnsWay, IdlePace, MAX_SERVERS, MAX_SERVERS_AT_END, Sighting, Sought, Verify, Visibility, judge,
+    DnsMemory, DnsVerdict, DnsWay, IdlePace, MAX_SERVERS, MAX_SERVERS_AT_END, Sighting, Sought, Verify, judge,
     why_not_asked,
 };
 use crate::journal::{About, SightChange, What};
@@ -42,7 +42,7 @@ pub type RoundId = u64;
 pub(super) struct Lookout {
     /// By time, in seconds since the epoch. One that has another time by now stays until its time has come.
     due: BTreeSet<(u64, UpdateId)>,
-    rounds: BTreeMap<RoundId, Round>,
+    rounds: BTreeMap<RoundId, DnsRound>,
     /// How many updates are asked about.
     verified: u64,
     /// In a single run: how long somebody waits for it, and when that is over.
@@ -54,7 +54,7 @@ pub(super) struct Lookout {
 
 /// A round that is under way.
 #[derive(Debug)]
-struct Round {
+struct DnsRound {
     ids: Vec<UpdateId>,
     verify: Verify,
     sought: Sought,
@@ -104,7 +104,7 @@ impl Engine {
     }
 
     /// What is known of an update in DNS.
-    pub(super) fn visibility(&self, at: usize, domain: &Domain, family: Family) -> Option<&Visibility> {
+    pub(super) fn visibility(&self, at: usize, domain: &Domain, family: Family) -> Option<&DnsMemory> {
         self.memory(at, domain, family)?.hold(domain, family)?.seen.as_deref()
     }
 
@@ -126,9 +126,9 @@ impl Engine {
             return false;
         }
         let before = self.visibility(at, update.domain, update.family).cloned();
-        let has_drifted = |seen: &Visibility| seen.verdict == DnsVerdict::Drifted && seen.ip == update.ip;
+        let has_drifted = |seen: &DnsMemory| seen.verdict == DnsVerdict::Drifted && seen.ip == update.ip;
         let is_repair = before.as_ref().is_some_and(has_drifted);
-        let seen = Visibility::accepted(before, update.ip, self.clock());
+        let seen = DnsMemory::accepted(before, update.ip, self.clock());
         self.lookout.due.insert((seen.next, id));
         self.set_visibility(at, update.domain, update.family, seen, true);
         is_repair
@@ -143,7 +143,7 @@ impl Engine {
         let (now, domain, family) = (self.clock(), update.domain, update.family);
         let Some(accepted) = self.claim(at, domain, family).accepted else { return };
         let known = self.visibility(at, domain, family).filter(|seen| seen.ip == accepted.ip).cloned();
-        let mut seen = known.clone().unwrap_or_else(|| Visibility::new(accepted.ip, accepted.at, now));
+        let mut seen = known.clone().unwrap_or_else(|| DnsMemory::new(accepted.ip, accepted.at, now));
         // Those that were not asked about while nothing ran are not asked about all at once.
         if self.mode == Mode::Service && seen.next <= now && self.lookout.due.len() > MANY {
             let every = self.idle_seconds(Duration::ZERO);
@@ -161,7 +161,7 @@ impl Engine {
     }
 
     /// Remembers what is known of an update. Times alone are written when something else is.
-    fn set_visibility(&mut self, at: usize, domain: &Domain, family: Family, seen: Visibility, is_news: bool) {
+    fn set_visibility(&mut self, at: usize, domain: &Domain, family: Family, seen: DnsMemory, is_news: bool) {
         let Some(key) = self.key(at, domain, family) else { return };
         let store = self.plan.store_of(at);
         let mut hold = self.stores[store].state.hold(&key);
@@ -217,7 +217,7 @@ impl Engine {
         let mut rounds: Vec<_> = rounds.into_iter().collect();
         rounds.sort_unstable_by(|(_, (_, one)), (_, (_, other))| one.cmp(other));
         for ((sought, is_idle), (verify, ids)) in rounds {
-            self.begin_round(Round { ids, verify, sought, is_idle });
+            self.begin_round(DnsRound { ids, verify, sought, is_idle });
         }
     }
 
@@ -234,7 +234,7 @@ impl Engine {
             .then(|| (if is_early { seen.next.max(self.clock() + 1) } else { seen.next }, verify))
     }
 
-    fn begin_round(&mut self, round: Round) {
+    fn begin_round(&mut self, round: DnsRound) {
         let number = self.next_number();
         self.out.effects.push_back(Effect::AskDns { round: number, sought: Box::new(round.sought.clone()) });
         self.lookout.rounds.insert(number, round);
@@ -247,7 +247,7 @@ impl Engine {
         }
         let Some(round) = self.lookout.rounds.remove(&round) else { return };
         if let Some(sought) = self.who_else(&round, sighting) {
-            self.begin_round(Round { sought, is_idle: false, ..round });
+            self.begin_round(DnsRound { sought, is_idle: false, ..round });
             return;
         }
         for id in &round.ids {
@@ -257,10 +257,10 @@ impl Engine {
 
     /// Who else is asked before a round counts: the other servers where the one that was asked at rest does not have the address; the
     /// resolver where nobody answered for the third time (K15).
-    fn who_else(&mut self, round: &Round, sighting: &Sighting) -> Option<Sought> {
+    fn who_else(&mut self, round: &DnsRound, sighting: &Sighting) -> Option<Sought> {
         let (now, number) = (self.clock(), self.dns_chance.next());
-        let Round { ids, verify, sought, is_idle } = round;
-        let any = |is_so: &dyn Fn(&Visibility, DnsVerdict) -> bool| {
+        let DnsRound { ids, verify, sought, is_idle } = round;
+        let any = |is_so: &dyn Fn(&DnsMemory, DnsVerdict) -> bool| {
             ids.iter().any(|id| {
                 let (at, domain, family) = self.plan.about(*id);
                 let known = self.visibility(at, domain, family);
@@ -271,10 +271,10 @@ impl Engine {
             return Some(Sought { most: MAX_SERVERS, seed: number, ..sought.clone() });
         }
         let by_resolver = Verify { way: DnsWay::Resolver, ..verify.clone() };
-        let is_time = |known: &Visibility| {
+        let is_time = |known: &DnsMemory| {
             by_resolver.too_early(Some(Duration::from_secs(now.saturating_sub(known.accepted)))).is_none()
         };
-        let is_unanswered = |known: &Visibility, verdict: DnsVerdict| {
+        let is_unanswered = |known: &DnsMemory, verdict: DnsVerdict| {
             verdict == DnsVerdict::Unknown && known.may_ask_resolver() && is_time(known)
         };
         (sought.way == DnsWay::Zone && any(&is_unanswered)).then(|| Sought {

@@ -1,8 +1,8 @@
 //! What a question says, and what it suggests.
 
 use super::{NONE, SetUp, SetUpQuestion, SetUpSubject, Survey, index_key, name_of};
-use crate::address::local::is_private;
 use crate::net::family::Family;
+use crate::net::reach::is_private;
 use crate::recipe::Recipe;
 
 /// The body that is suggested where the URL does not hold the address.

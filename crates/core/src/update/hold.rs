@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use crate::dns::Visibility;
+use crate::dns::DnsMemory;
 use crate::text::json::{Value, one_line, push_member, push_string};
 use crate::text::own_json;
 use crate::update::Update;
@@ -33,7 +33,7 @@ pub struct Hold {
     /// Requests of other processes that may be under way beside the one that is in doubt (E4a).
     pub under_way: Vec<UnderWay>,
     /// Whether the world sees what was accepted; `None` where nobody wants to know (K19).
-    pub seen: Option<Box<Visibility>>,
+    pub seen: Option<Box<DnsMemory>>,
     /// What a later version added, as text.
     pub more: String,
 }

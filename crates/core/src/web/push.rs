@@ -8,12 +8,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 use super::form;
-use crate::address::local::{is_public, is_public_v6};
 use crate::address::pushed::Push;
 use crate::address::source::Source;
 use crate::config::Config;
 use crate::config::web::{PushRule, Web};
 use crate::net::family::Family;
+use crate::net::reach::{is_public, is_public_v6};
 use crate::update::domain::Domain;
 
 /// A longer query, or form, is no push; in KiB.

@@ -11,14 +11,14 @@ use std::net::IpAddr;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{PathBuf, absolute};
 
-use ddns_core::address::local::is_private;
-use ddns_core::address::observation::doubtful;
 use ddns_core::address::source::Source;
 use ddns_core::config::fields::Key;
 use ddns_core::config::raw::Raw;
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Config, Entry, starter};
 use ddns_core::net::family::Family;
+use ddns_core::net::reach::doubtful;
+use ddns_core::net::reach::is_private;
 use ddns_core::recipe::{Filled, Recipe};
 use ddns_core::set_up::{SetUp, SetUpQuestion};
 use ddns_core::text::diagnostic::{Diagnostic, Place};

@@ -7,12 +7,12 @@ use std::io::{self, IsTerminal as _};
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use ddns_core::address::observation::{Trust, unusable};
 use ddns_core::callback::Redacted;
 use ddns_core::config::{Config, Notification};
 use ddns_core::engine::plan::Plan;
 use ddns_core::engine::{Engine, redacted};
 use ddns_core::net::family::Family;
+use ddns_core::net::reach::{Trust, unusable};
 use ddns_core::notify::NotifyEvent;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::update::plan::Verdict;

@@ -3,9 +3,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
-use ddns_core::address::local::{is_far, toward_internet};
+use ddns_core::address::local::toward_internet;
 use ddns_core::address::observation::Choice;
 use ddns_core::net::family::Family;
+use ddns_core::net::reach::is_far;
 
 use super::interfaces;
 

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use ddns_core::address::observation::{Choice, Trust, unusable};
+use ddns_core::address::observation::Choice;
+use ddns_core::net::reach::{Trust, unusable};
 
 use super::Query;
 use super::url::page;

@@ -1,11 +1,11 @@
 //! Every address of this host with the verdict on it, and what each source gives: for `ddns addresses` and for the page.
 
-use ddns_core::address::local::is_private;
 use ddns_core::address::lookup::Lookup;
-use ddns_core::address::observation::doubtful;
 use ddns_core::config::Config;
 use ddns_core::net::family::Family;
 use ddns_core::net::local_address::{Lifetime, LocalAddress};
+use ddns_core::net::reach::doubtful;
+use ddns_core::net::reach::is_private;
 use ddns_core::object;
 use ddns_core::text::duration::seconds;
 use serde::Serialize;

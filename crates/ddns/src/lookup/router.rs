@@ -5,13 +5,13 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use ddns_core::address::local::is_public;
 use ddns_core::address::lookup::NO_PUBLIC_ADDRESS;
 use ddns_core::address::observation::Choice;
 use ddns_core::callback::{Format, Method, Request};
 use ddns_core::net::family::Family;
 use ddns_core::net::natpmp::{self, NatPmpAnswer};
 use ddns_core::net::proxy::Proxies;
+use ddns_core::net::reach::is_public;
 use ddns_core::net::ssl::Ssl;
 use ddns_core::net::upnp::{self, WanService};
 use ddns_core::net::url::Url;

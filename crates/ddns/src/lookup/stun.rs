@@ -4,8 +4,9 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use ddns_core::address::observation::{Choice, Trust, unusable};
+use ddns_core::address::observation::Choice;
 use ddns_core::net::family::Family;
+use ddns_core::net::reach::{Trust, unusable};
 use ddns_core::net::stun::{StunResponse, TransactionId, read, request};
 use ddns_core::text::duration::duration;
 use tokio::net::UdpSocket;

@@ -1,6 +1,6 @@
 //! From what the program knows to what a view shows.
 
-use ddns_core::address::observation::doubtful;
+use ddns_core::net::reach::doubtful;
 use ddns_core::text::number::grouped;
 
 use super::views::requests::{RequestContent, RequestItem};

@@ -130,6 +130,10 @@ fn i3_pages_rules_and_dashboard_name_metrics_that_are_there() {
     until(SOON, "a success", || metrics(&page).contains("ddns_oldest_success"));
     let mut there = families(&metrics(&page));
     there.extend(families(&metrics(&in_group())));
+    // A server that is not there.
+    let verified = Page::with(&json!({}), &json!({"verify": {"server": "127.0.0.1:1"}}));
+    until(SOON, "it is accepted", || metrics(&verified).contains("ddns_repairs_total"));
+    there.extend(families(&metrics(&verified)));
     let read = |path: &str| fs::read_to_string(root().join(path)).expect("the file");
     assert_eq!(named(&read("docs/metrics.md").replace("ddns_record_…", "")), there, "the page lists each of them");
     for path in ["packaging/prometheus/ddns.rules.yml", "packaging/grafana/ddns.json"] {

@@ -1,8 +1,8 @@
 //! A check as text and as JSON.
 
-use ddns_core::address::observation::doubtful;
 use ddns_core::config::listing::SettingRow;
 use ddns_core::net::family::Family;
+use ddns_core::net::reach::doubtful;
 use ddns_core::object;
 use ddns_core::text::diagnostic::{Diagnostic, Severity};
 use ddns_core::text::number::grouped;

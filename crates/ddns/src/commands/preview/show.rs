@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use ddns_core::address::lookup::Lookup;
-use ddns_core::address::observation::doubtful;
 use ddns_core::callback::steps::RequestRole;
 use ddns_core::callback::{Redacted, RequestTemplate};
 use ddns_core::engine::plan::Plan;
 use ddns_core::engine::{Engine, Preview, previews as preview};
 use ddns_core::net::family::Family;
+use ddns_core::net::reach::doubtful;
 use ddns_core::notify::NotifyEvent;
 use ddns_core::object;
 use ddns_core::schedule::queue::UpdateId;

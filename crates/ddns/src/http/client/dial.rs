@@ -7,8 +7,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
-use ddns_core::address::local::is_far;
 use ddns_core::net::family::Family;
+use ddns_core::net::reach::is_far;
 use ddns_core::text::duration::duration;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::net::{TcpSocket, TcpStream};
