@@ -98,7 +98,7 @@ impl DetailsModel<'_> {
                             None => span.soft { "never" },
                         }
                     }
-                    @if let Some(dns) = &row.dns { dt { "In DNS" } dd { (dns.text) @if let Some(asked) = dns.asked { span.soft { ", asked " (time(&self.clock.when(asked))) } } } }
+                    @if let Some(dns) = &row.dns { dt { "In DNS" } dd { (prose(&dns.text)) @if let Some(asked) = dns.asked { span.soft { ", asked " (time(&self.clock.when(asked))) } } } }
                     @if let Some(ip) = row.in_doubt { dt { "In doubt" } dd { span.mono { (ip) } span.soft { " was sent; the endpoint may have it" } } }
                     @if let Some(endpoint) = self.endpoint() { dt { "Endpoint" } dd { code { (endpoint) } } }
                     dt { "Last response" }

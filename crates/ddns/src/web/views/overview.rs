@@ -7,7 +7,7 @@ use ddns_core::web::when::Clock;
 use maud::{Markup, Render, html};
 
 use super::group;
-use super::parts::{Icon, ListRange, Tone, action, empty, left, notice, pager, pill, response, state, time};
+use super::parts::{Icon, ListRange, Tone, action, empty, left, notice, pager, pill, response, said, state, time};
 use super::strip::{Strip, strip};
 
 /// What the view is made of.
@@ -259,9 +259,9 @@ pub(super) fn outcome(outcome: Option<&(u64, Option<SyncResult>)>, clock: &Clock
 pub(super) fn dns(row: &Row) -> Markup {
     html! {
         @if let Some(dns) = &row.dns {
-            span class={ "small dns " (dns.verdict.key()) } title=(dns.text) {
-                @if dns.is_wrong() { (Icon::of(UpdateState::InDoubt)) }
-                "DNS: " (dns.verdict.word())
+            @let words = format!("DNS: {}", dns.verdict.word());
+            span.small title=(dns.text) {
+                @if dns.is_wrong() { (said(UpdateState::InDoubt, &words)) } @else { span.soft { (words) } }
             }
         }
     }
