@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use super::plan::Plan;
 use super::{Effect, Engine, Mode};
-use crate::config::Entry;
 use crate::dns::{
     DnsMemory, DnsVerdict, DnsWay, IdlePace, MAX_SERVERS, MAX_SERVERS_AT_END, Sighting, Sought, Verify, judge,
     why_not_asked,
@@ -43,6 +42,8 @@ pub(super) struct Lookout {
     /// By time, in seconds since the epoch. One that has another time by now stays until its time has come.
     due: BTreeSet<(u64, UpdateId)>,
     rounds: BTreeMap<RoundId, DnsRound>,
+    /// Whether anything is asked about at all: nothing else is looked at where it is not.
+    is_on: bool,
     /// How many updates are asked about.
     verified: u64,
     /// In a single run: how long somebody waits for it, and when that is over.
@@ -70,7 +71,8 @@ impl Lookout {
         };
         let entries = (0..plan.entry_count()).filter(|at| plan.entry(*at).is_verified());
         let verified = entries.map(|at| Family::ALL.into_iter().map(|family| count(at, family)).sum::<u64>()).sum();
-        Self { verified, patience: before.patience, ..Self::default() }
+        let patience = before.patience;
+        Self { is_on: verified > 0 || patience.is_some(), verified, patience, ..Self::default() }
     }
 
     /// Whether somebody waits for what is seen.
@@ -88,12 +90,7 @@ impl Lookout {
 impl Engine {
     /// A single run waits so long for addresses to be visible, whatever the configuration says (K22).
     pub(super) fn wait_for_dns(&mut self, patience: Duration) {
-        self.lookout.patience = Some(patience);
-    }
-
-    /// Whether anything of an entry is asked about.
-    fn is_verified(&self, entry: &Entry) -> bool {
-        entry.is_verified() || self.lookout.patience.is_some()
+        (self.lookout.patience, self.lookout.is_on) = (Some(patience), true);
     }
 
     /// How a domain is asked about; `None` if it is not.
@@ -110,19 +107,18 @@ impl Engine {
 
     /// Whether an update that is up to date is sent again, because DNS has another address (K13).
     pub(super) fn has_drifted(&self, id: UpdateId, at: usize) -> bool {
-        let entry = self.plan.entry(at);
-        if !entry.is_verified() {
+        if !self.lookout.is_on {
             return false;
         }
         let (_, domain, family) = self.plan.about(id);
-        let verify = entry.verify_of(domain, family).filter(|verify| verify.repair);
+        let verify = self.plan.entry(at).verify_of(domain, family).filter(|verify| verify.repair);
         let seen = verify.zip(self.visibility(at, domain, family));
         seen.is_some_and(|(verify, seen)| seen.is_repair_due(verify, self.clock()))
     }
 
     /// An endpoint accepted an update: whether that repaired what had drifted.
     pub(super) fn look_out_for(&mut self, id: UpdateId, at: usize, update: &Update<'_>) -> bool {
-        if !self.is_verified(self.plan.entry(at)) || self.verify_of(at, update.domain, update.family).is_none() {
+        if !self.lookout.is_on || self.verify_of(at, update.domain, update.family).is_none() {
             return false;
         }
         let before = self.visibility(at, update.domain, update.family).cloned();
@@ -136,8 +132,7 @@ impl Engine {
 
     /// An update is up to date: from now on it is asked about.
     pub(super) fn look_out(&mut self, id: UpdateId, at: usize, update: &Update<'_>) {
-        let entry = self.plan.entry(at);
-        if !self.is_verified(entry) || self.verify_of(at, update.domain, update.family).is_none() {
+        if !self.lookout.is_on || self.verify_of(at, update.domain, update.family).is_none() {
             return;
         }
         let (now, domain, family) = (self.clock(), update.domain, update.family);
