@@ -80,6 +80,26 @@ fn release_has_the_same_bytes_when_it_is_packed_again_and_its_parts_run() {
     downloaded(&sandbox.path("release"));
     on_openwrt(&sandbox.path("release"));
     in_container(&sandbox.path("release"));
+    each_tried(&sandbox.path("release"));
+}
+
+/// The last step of `packaging/release`.
+fn each_tried(release: &Path) {
+    if tool("skopeo").is_none() {
+        return skipped("`skopeo` is not installed");
+    }
+    let tried = || run(Command::new(root().join("packaging/try-release")).arg(VERSION).arg(release));
+    let whole = tried().expect(0);
+    for file in files(release) {
+        let name = file.file_name().expect("a name").to_str().expect("a plain name");
+        assert!(name == "SHA256SUMS" || whole.stdout.contains(&format!("    {name}: ")), "{name} is not tried");
+    }
+    fs::write(release.join("more.txt"), "").expect("a file");
+    tried().expect(1).prints("SHA256SUMS and the folder differ in more.txt");
+    sh(release, "sha256sum more.txt >>SHA256SUMS").expect(0);
+    tried().expect(1).prints("more.txt: how is it tried?");
+    sh(release, "mv more.txt SHA256SUMS.minisig && sed -i '/more.txt/d' SHA256SUMS && echo >>compose.yaml").expect(0);
+    tried().expect(1).prints("compose.yaml is not what SHA256SUMS says");
 }
 
 /// The lines of the page, with the folder in place of the forge.

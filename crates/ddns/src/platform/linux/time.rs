@@ -73,7 +73,9 @@ impl Timer {
 
 fn once(at: Duration) -> Itimerspec {
     let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
-    let at = Timespec { tv_sec: i64::try_from(at.as_secs()).unwrap_or(i64::MAX), tv_nsec: at.subsec_nanos().into() };
+    // 32 bits hold it, and on mipsel there are no more.
+    let nanoseconds = i32::try_from(at.subsec_nanos()).unwrap_or(0);
+    let at = Timespec { tv_sec: i64::try_from(at.as_secs()).unwrap_or(i64::MAX), tv_nsec: nanoseconds.into() };
     Itimerspec { it_interval: zero, it_value: at }
 }
 
