@@ -139,6 +139,11 @@ impl Engine {
         let Some(accepted) = self.claim(at, domain, family).accepted else { return };
         let known = self.visibility(at, domain, family).filter(|seen| seen.ip == accepted.ip).cloned();
         let mut seen = known.clone().unwrap_or_else(|| DnsMemory::new(accepted.ip, accepted.at, now));
+        let Lookout { due, rounds, .. } = &self.lookout;
+        let is_asked = || rounds.values().any(|round| round.ids.contains(&id));
+        if known.is_some() && (due.contains(&(seen.next, id)) || is_asked()) {
+            return;
+        }
         // Those that were not asked about while nothing ran are not asked about all at once.
         if self.mode == Mode::Service && seen.next <= now && self.lookout.due.len() > MANY {
             let every = self.idle_seconds(Duration::ZERO);
@@ -362,7 +367,8 @@ impl Engine {
         };
         let until = until.map_or(u64::MAX, |until| self.clock() + until.saturating_sub(self.now.steady).as_secs());
         let limit = if patience.is_some() { until } else { self.clock() };
-        !rounds.is_empty() || due.iter().any(|(at, id)| *at <= limit && (*at <= self.clock() || is_open(id)))
+        let mut soon = due.range(..=(limit, UpdateId::MAX));
+        !rounds.is_empty() || soon.any(|(at, id)| *at <= self.clock() || is_open(id))
     }
 
     /// When a round is due, or a single run has waited long enough.
