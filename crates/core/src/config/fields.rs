@@ -567,7 +567,7 @@ fields! {
         "Several updates in one request: an object with `families`, `domains`, `missing`"
     Verify "verify" () FlagObjectOrText ["true", "false"] Entry Deep Free Nothing [] VERIFY;
         "" "false" "true" "`true`, `false`, or an object with `ask`, `server`, `within` and the like";
-        "Whether the zone's own servers are asked if an accepted address can be seen: `true`, or an object"
+        "Ask the zone's own DNS servers whether an accepted address is visible: `true`, or an object"
     Before "before" ("DDNS_BEFORE" "before") Callbacks [] Entry Fields Free Content [CacheKey Recipe] STEP;
         "JSON" "" "{ \"id\": \"/records?name=__DOMAIN__\", \"in\": \"/records\", \"take\": { \"/id\": \"__RECORD_ID__\" } }" "an object, or a list of up to three objects";
         "Requests that look something up before the update, e.g. a record ID: `id` and other request fields, `in`, `where`, `take`, `same`"
