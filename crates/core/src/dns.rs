@@ -25,7 +25,7 @@ pub use pace::{Pace, SAME_AGAIN};
 pub use resolvers::resolvers;
 pub use sight::{MAX_SERVERS, MAX_SERVERS_AT_END, ServerSight, Sighting, round};
 pub use verdict::{DnsVerdict, ROUNDS_BEFORE_RESOLVER, SeenInDns, Verify, judge, next_round, why_not_asked};
-pub use visibility::{DnsMemory, IdlePace};
+pub use visibility::{DnsMemory, IdlePace, SightNews};
 pub use zones::Zones;
 
 /// The port of DNS servers.

@@ -70,6 +70,12 @@ impl World {
             r#"{{"dns": "callback", "id": "http://127.0.0.1:9/?d=__DOMAIN__&ip=__IP__", "index4": "default",
                 "cache_max_age": 31536000, "log": {{"level": "WARNING"}}, {fields}}}"#
         );
+        Self::of(mode, &text, dns)
+    }
+
+    /// One with this configuration.
+    fn of(mode: Mode, text: &str, dns: impl Fn(u64, &Sought, IpAddr) -> Sighting + 'static) -> Self {
+        let text = text.to_owned();
         let document = Rc::new(Document { name: "config.json".to_owned(), text, fetched: false });
         let written = raw::read(&document).expect("a configuration");
         let valid = validate("config.json", Some(written), &Surroundings::default()).expect("a valid one");
@@ -351,6 +357,74 @@ fn k13_whatever_holds_an_update_back_comes_first() {
     world.on(Event::Begin);
     world.run(48 * HOUR);
     assert_eq!(world.sent.len(), 3, "{:?}", world.sent);
+    // What may not be sent is asked about no more often than what is right.
+    assert!(world.asked.len() < 110, "{}", world.asked.len());
+}
+
+/// Nothing that DNS says, and nothing that keeps a repair from being sent, makes a run fail.
+#[test]
+fn k2_what_drifted_and_may_not_be_sent_is_up_to_date() {
+    let more = r#""ipv4": ["home.example.com"], "verify": {"repair": true}, "min_interval": "12h", "interval": "5m""#;
+    let mut world = World::new(Mode::Service, more, |now, _, _| zone(&[&[if now < 100 { HOME } else { OTHER }]]));
+    world.on(Event::Begin);
+    world.run(3 * HOUR);
+    assert!(world.dns_text().starts_with("drifted"), "{}", world.dns_text());
+    assert_eq!(world.sent.len(), 1);
+    assert_eq!(world.engine.tally().held_back, 0);
+    assert!(!world.told.iter().any(|(_, what)| matches!(what, What::Held(_))));
+}
+
+/// Without a cache each round sends what is up to date: how long ago it was first accepted counts.
+#[test]
+fn k11_a_refresh_does_not_begin_anew() {
+    let more = r#""ipv4": ["home.example.com"], "verify": true, "cache": false, "interval": "5m""#;
+    let mut world = World::new(Mode::Service, more, |_, _, _| zone(&[&[OTHER], &[OTHER]]));
+    world.on(Event::Begin);
+    world.run(2 * HOUR);
+    assert!(world.sent.len() > 20, "{}", world.sent.len());
+    let verdicts: Vec<DnsVerdict> = world.sights().into_iter().map(|(_, verdict)| verdict).collect();
+    assert_eq!(verdicts, [DnsVerdict::NotVisible, DnsVerdict::Drifted]);
+    assert!(world.told.iter().all(|(_, what)| !matches!(what, What::Settled(settled) if settled.is_repair)));
+}
+
+/// Of two endpoints of one name, each is judged as it wants to be.
+#[test]
+fn k14_two_endpoints_of_one_name_ask_once_and_each_is_judged_by_its_own_rules() {
+    let entry = |path: &str, verify: &str| {
+        format!(
+            r#"{{"provider": "callback", "id": "http://127.0.0.1:9/{path}?ip=__IP__", "ipv4": ["home.example.com"],
+                "index4": "default", "verify": {verify}}}"#
+        )
+    };
+    let more =
+        format!(r#""providers": [{}, {}]"#, entry("a", "true"), entry("b", r#"{"proxied": true, "repair": true}"#));
+    let text = more.replace("\n", " ");
+    let mut world = World::of(Mode::Service, &format!("{{{text}}}"), |_, _, _| zone(&[&["9.9.9.9"]]));
+    world.on(Event::Begin);
+    world.run(3);
+    assert_eq!(world.asked_at(), [2]);
+    world.run(2 * HOUR);
+    let texts: Vec<String> =
+        world.engine.rows().iter().filter_map(|row| Some(row.dns.as_ref()?.text.clone())).collect();
+    assert!(texts[0].starts_with("drifted") && texts[1].starts_with("behind a proxy"), "{texts:?}");
+    assert_eq!(world.sent.len(), 2);
+}
+
+/// A blip is no return of somebody else's address.
+#[test]
+fn k13_a_round_that_nobody_answers_is_no_return() {
+    let sends = Rc::new(Cell::new(0));
+    let seen = Rc::clone(&sends);
+    let mut world = World::one("{\"repair\": true}", move |now, _, _| match now {
+        _ if now < seen.get() + 30 * MINUTE => zone(&[&[HOME]]),
+        _ if now / HOUR % 2 == 0 => silence(),
+        _ => zone(&[&[OTHER]]),
+    });
+    for minute in 0..60 * 24 {
+        world.run(minute * MINUTE);
+        sends.set(world.sent.last().map_or(0, |(at, _)| *at));
+    }
+    assert_eq!(world.sent.len(), 3, "{:?}", world.sent);
 }
 
 #[test]
@@ -391,6 +465,11 @@ fn k15_where_nobody_answers_three_times_the_resolver_is_asked() {
     // At 15 s it is too early for a resolver.
     assert_eq!(ways, [(2, zone), (5, zone), (15, zone), (45, zone), (45, DnsWay::Resolver)]);
     assert_eq!(world.dns_text(), "visible (by resolver, TTL 300)");
+    // From then on it is asked in each round.
+    world.run(6 * HOUR);
+    assert_eq!(world.dns_text(), "visible (by resolver, TTL 300)");
+    assert_eq!(world.sights().len(), 1);
+    assert!(!world.told.iter().any(|(at, what)| *at > MINUTE && matches!(what, What::Said { .. })));
 }
 
 #[test]

@@ -64,6 +64,11 @@ impl Verify {
         Sought { name: name.into(), family, way: self.way, servers: self.servers.clone(), resolvers, most, seed }
     }
 
+    /// When somebody can be asked about what was accepted then, in seconds since the epoch.
+    pub fn earliest(&self, accepted: u64) -> u64 {
+        if self.way == DnsWay::Resolver { accepted + RESOLVER_AFTER.as_secs() } else { 0 }
+    }
+
     /// Why it is too early to ask so long after acceptance: a resolver would keep what it finds (K15).
     pub fn too_early(&self, since: Option<Duration>) -> Option<String> {
         let early = since.filter(|since| self.way == DnsWay::Resolver && *since < RESOLVER_AFTER)?;

@@ -66,6 +66,12 @@ pub struct DnsMemory {
     /// That it is not, or not any more, was reported.
     #[serde(default, skip_serializing_if = "is_default")]
     reported: Option<DnsVerdict>,
+    /// The same of an address before this one, and nothing better since.
+    #[serde(default, skip_serializing_if = "is_default")]
+    was_told: bool,
+    /// Whether it was asked about from its acceptance on.
+    #[serde(default, skip_serializing_if = "is_default")]
+    is_timed: bool,
     /// Rounds in a row in which nobody answered.
     #[serde(default, skip_serializing_if = "is_default")]
     unknown: u32,
@@ -87,6 +93,17 @@ pub struct DnsMemory {
     /// When the last repair was accepted.
     #[serde(default, skip_serializing_if = "is_default")]
     repaired: u64,
+}
+
+/// Something to report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SightNews {
+    /// Visible, not visible or drifted.
+    pub verdict: DnsVerdict,
+    /// Whether one of the last two was reported before.
+    pub was_reported: bool,
+    /// Whether it was asked about since its acceptance, and never seen before: how long that took is known.
+    pub is_timed: bool,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -127,6 +144,8 @@ impl DnsMemory {
             looks_proxied: false,
             was_visible: false,
             reported: None,
+            was_told: false,
+            is_timed: now <= accepted + ROUNDS[3],
             unknown: 0,
             recent: 0,
             misses: (0, 0),
@@ -137,28 +156,40 @@ impl DnsMemory {
         }
     }
 
-    /// The same after an endpoint accepted an address.
+    /// The same after an endpoint accepted an address; `is_repair`: it was sent because it had drifted.
     #[must_use]
-    pub fn accepted(before: Option<Self>, ip: IpAddr, now: u64) -> Self {
+    pub fn accepted(before: Option<Self>, ip: IpAddr, is_repair: bool, now: u64) -> Self {
         let new = Self::new(ip, now, now);
         let Some(before) = before else { return new };
         if before.ip != ip {
             let old_ttl = before.ttl.filter(|_| before.was_visible).unwrap_or_default();
-            return Self { old_until: if old_ttl > 0 { now + u64::from(old_ttl) } else { 0 }, ..new };
+            let was_told = before.was_told || before.reported.is_some();
+            return Self { old_until: if old_ttl > 0 { now + u64::from(old_ttl) } else { 0 }, was_told, ..new };
         }
-        if before.verdict.is_good() {
-            return before;
+        if !is_repair {
+            let next = if before.verdict.is_good() { before.next } else { before.next.min(new.next) };
+            return Self { next, ..before };
         }
-        let is_repair = before.verdict == DnsVerdict::Drifted;
         Self {
-            was_visible: before.was_visible && !is_repair,
             reported: before.reported,
+            was_told: before.was_told,
             other: before.other,
             returned: before.returned,
-            repairs: before.repairs.saturating_add(is_repair.into()),
-            in_vain: before.in_vain.saturating_add(is_repair.into()),
-            repaired: if is_repair { now } else { before.repaired },
+            repairs: before.repairs.saturating_add(1),
+            in_vain: before.in_vain.saturating_add(1),
+            repaired: now,
             ..new
+        }
+    }
+
+    /// Of what two processes know, the later. `None`: nothing.
+    pub fn merged(ours: Option<Box<Self>>, theirs: Option<Box<Self>>) -> Option<Box<Self>> {
+        match (ours, theirs) {
+            (Some(ours), Some(theirs)) => {
+                let time = |seen: &Self| (seen.accepted.max(seen.last), seen.last);
+                Some(if time(&theirs) > time(&ours) { theirs } else { ours })
+            }
+            (ours, theirs) => ours.or(theirs),
         }
     }
 
@@ -177,24 +208,19 @@ impl DnsMemory {
         self.unknown + 1 >= ROUNDS_BEFORE_RESOLVER
     }
 
-    /// The same after a round, and what is to be reported: visible, not visible or drifted, and whether one of the last two was reported
-    /// before.
+    /// The same after a round, and what is to be reported.
     #[must_use]
-    pub fn seen(
-        mut self,
-        sighting: &Sighting,
-        verify: &Verify,
-        pace: IdlePace,
-        now: u64,
-    ) -> (Self, Option<(DnsVerdict, bool)>) {
+    pub fn seen(mut self, sighting: &Sighting, verify: &Verify, pace: IdlePace, now: u64) -> (Self, Option<SightNews>) {
         let SeenInDns { verdict, ttl, reason, looks_proxied } = judge(sighting, self.ip, verify);
         let is_late = now >= self.accepted + verify.within.as_secs();
-        let is_miss = verdict == DnsVerdict::NotVisible;
+        // A resolver that is asked for want of anybody else may have a view of its own: what it does not see has not drifted.
+        let is_stand_in = sighting.way != verify.way;
+        let is_miss = verdict == DnsVerdict::NotVisible && !is_stand_in;
         let former = self.verdict;
         if verdict == DnsVerdict::Unknown {
-            self.unknown += 1;
+            self.unknown = self.unknown.saturating_add(1);
         } else {
-            self.unknown = 0;
+            self.unknown = if is_stand_in { self.unknown.saturating_add(1) } else { 0 };
             self.recent = (self.recent << 1 | u8::from(!is_miss)) & 0b111;
             self.misses = match self.misses {
                 _ if !is_miss || !self.was_visible && !is_late => (0, 0),
@@ -212,54 +238,51 @@ impl DnsMemory {
         self.reason = reason.chars().take(LONGEST_REASON).collect();
         self.ttl = ttl.or(self.ttl.filter(|_| verdict == DnsVerdict::Unknown));
         self.last = now;
-        let was_reported = self.reported.is_some();
-        let news = self.news(former, other_address(sighting, self.ip), is_late);
+        let news = self.news(other_address(sighting, self.ip), is_late);
         self.next = self.next_round(verify, pace, now);
         if sighting.way == DnsWay::Resolver {
             // It says the same until then.
             self.next = self.next.max(now + u64::from(ttl.unwrap_or_default()));
         }
-        (self, news.map(|verdict| (verdict, was_reported)))
+        (self, news)
     }
 
     /// What is to be reported.
-    fn news(&mut self, former: DnsVerdict, other: Option<IpAddr>, is_late: bool) -> Option<DnsVerdict> {
-        match self.verdict {
+    fn news(&mut self, other: Option<IpAddr>, is_late: bool) -> Option<SightNews> {
+        let was_reported = self.was_told || self.reported.is_some();
+        let is_timed = self.is_timed && !self.was_visible && self.repairs == 0;
+        let verdict = match self.verdict {
             DnsVerdict::Visible | DnsVerdict::Proxied => {
-                let is_news = !self.was_visible || self.reported.is_some();
-                (self.was_visible, self.in_vain, self.reported) = (true, 0, None);
+                let is_news = !self.was_visible || was_reported;
+                (self.was_visible, self.in_vain, self.reported, self.was_told) = (true, 0, None, false);
                 is_news.then_some(DnsVerdict::Visible)
             }
-            DnsVerdict::Drifted => {
-                if former != DnsVerdict::Drifted {
-                    let is_back = self.repairs > 0 && self.in_vain == 0 && other.is_some() && self.other == other;
-                    self.returned = self.returned.saturating_add(is_back.into());
-                    self.other = other;
-                }
-                let is_news = self.reported != Some(DnsVerdict::Drifted);
-                self.reported = Some(DnsVerdict::Drifted);
-                is_news.then_some(DnsVerdict::Drifted)
+            DnsVerdict::Drifted if self.reported != Some(DnsVerdict::Drifted) => {
+                let is_back = self.repairs > 0 && self.in_vain == 0 && other.is_some() && self.other == other;
+                self.returned = self.returned.saturating_add(is_back.into());
+                (self.other, self.reported) = (other, Some(DnsVerdict::Drifted));
+                self.reported
             }
             DnsVerdict::NotVisible | DnsVerdict::Partly if is_late && !self.was_visible && self.reported.is_none() => {
                 self.reported = Some(DnsVerdict::NotVisible);
                 self.reported
             }
-            DnsVerdict::NotVisible | DnsVerdict::Partly | DnsVerdict::Unknown => None,
-        }
+            _ => None,
+        };
+        verdict.map(|verdict| SightNews { verdict, was_reported, is_timed })
     }
 
     fn next_round(&self, verify: &Verify, pace: IdlePace, now: u64) -> u64 {
-        let idle = pace.after(now);
-        if self.was_visible {
-            let may_have_drifted = self.verdict == DnsVerdict::NotVisible && self.misses.0 > 0;
-            let next = if may_have_drifted { now + BETWEEN_MISSES } else { idle };
-            return self.repair_at(verify).map_or(next, |at| next.min(at.max(now + BETWEEN_MISSES)));
-        }
-        let within = verify.within.as_secs();
+        let may_have_drifted = self.verdict == DnsVerdict::NotVisible && self.misses.0 > 0;
         let since = now.saturating_sub(self.accepted);
-        let rounds = ROUNDS.into_iter().chain([within]).filter(|at| *at > since);
-        let next = rounds.min().map_or(idle, |at| self.accepted + at);
-        self.repair_at(verify).map_or(next, |at| next.min(at.max(now + BETWEEN_MISSES)))
+        let rounds = ROUNDS.into_iter().chain([verify.within.as_secs()]).filter(|at| *at > since);
+        let next = match rounds.min() {
+            _ if self.was_visible && may_have_drifted => now + BETWEEN_MISSES,
+            Some(at) if !self.was_visible => self.accepted + at,
+            _ => pace.after(now),
+        };
+        // One that is due and may not be sent waits for its next round as anything else.
+        self.repair_at(verify).filter(|at| *at > now).map_or(next, |at| next.min(at))
     }
 
     /// When what drifted may be sent again; `None` if it did not, or it is not.
@@ -273,6 +296,11 @@ impl DnsMemory {
     /// Whether it is to be sent again now, because it drifted.
     pub fn is_repair_due(&self, verify: &Verify, now: u64) -> bool {
         self.repair_at(verify).is_some_and(|at| at <= now)
+    }
+
+    /// Whether it should be visible by now.
+    pub fn is_late(&self, verify: &Verify, now: u64) -> bool {
+        self.was_visible || self.reported.is_some() || now >= self.accepted + verify.within.as_secs()
     }
 
     /// Whether repairs have no lasting effect.
@@ -294,8 +322,11 @@ impl DnsMemory {
         };
         let sentence = seen.sentence(Some(Duration::from_secs(since)), verify);
         if self.verdict == DnsVerdict::Drifted && verify.repair && self.is_given_up() {
-            let other = self.other.map_or_else(|| "something else".to_owned(), |other| other.to_string());
-            return format!("{sentence}; somebody else sets it to {other}: not sent again until the address changes");
+            let why = match self.other {
+                Some(other) => format!("somebody else sets it to {other}"),
+                None => "sending it again changes nothing".to_owned(),
+            };
+            return format!("{sentence}; {why}: not sent again until the address changes");
         }
         if self.verdict.is_good() && now < self.old_until {
             let left = duration(Duration::from_secs(self.old_until - now));

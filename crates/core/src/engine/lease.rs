@@ -95,16 +95,23 @@ impl Engine {
             LeaseEvent::Left => self.stand_by(None),
             LeaseEvent::Gained { term, state } => self.take_over(term, &state),
             // A single run ends soon by itself.
-            LeaseEvent::Draining if self.mode == Mode::Once => {}
+            LeaseEvent::Draining if self.mode == Mode::Once => {
+                if !self.is_updating() {
+                    self.end_rounds();
+                }
+            }
             LeaseEvent::Draining => {
                 self.lease = self.term().map(|term| Holding::Draining(term, false)).or(self.lease);
                 self.drop_steps();
                 self.take_back_marked();
             }
             LeaseEvent::Lost => {
-                let was_holding = self.term().is_some();
+                let (was_holding, was_updating) = (self.term().is_some(), self.is_updating());
                 self.stand_by(Some(Holding::No));
-                if was_holding && self.mode == Mode::Once {
+                if was_holding && self.mode == Mode::Once && !was_updating {
+                    // It only waited for DNS.
+                    self.out.effects.push_back(Effect::Ended(self.tally().exit_code()));
+                } else if was_holding && self.mode == Mode::Once {
                     let group = self.plan.config(0).group.as_ref().map_or("", |group| &group.name).to_owned();
                     self.say(0, Level::Error, || {
                         format!("lost the lease of group {group}: the next holder sends what was not accepted")

@@ -142,7 +142,6 @@ impl Engine {
             let tally = &mut self.tallies[plan.config_of(at)];
             if outcome.is_accepted() {
                 tally.accepted += 1;
-                self.asked_for.remove(own);
             } else {
                 tally.failed += 1;
             }
@@ -155,7 +154,10 @@ impl Engine {
                 let seen_at = seen_at.filter(|_| *outcome == Outcome::AlreadyThere);
                 self.settle(*own, at, &update, outcome, seen_at)
             };
-            let is_repair = outcome.is_accepted() && self.look_out_for(*own, at, &update);
+            let is_repair = outcome.is_accepted() && {
+                let by_itself = !self.asked_for.remove(own) && *outcome != Outcome::AlreadyThere;
+                self.look_out_for(*own, at, &update, by_itself)
+            };
             updates.push((update, previous, is_repair));
             self.note_ended(*own, outcome, took);
             self.note_decision(*own, circumstances.because.get(place));

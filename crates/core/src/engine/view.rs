@@ -119,12 +119,14 @@ impl Engine {
         if let Some(why) = why_not_asked(domain.as_str()) {
             let text = format!("unknown: the name {why}");
             let verdict = DnsVerdict::Unknown;
-            return Some(DnsState { verdict, text, since: self.clock(), asked: None, ttl: None, repairs: 0 });
+            let since = self.clock();
+            return Some(DnsState { verdict, text, is_late: false, since, asked: None, ttl: None, repairs: 0 });
         }
         let seen = self.visibility(at, domain, family).filter(|seen| Some(seen.ip) == accepted.map(|it| it.ip))?;
         Some(DnsState {
             verdict: seen.verdict,
             text: seen.sentence(verify, self.clock()),
+            is_late: seen.is_late(verify, self.clock()),
             since: seen.since,
             asked: (seen.last > 0).then_some(seen.last),
             ttl: seen.ttl,

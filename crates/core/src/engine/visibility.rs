@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::plan::Plan;
 use super::{Effect, Engine, Mode};
 use crate::dns::{
-    DnsMemory, DnsVerdict, DnsWay, IdlePace, MAX_SERVERS, MAX_SERVERS_AT_END, Sighting, Sought, Verify, judge,
-    why_not_asked,
+    DnsMemory, DnsVerdict, DnsWay, IdlePace, MAX_SERVERS, MAX_SERVERS_AT_END, SightNews, Sighting, Sought, Verify,
+    judge, why_not_asked,
 };
 use crate::journal::{About, SightChange, What};
 use crate::net::family::Family;
@@ -23,6 +23,15 @@ const MAX_ROUNDS: usize = 32;
 
 /// Where more names than this wait for a round, one server of each is asked.
 const MANY: usize = 100;
+
+/// In seconds: what a service finds to be wrong is asked about again so soon after its start.
+const SOON: u64 = 2;
+
+/// What was accepted so many seconds ago, and never asked about, is in no hurry.
+const OLD: u64 = 3600;
+
+/// No round is due so many seconds ahead.
+const FARTHEST: u64 = 34 * 86_400;
 
 /// So many idle questions are asked in a day, whatever `every` says.
 const QUESTIONS_A_DAY: u64 = 10_000;
@@ -57,7 +66,6 @@ pub(super) struct Lookout {
 #[derive(Debug)]
 struct DnsRound {
     ids: Vec<UpdateId>,
-    verify: Verify,
     sought: Sought,
     /// One server is asked, and the others only where it does not have the address.
     is_idle: bool,
@@ -116,15 +124,15 @@ impl Engine {
         seen.is_some_and(|(verify, seen)| seen.is_repair_due(verify, self.clock()))
     }
 
-    /// An endpoint accepted an update: whether that repaired what had drifted.
-    pub(super) fn look_out_for(&mut self, id: UpdateId, at: usize, update: &Update<'_>) -> bool {
+    /// An endpoint accepted an update, which was sent by itself or because somebody wanted it: whether that is a repair.
+    pub(super) fn look_out_for(&mut self, id: UpdateId, at: usize, update: &Update<'_>, by_itself: bool) -> bool {
         if !self.lookout.is_on || self.verify_of(at, update.domain, update.family).is_none() {
             return false;
         }
         let before = self.visibility(at, update.domain, update.family).cloned();
-        let has_drifted = |seen: &DnsMemory| seen.verdict == DnsVerdict::Drifted && seen.ip == update.ip;
-        let is_repair = before.as_ref().is_some_and(has_drifted);
-        let seen = DnsMemory::accepted(before, update.ip, self.clock());
+        let is_same = before.as_ref().is_some_and(|seen| seen.ip == update.ip);
+        let is_repair = by_itself && is_same && self.has_drifted(id, at);
+        let seen = DnsMemory::accepted(before, update.ip, is_repair, self.clock());
         self.lookout.due.insert((seen.next, id));
         self.set_visibility(at, update.domain, update.family, seen, true);
         is_repair
@@ -144,10 +152,15 @@ impl Engine {
         if known.is_some() && (due.contains(&(seen.next, id)) || is_asked()) {
             return;
         }
-        // Those that were not asked about while nothing ran are not asked about all at once.
-        if self.mode == Mode::Service && seen.next <= now && self.lookout.due.len() > MANY {
-            let every = self.idle_seconds(Duration::ZERO);
-            seen.next = now + u64::from(self.dns_chance.number()) % every.max(1);
+        if self.mode == Mode::Service {
+            let is_old = known.is_none() && accepted.at + OLD < now;
+            if (is_old || seen.next <= now) && self.lookout.due.len() > MANY {
+                // Those that were not asked about while nothing ran are not asked about all at once.
+                seen.next = now + u64::from(self.dns_chance.number()) % self.idle_seconds(Duration::ZERO).max(1);
+            } else if !seen.verdict.is_good() || seen.next > now + FARTHEST {
+                // It may be asked about in another way now; or a clock was wrong.
+                seen.next = seen.next.min(now + SOON);
+            }
         }
         self.lookout.due.insert((seen.next, id));
         if known.as_ref() != Some(&seen) {
@@ -179,8 +192,11 @@ impl Engine {
         let asked: BTreeSet<UpdateId> = self.lookout.due.iter().map(|(_, id)| *id).collect();
         for id in asked {
             let (at, domain, family) = plan.about(id);
-            if let Some(seen) = self.visibility(at, domain, family).cloned() {
-                self.set_visibility(at, domain, family, seen, true);
+            let Some(key) = self.key(at, domain, family) else { continue };
+            let store = plan.store_of(at);
+            let hold = self.stores[store].state.hold(&key);
+            if let Some(unsaved) = self.must_save(store) {
+                unsaved.holds.entry(key).or_insert(hold);
             }
         }
     }
@@ -193,7 +209,7 @@ impl Engine {
         }
         let now = self.clock();
         let waiting = self.lookout.due.range(..=(now, UpdateId::MAX)).take(MANY + 1).count();
-        let mut rounds: HashMap<(Sought, bool), (Verify, Vec<UpdateId>)> = HashMap::new();
+        let mut rounds: HashMap<(Sought, bool), Vec<UpdateId>> = HashMap::new();
         let number = self.dns_chance.next();
         while self.lookout.rounds.len() + rounds.len() < MAX_ROUNDS {
             let Some((at, id)) = self.lookout.due.first().copied().filter(|(at, _)| *at <= now) else { break };
@@ -206,18 +222,19 @@ impl Engine {
             let (at, domain, family) = self.plan.about(id);
             let Some(seen) = self.visibility(at, domain, family) else { continue };
             let is_idle = seen.is_idle();
+            let is_hasty = self.mode == Mode::Once && self.lookout.patience.is_none();
             let most = match () {
+                () if is_idle || is_hasty || waiting > MANY => 1,
                 () if seen.is_end(&verify, now) => MAX_SERVERS_AT_END,
-                () if is_idle || waiting > MANY => 1,
                 () => MAX_SERVERS,
             };
             let sought = verify.sought(domain.as_str(), family, &[], most, number);
-            rounds.entry((sought, is_idle)).or_insert_with(|| (verify, Vec::new())).1.push(id);
+            rounds.entry((sought, is_idle)).or_default().push(id);
         }
         let mut rounds: Vec<_> = rounds.into_iter().collect();
-        rounds.sort_unstable_by(|(_, (_, one)), (_, (_, other))| one.cmp(other));
-        for ((sought, is_idle), (verify, ids)) in rounds {
-            self.begin_round(DnsRound { ids, verify, sought, is_idle });
+        rounds.sort_unstable_by(|(_, one), (_, other)| one.cmp(other));
+        for ((sought, is_idle), ids) in rounds {
+            self.begin_round(DnsRound { ids, sought, is_idle });
         }
     }
 
@@ -228,10 +245,8 @@ impl Engine {
         let verify = self.verify_of(at, domain, family)?;
         let seen = self.visibility(at, domain, family)?;
         let accepted = claim.accepted.filter(|_| claim.in_doubt.is_none())?.ip;
-        let since = Duration::from_secs(self.clock().saturating_sub(seen.accepted));
-        let is_early = verify.too_early(Some(since)).is_some();
-        (accepted == wanted && seen.ip == wanted)
-            .then(|| (if is_early { seen.next.max(self.clock() + 1) } else { seen.next }, verify))
+        let next = seen.next.max(verify.earliest(seen.accepted));
+        (accepted == wanted && seen.ip == wanted).then_some((next, verify))
     }
 
     fn begin_round(&mut self, round: DnsRound) {
@@ -246,12 +261,15 @@ impl Engine {
             self.tell(What::DnsQuestions { answered: questions[0], unanswered: questions[1] });
         }
         let Some(round) = self.lookout.rounds.remove(&round) else { return };
+        if !self.may_start() {
+            return;
+        }
         if let Some(sought) = self.who_else(&round, sighting) {
             self.begin_round(DnsRound { sought, is_idle: false, ..round });
             return;
         }
-        for id in &round.ids {
-            self.take_sighting(*id, sighting, &round.verify);
+        for id in round.ids {
+            self.take_sighting(id, sighting);
         }
     }
 
@@ -259,21 +277,19 @@ impl Engine {
     /// resolver where nobody answered for the third time (K15).
     fn who_else(&mut self, round: &DnsRound, sighting: &Sighting) -> Option<Sought> {
         let (now, number) = (self.clock(), self.dns_chance.next());
-        let DnsRound { ids, verify, sought, is_idle } = round;
+        let DnsRound { ids, sought, is_idle } = round;
         let any = |is_so: &dyn Fn(&DnsMemory, DnsVerdict) -> bool| {
             ids.iter().any(|id| {
                 let (at, domain, family) = self.plan.about(*id);
-                let known = self.visibility(at, domain, family);
-                known.is_some_and(|known| is_so(known, judge(sighting, known.ip, verify).verdict))
+                let known = self.visibility(at, domain, family).zip(self.verify_of(at, domain, family));
+                known.is_some_and(|(known, verify)| is_so(known, judge(sighting, known.ip, &verify).verdict))
             })
         };
         if *is_idle && any(&|_, verdict| !verdict.is_good()) {
             return Some(Sought { most: MAX_SERVERS, seed: number, ..sought.clone() });
         }
-        let by_resolver = Verify { way: DnsWay::Resolver, ..verify.clone() };
-        let is_time = |known: &DnsMemory| {
-            by_resolver.too_early(Some(Duration::from_secs(now.saturating_sub(known.accepted)))).is_none()
-        };
+        let by_resolver = Verify { way: DnsWay::Resolver, ..Verify::default() };
+        let is_time = |known: &DnsMemory| by_resolver.earliest(known.accepted) <= now;
         let is_unanswered = |known: &DnsMemory, verdict: DnsVerdict| {
             verdict == DnsVerdict::Unknown && known.may_ask_resolver() && is_time(known)
         };
@@ -284,32 +300,33 @@ impl Engine {
         })
     }
 
-    fn take_sighting(&mut self, id: UpdateId, sighting: &Sighting, verify: &Verify) {
+    fn take_sighting(&mut self, id: UpdateId, sighting: &Sighting) {
         let now = self.clock();
         // Another address may have been found or accepted meanwhile.
-        if self.round_of(id).is_none() {
-            return;
-        }
+        let Some((_, verify)) = self.round_of(id) else { return };
         let plan = Rc::clone(&self.plan);
         let (at, domain, family) = plan.about(id);
         let Some(before) = self.visibility(at, domain, family).cloned() else { return };
         let pace = IdlePace { every: self.idle_seconds(verify.every), jitter: self.dns_chance.jitter() };
         let (was, accepted) = (before.verdict, before.accepted);
-        let (seen, news) = before.seen(sighting, verify, pace, now);
+        let (seen, news) = before.seen(sighting, &verify, pace, now);
         self.lookout.due.insert((seen.next, id));
         let about = About { entry: at, domain: domain.clone(), family };
         if seen.verdict == DnsVerdict::Unknown {
-            let is_new = self.lookout.said.is_none_or(|said| self.now.steady >= said + SAID_EVERY);
+            // A timer would say it in every run.
+            let is_meant = self.mode == Mode::Service || self.lookout.patience.is_some();
+            let is_new = is_meant && self.lookout.said.is_none_or(|said| self.now.steady >= said + SAID_EVERY);
             let level = if is_new { Level::Warning } else { Level::Debug };
             self.lookout.said = if is_new { Some(self.now.steady) } else { self.lookout.said };
             self.say(at, level, || format!("{about}: nobody knows whether it is visible in DNS: {}", seen.reason));
         }
-        let is_news = news.is_some() || was != seen.verdict;
+        let is_known = |verdict: DnsVerdict| verdict != DnsVerdict::Unknown;
+        let is_news = news.is_some() || was != seen.verdict && is_known(was) && is_known(seen.verdict);
         let (ip, reason, ttl) = (seen.ip, seen.reason.clone(), seen.ttl);
         self.set_visibility(at, domain, family, seen, is_news);
-        if let Some((verdict, was_reported)) = news {
+        if let Some(SightNews { verdict, was_reported, is_timed }) = news {
             let after = now.saturating_sub(accepted);
-            self.tell(What::Sight(SightChange { about, ip, verdict, after, ttl, reason, was_reported }));
+            self.tell(What::Sight(SightChange { about, ip, verdict, after, ttl, reason, was_reported, is_timed }));
         }
         if self.has_drifted(id, at) {
             self.judge_again(vec![plan.leader(id)]);
@@ -338,11 +355,17 @@ impl Engine {
             return;
         }
         let Lookout { due, rounds, patience, .. } = &mut self.lookout;
-        let rounds = std::mem::take(rounds).into_values().flat_map(|round| round.ids);
-        let open: BTreeSet<UpdateId> = std::mem::take(due).into_iter().map(|(_, id)| id).chain(rounds).collect();
+        let (rounds, due) = (std::mem::take(rounds), std::mem::take(due));
+        let cut: Vec<UpdateId> = rounds.into_values().flat_map(|round| round.ids).collect();
         if patience.is_none() {
+            // What was not answered in time waits for its next round, as what is not answered at all.
+            let why = format!("no answer within {} s", PATIENCE.as_secs());
+            let nothing = Sighting { why: Some(why), ..Sighting::default() };
+            cut.into_iter().for_each(|id| self.take_sighting(id, &nothing));
+            self.lookout.due.clear();
             return;
         }
+        let open: BTreeSet<UpdateId> = due.into_iter().map(|(_, id)| id).chain(cut).collect();
         let plan = Rc::clone(&self.plan);
         for id in open {
             let (at, domain, family) = plan.about(id);
@@ -376,6 +399,7 @@ impl Engine {
         let Lookout { due, rounds, until, .. } = &self.lookout;
         let next = due.first().map(|(at, _)| self.now.steady + Duration::from_secs(at.saturating_sub(self.clock())));
         match self.mode {
+            Mode::Once if !self.todos.is_empty() || self.is_updating() => None,
             Mode::Once => until
                 .filter(|_| !rounds.is_empty() || next.is_some())
                 .map(|until| next.map_or(until, |next| next.min(until))),

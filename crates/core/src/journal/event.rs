@@ -204,6 +204,8 @@ pub struct SightChange {
     pub reason: String,
     /// Whether it was reported before that it is not visible, or drifted.
     pub was_reported: bool,
+    /// Whether it was asked about since its acceptance, and never seen before.
+    pub is_timed: bool,
 }
 
 /// How one update ended.

@@ -24,10 +24,13 @@ pub fn sentence(JournalEvent { at, what }: &JournalEvent, is_one_of_several: boo
             let way_out = "change its configuration, or run `ddns --retry-stopped`";
             format!("{about} {ip}: stopped: the service refused it permanently with `{why}`; {way_out}")
         }
-        What::Sight(SightChange { about, ip, verdict, after, reason, .. }) => {
-            let (word, after) = (sight(what.kind()), seconds(*after));
+        What::Sight(SightChange { about, ip, verdict, after, reason, is_timed, .. }) => {
             let between = if verdict.is_good() { " " } else { ": " };
-            format!("{about} {ip}: {word} {after} after it was accepted{between}{reason}")
+            let after = match verdict.is_good() && !is_timed {
+                true => String::new(),
+                false => format!(" {} after it was accepted", seconds(*after)),
+            };
+            format!("{about} {ip}: {}{after}{between}{reason}", sight(what.kind()))
         }
         What::Said { text, .. } => text.clone(),
         _ => String::new(),

@@ -89,6 +89,9 @@ pub struct DnsState {
     pub verdict: DnsVerdict,
     /// The same for people, and why.
     pub text: String,
+    /// Whether it should be visible by now.
+    #[serde(rename = "late", default)]
+    pub is_late: bool,
     /// Since when, in seconds since the epoch.
     pub since: u64,
     /// When DNS was last asked, in seconds since the epoch; `None` if it never was.
@@ -108,7 +111,15 @@ fn is_zero(number: &u8) -> bool {
 impl DnsState {
     /// Whether it is worth somebody's attention: it should be visible by now, and is not.
     pub fn is_wrong(&self) -> bool {
-        matches!(self.verdict, DnsVerdict::NotVisible | DnsVerdict::Partly | DnsVerdict::Drifted)
+        self.is_late && matches!(self.verdict, DnsVerdict::NotVisible | DnsVerdict::Partly | DnsVerdict::Drifted)
+    }
+
+    /// The verdict for people, in a word or two.
+    pub fn word(&self) -> &'static str {
+        match self.verdict {
+            DnsVerdict::NotVisible | DnsVerdict::Partly if !self.is_late => "not yet",
+            verdict => verdict.word(),
+        }
     }
 }
 

@@ -79,7 +79,7 @@ impl Counts {
                     *self.source_failures.entry(key).or_default() += 1;
                 }
             }
-            What::Sight(sight) if sight.verdict.is_good() && !sight.was_reported => {
+            What::Sight(sight) if sight.verdict.is_good() && sight.is_timed => {
                 self.visible.add(Duration::from_secs(sight.after));
             }
             What::DnsQuestions { answered, unanswered } => {

@@ -166,7 +166,7 @@ impl Hold {
             wait_until: later(self.wait_until, base.wait_until, theirs.wait_until),
             stopped,
             unchanged: if self.unchanged == base.unchanged { theirs.unchanged } else { self.unchanged },
-            seen: if self.seen == base.seen { theirs.seen } else { self.seen },
+            seen: DnsMemory::merged(self.seen, theirs.seen),
             ..theirs
         }
     }

@@ -116,6 +116,14 @@ pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own:
     };
     let Some(hold) = memory.hold(update.domain, update.family) else { return verdict };
     let Verdict::Send(reason) = verdict else { return verdict };
+    if let Reason::Drifted(at) = reason {
+        // It is up to date: whatever keeps it from being sent comes first, and is no news (K13).
+        let is_kept = hold.others_until(update.ip, own, now).is_some()
+            || hold.stop_for(update.ip).is_some()
+            || hold.until(rules.min_interval, now).is_some()
+            || hold.nochg_limit_reached();
+        return if is_kept { Verdict::UpToDate(at) } else { Verdict::Send(reason) };
+    }
     if let Some(until) = hold.others_until(update.ip, own, now) {
         return Verdict::Wait(until);
     }
@@ -127,7 +135,6 @@ pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own:
     let min_interval = if is_ours { Duration::ZERO } else { rules.min_interval };
     match (reason, hold.until(min_interval, now)) {
         (Reason::Old(age), _) if hold.nochg_limit_reached() => Verdict::UpToDate(now.saturating_sub(age)),
-        (Reason::Drifted(at), _) if hold.nochg_limit_reached() => Verdict::UpToDate(at),
         (_, Some((until, by))) => Verdict::Held(until, by),
         (reason, None) => Verdict::Send(reason),
     }

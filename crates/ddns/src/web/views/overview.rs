@@ -259,7 +259,7 @@ pub(super) fn outcome(outcome: Option<&(u64, Option<SyncResult>)>, clock: &Clock
 pub(super) fn dns(row: &Row) -> Markup {
     html! {
         @if let Some(dns) = &row.dns {
-            @let words = format!("DNS: {}", dns.verdict.word());
+            @let words = format!("DNS: {}", dns.word());
             span.small title=(dns.text) {
                 @if dns.is_wrong() { (said(UpdateState::InDoubt, &words)) } @else { span.soft { (words) } }
             }
