@@ -398,8 +398,7 @@ fn k14_two_endpoints_of_one_name_ask_once_and_each_is_judged_by_its_own_rules() 
     };
     let more =
         format!(r#""providers": [{}, {}]"#, entry("a", "true"), entry("b", r#"{"proxied": true, "repair": true}"#));
-    let text = more.replace("\n", " ");
-    let mut world = World::of(Mode::Service, &format!("{{{text}}}"), |_, _, _| zone(&[&["9.9.9.9"]]));
+    let mut world = World::of(Mode::Service, &format!("{{{more}}}"), |_, _, _| zone(&[&["9.9.9.9"]]));
     world.on(Event::Begin);
     world.run(3);
     assert_eq!(world.asked_at(), [2]);
@@ -417,7 +416,7 @@ fn k13_a_round_that_nobody_answers_is_no_return() {
     let seen = Rc::clone(&sends);
     let mut world = World::one("{\"repair\": true}", move |now, _, _| match now {
         _ if now < seen.get() + 30 * MINUTE => zone(&[&[HOME]]),
-        _ if now / HOUR % 2 == 0 => silence(),
+        _ if (now / HOUR).is_multiple_of(2) => silence(),
         _ => zone(&[&[OTHER]]),
     });
     for minute in 0..60 * 24 {

@@ -69,9 +69,9 @@ pub struct DnsMemory {
     /// The same of an address before this one, and nothing better since.
     #[serde(default, skip_serializing_if = "is_default")]
     was_told: bool,
-    /// Whether it was asked about from its acceptance on.
+    /// When somebody began to ask about it.
     #[serde(default, skip_serializing_if = "is_default")]
-    is_timed: bool,
+    began: u64,
     /// Rounds in a row in which nobody answered.
     #[serde(default, skip_serializing_if = "is_default")]
     unknown: u32,
@@ -145,7 +145,7 @@ impl DnsMemory {
             was_visible: false,
             reported: None,
             was_told: false,
-            is_timed: now <= accepted + ROUNDS[3],
+            began: now,
             unknown: 0,
             recent: 0,
             misses: (0, 0),
@@ -250,7 +250,7 @@ impl DnsMemory {
     /// What is to be reported.
     fn news(&mut self, other: Option<IpAddr>, is_late: bool) -> Option<SightNews> {
         let was_reported = self.was_told || self.reported.is_some();
-        let is_timed = self.is_timed && !self.was_visible && self.repairs == 0;
+        let is_timed = self.began <= self.accepted + ROUNDS[3] && !self.was_visible && self.repairs == 0;
         let verdict = match self.verdict {
             DnsVerdict::Visible | DnsVerdict::Proxied => {
                 let is_news = !self.was_visible || was_reported;

@@ -361,7 +361,9 @@ impl Engine {
             // What was not answered in time waits for its next round, as what is not answered at all.
             let why = format!("no answer within {} s", PATIENCE.as_secs());
             let nothing = Sighting { why: Some(why), ..Sighting::default() };
-            cut.into_iter().for_each(|id| self.take_sighting(id, &nothing));
+            for id in cut {
+                self.take_sighting(id, &nothing);
+            }
             self.lookout.due.clear();
             return;
         }

@@ -26,9 +26,10 @@ pub fn sentence(JournalEvent { at, what }: &JournalEvent, is_one_of_several: boo
         }
         What::Sight(SightChange { about, ip, verdict, after, reason, is_timed, .. }) => {
             let between = if verdict.is_good() { " " } else { ": " };
-            let after = match verdict.is_good() && !is_timed {
-                true => String::new(),
-                false => format!(" {} after it was accepted", seconds(*after)),
+            let after = if verdict.is_good() && !is_timed {
+                String::new()
+            } else {
+                format!(" {} after it was accepted", seconds(*after))
             };
             format!("{about} {ip}: {}{after}{between}{reason}", sight(what.kind()))
         }
