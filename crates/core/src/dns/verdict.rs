@@ -19,7 +19,10 @@ const RESOLVER_AFTER: Duration = Duration::from_secs(30);
 pub const ROUNDS_BEFORE_RESOLVER: u32 = 3;
 
 /// When a name is asked about after its address was accepted, in seconds, until it is visible.
-const ROUND_SECONDS: [u64; 8] = [2, 5, 15, 45, 120, 300, 600, 900];
+pub(super) const ROUNDS: [u64; 12] = [2, 5, 15, 45, 120, 300, 600, 900, 1800, 3600, 7200, 14_400];
+
+/// Somebody who waits for it gets no slower than the first of them.
+const WAITED_FOR: usize = 8;
 
 /// `verify`: how it is found out whether the world sees an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -221,7 +224,7 @@ fn described(servers: &[&ServerSight]) -> String {
 
 /// When the first round after this much time since acceptance is due, as time since acceptance; `None` if they are over.
 pub fn next_round(since: Duration) -> Option<Duration> {
-    ROUND_SECONDS.map(Duration::from_secs).into_iter().find(|at| *at > since)
+    ROUNDS[..WAITED_FOR].iter().copied().map(Duration::from_secs).find(|at| *at > since)
 }
 
 /// Why a name is not asked about (K9): words that follow it; `None` if it is.

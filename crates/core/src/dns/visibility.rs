@@ -8,11 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ask::DnsWay;
 use super::sight::Sighting;
-use super::verdict::{DnsVerdict, ROUNDS_BEFORE_RESOLVER, SeenInDns, Verify, judge};
+use super::verdict::{DnsVerdict, ROUNDS, ROUNDS_BEFORE_RESOLVER, SeenInDns, Verify, judge};
 use crate::text::duration::duration;
-
-/// When a name is asked about after its address was accepted, in seconds, until it is visible.
-const ROUNDS: [u64; 12] = [2, 5, 15, 45, 120, 300, 600, 900, 1800, 3600, 7200, 14_400];
 
 /// Between two rounds that may find a drift.
 const BETWEEN_MISSES: u64 = 60;
