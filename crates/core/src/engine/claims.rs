@@ -177,7 +177,10 @@ impl Engine {
         if hold != Hold::default() || beside.is_some() || !matches!(outcome, Outcome::Accepted(_)) {
             let is_same = previous == Some(update.ip);
             let was_sent = outcome.may_have_reached() && seen_at.is_none();
-            hold.sent = if was_sent { hold.sent } else { before.sent };
+            // Another process may have an interval where this one has none.
+            if !was_sent && !self.plan.entry(at).min_interval.is_zero() {
+                hold.sent = before.sent;
+            }
             hold.under_way.retain(|other| other.by != self.own);
             if !outcome.may_have_reached() {
                 // Nothing was sent: what others send is in doubt again.
@@ -514,31 +517,23 @@ impl Engine {
         }
     }
 
-    /// What was accepted is in doubt where the next plan remembers it in another place: what is sent then is not marked here.
+    /// What was accepted is in doubt where the next plan remembers what it sends to the same origin in another place: that is not
+    /// marked here. Names that are not configured now may be so again.
     pub(super) fn doubt_left(&mut self, plan: &Plan, next: &Plan) {
-        let mut places: HashMap<(&Domain, Family), Vec<&StorePlace>> = HashMap::new();
-        for id in 0..UpdateId::try_from(next.update_count()).unwrap_or(UpdateId::MAX) {
-            let (at, domain, family) = next.about(id);
-            places.entry((domain, family)).or_default().push(&next.places()[next.store_of(at)]);
-        }
-        // Not yet named where one reload follows another.
-        (0..self.entries.len()).for_each(|at| self.bind(at));
-        let mut left: Vec<Vec<Sending>> = plan.places().iter().map(|_| Vec::new()).collect();
-        for id in 0..UpdateId::try_from(plan.update_count()).unwrap_or(UpdateId::MAX) {
-            let (at, domain, family) = plan.about(id);
-            let place = &plan.places()[plan.store_of(at)];
-            let is_left = places.get(&(domain, family)).is_some_and(|next| !next.contains(&place));
-            if is_left
-                && let Some(key) = self.key(at, domain, family)
-                && let Some(by) = self.maker(plan, at)
-            {
-                left[plan.store_of(at)].push(Sending { key, ip: None, by });
+        for (store, place) in plan.places().iter().enumerate() {
+            let state = &self.stores[store].state;
+            let (here, elsewhere): (Vec<usize>, Vec<usize>) =
+                (0..next.entry_count()).partition(|at| next.places()[next.store_of(*at)] == *place);
+            let maker = |at: usize| next.entry(at).callback.maker(state.salt(), &next.identity(at).name);
+            let makers: HashSet<Fingerprint> = elsewhere.into_iter().map(maker).collect();
+            let mut left: Vec<ClaimKey> = state.claimed_by(&makers).collect();
+            if left.is_empty() {
+                continue;
             }
-        }
-        for (store, left) in left.into_iter().enumerate() {
-            // What callbacks claim that were configured before is in doubt, too.
-            let former = self.stores[store].state.replaced_by(&left, std::iter::empty());
-            for key in former.into_iter().map(|(_, key)| key).chain(left.into_iter().map(|one| one.key)) {
+            let stays = here.into_iter().flat_map(|at| next.updates_of(at)).map(|id| next.about(id));
+            let stays: HashSet<(&Domain, Family)> = stays.map(|(_, domain, family)| (domain, family)).collect();
+            left.retain(|key| !stays.contains(&(&key.domain, key.family)));
+            for key in left {
                 if let Some(doubted) = self.stores[store].state.entry(&key).doubted() {
                     self.set(store, &key, doubted);
                 }

@@ -399,13 +399,15 @@ impl Engine {
     /// When a round is due, or a single run has waited long enough.
     pub(super) fn dns_at(&self) -> Option<Duration> {
         let Lookout { due, rounds, until, .. } = &self.lookout;
-        let next = due.first().map(|(at, _)| self.now.steady + Duration::from_secs(at.saturating_sub(self.clock())));
+        // As long as no more may be asked at a time, the next answer is waited for.
+        let next = due.first().filter(|_| rounds.len() < MAX_ROUNDS);
+        let next = next.map(|(at, _)| self.now.steady + Duration::from_secs(at.saturating_sub(self.clock())));
         match self.mode {
             Mode::Once if !self.todos.is_empty() || self.is_updating() => None,
             Mode::Once => until
                 .filter(|_| !rounds.is_empty() || next.is_some())
                 .map(|until| next.map_or(until, |next| next.min(until))),
-            _ => next.filter(|_| rounds.len() < MAX_ROUNDS),
+            _ => next,
         }
     }
 }

@@ -344,6 +344,25 @@ impl World {
             && !self.was_paused(process, heard.at.saturating_sub(shape.timeout()))
             && self.processes[process].used.get(&key).is_none_or(|files| files.len() < 2)
             && !self.flights.values().any(is_later)
+            && !self.was_marked_elsewhere(process, shape, key, heard.at)
+    }
+
+    /// Whether a mark of a former callback could be taken for a live one then: that of a process that was killed, by a clock that was set back
+    /// since.
+    fn was_marked_elsewhere(&self, process: usize, shape: &EntryShape, key: Key, then: Duration) -> bool {
+        let known = &self.processes[process];
+        let content = shape.cache.and_then(|file| self.files[file].content.as_ref());
+        let entry = known.shape.entries.iter().position(|entry| entry.number == shape.number);
+        let (Some(Ok(state)), Some(entry), Some(engine)) = (content, entry, &known.engine) else { return false };
+        let clock = engine.clock().saturating_sub((self.now - then).as_secs());
+        let (_, own) = self.claim(process, entry, key, state);
+        let is_other = |other: &ClaimKey| {
+            other.callback != own.callback && other.domain == own.domain && other.family == own.family
+        };
+        state
+            .keys()
+            .filter(is_other)
+            .any(|other| state.entry(&other).in_doubt.is_some_and(|doubt| doubt.until >= clock))
     }
 
     /// S11: a batch has all its members, or fewer where one is stopped.
@@ -551,12 +570,13 @@ impl World {
     }
 
     /// A process remembers by itself what it is to remember in a file from now on, or the other way round.
-    pub(crate) fn forget_own(&mut self, process: usize) {
+    pub(crate) fn forget_own(&mut self, process: usize, entries: &[usize]) {
         let own = Err(self.who(process));
-        self.memory.stopped.retain(|(of, _, _), _| *of != own);
-        self.memory.waits.retain(|(of, _, _), _| *of != own);
-        self.memory.accepted.retain(|(of, _, _), _| *of != own);
-        self.memory.sent.retain(|(of, _, _), _| *of != own);
+        let is_kept = |(of, _, (_, name, _)): &Memory| *of != own || !entries.contains(&name.0);
+        self.memory.stopped.retain(|memory, _| is_kept(memory));
+        self.memory.waits.retain(|memory, _| is_kept(memory));
+        self.memory.accepted.retain(|memory, _| is_kept(memory));
+        self.memory.sent.retain(|memory, _| is_kept(memory));
     }
 
     /// A process wrote what it knows.

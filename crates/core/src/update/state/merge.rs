@@ -21,7 +21,7 @@ impl Claim {
             // What stood there before our mark, which was not sent: it stands again, unless they changed it.
             (Some(before), Some(mark)) if before.by != 0 && mark.by == own => Some(before),
             (Some(before), theirs) if before.by != 0 => theirs,
-            (Some(_), Some(theirs)) if is_live(&theirs) => Some(theirs),
+            // What we sent may have arrived, also where nothing comes of what they send: theirs stands beside it.
             (Some(ours), _) => Some(ours),
             // Whichever of two requests with one address is applied last, it is right.
             (None, Some(doubt)) => {
@@ -64,7 +64,7 @@ impl State {
     /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
     /// was written first stays (E4a), unless both send the same; of two acceptances the later one counts.
     pub fn merge(&mut self, ours: &Self, changed: &mut Changed, own: u32, now: u64) {
-        changed.claims |= self.doubt_former(ours, own, now);
+        self.doubt_former(ours, changed, own, now);
         for key in &ours.changed(changed) {
             let (is_changed, mut base) = (ours.is_changed(key), changed.holds.get_mut(key));
             let (claim, theirs, mut hold) = (ours.entry(key), self.entry(key), self.hold(key));
@@ -136,9 +136,9 @@ impl State {
     }
 
     /// A file that says less than what is known is a former one that somebody put back, a folder that was away and came back,
-    /// for example. Its claims do not count where another address was accepted since, and marks of ours stand in it again. Whether any does.
-    fn doubt_former(&mut self, ours: &Self, own: u32, now: u64) -> bool {
-        let mut is_again = false;
+    /// for example. Its claims do not count where another address was accepted since, and marks of ours stand in it again.
+    fn doubt_former(&mut self, ours: &Self, changed: &mut Changed, own: u32, now: u64) {
+        let mut beside = Vec::new();
         for (callback, known) in &ours.callbacks {
             let Some(claims) = self.callbacks.get_mut(callback) else { continue };
             for (family, (entries, known)) in Family::ALL.into_iter().zip(claims.entries.iter_mut().zip(&known.entries))
@@ -148,10 +148,8 @@ impl State {
                     let (mut entry, is_changed, known) =
                         (Claim::from(*slot), known.saved != Saved::Yes, Claim::from(*known));
                     let is_ours = |doubt: &InDoubt| doubt.by == own;
-                    let is_open = || {
-                        let key = ClaimKey { callback: *callback, domain: domain.clone(), family };
-                        is_changed || ours.hold(&key).is_sent_by(own)
-                    };
+                    let key = || ClaimKey { callback: *callback, domain: domain.clone(), family };
+                    let is_open = || is_changed || ours.hold(&key()).is_sent_by(own);
                     // Its request has ended.
                     if let Some(doubt) = entry.in_doubt.as_mut().filter(|doubt| is_ours(doubt))
                         && !known.in_doubt.as_ref().is_some_and(is_ours)
@@ -170,15 +168,28 @@ impl State {
                         let marks = self.holds.get(callback).and_then(|holds| holds[family.index()].get(domain));
                         is_ours(doubt) && doubt.until > now && !marks.is_some_and(|hold| hold.is_sent_by(own))
                     };
-                    if entry.in_doubt.is_none()
-                        && let Some(mark) = known.in_doubt.filter(is_gone)
-                    {
-                        (entry.in_doubt, slot.saved, is_again) = (Some(mark), Saved::No, true);
+                    match entry.in_doubt {
+                        None => {
+                            if let Some(mark) = known.in_doubt.filter(is_gone) {
+                                (entry.in_doubt, slot.saved, changed.claims) = (Some(mark), Saved::No, true);
+                            }
+                        }
+                        // Another process marked it since.
+                        Some(doubt) if !is_ours(&doubt) => {
+                            beside.extend(known.in_doubt.filter(is_gone).map(|mark| (key(), mark)));
+                        }
+                        Some(_) => {}
                     }
                     *slot = KeptClaim { saved: slot.saved, ..entry.into() };
                 }
             }
         }
-        is_again
+        for (key, mark) in beside.into_iter().filter(|(key, _)| !ours.is_changed(key)) {
+            let mut hold = self.hold(&key);
+            changed.holds.entry(key.clone()).or_insert_with(|| hold.clone());
+            changed.claims = true;
+            hold.under_way.push(mark.into());
+            self.set_hold(&key, hold);
+        }
     }
 }

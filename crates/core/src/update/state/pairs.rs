@@ -1,5 +1,7 @@
 //! What a group keeps in its store: a key and a text for each callback, domain and record type (J2).
 
+use std::collections::HashSet;
+
 use rustc_hash::FxHashMap;
 
 use super::text::{entry_of, key_of, text_of};
@@ -92,6 +94,12 @@ impl State {
     pub fn changed(&self, also: &Changed) -> Vec<ClaimKey> {
         let held = also.holds.keys().filter(|key| !self.is_changed(key)).cloned();
         self.claimed().filter(|key| self.is_changed(key)).chain(held).collect()
+    }
+
+    /// The keys of claims that one of these may have made.
+    pub(crate) fn claimed_by(&self, makers: &HashSet<Fingerprint>) -> impl Iterator<Item = ClaimKey> {
+        let theirs = self.callbacks.iter().filter(|(_, claims)| makers.iter().any(|by| claims.may_be_of(*by)));
+        keys_of(theirs.map(|(callback, claims)| (callback, &claims.entries)))
     }
 
     fn claimed(&self) -> impl Iterator<Item = ClaimKey> {
