@@ -151,9 +151,9 @@ impl World {
             for (key, ip) in members {
                 let (claim, claimed) = self.claim(process, entry, *key, state);
                 let lasts = |of: IpAddr, until: u64| Some(of) == *ip && Duration::from_secs(until) >= ends;
-                // Another process may have had the same address accepted since it was marked.
+                // Another process may have had the same address accepted since it was marked, or sent one that may have arrived.
                 let is_beside = || {
-                    (claim.in_doubt.map(|doubt| doubt.ip) == *ip || claim.accepted.map(|accepted| accepted.ip) == *ip)
+                    (claim.in_doubt.is_some() || claim.accepted.map(|accepted| accepted.ip) == *ip)
                         && state.hold(&claimed).under_way.iter().any(|beside| lasts(beside.ip, beside.until))
                 };
                 let is_right = match ip {
