@@ -30,6 +30,7 @@ use self::settings::{PeerFile, PeerSetting};
 use self::table::PeerTable;
 use crate::recipe::{self, Filled, Form};
 use crate::text::json::{Dialect, Value, parse};
+use crate::text::order;
 use crate::text::vocabulary::vocabulary;
 
 vocabulary! {
@@ -182,7 +183,7 @@ impl Import {
         let all: Vec<Rc<PeerSetting>> = of_sections.chain(&file.globals.0).cloned().collect();
         let entries = entries::entries(&mut file, peer.table()).map_err(|why| PeerError { line: 0, message: why })?;
         let mut unused: Vec<&Rc<PeerSetting>> = all.iter().filter(|setting| !setting.is_used.get()).collect();
-        unused.sort_by_key(|setting| setting.line);
+        order::sort_by_key(&mut unused, |setting| setting.line);
         for setting in unused {
             match peer.table().why_not(&setting.name, &setting.value) {
                 Some("") => {}
@@ -228,7 +229,7 @@ impl Import {
                 notes.push(ImportNote { line: entry.line, what: "zone".to_owned(), text, part: NotePart::Changed });
             }
         }
-        notes.sort_by_key(|note| note.line);
+        order::sort_by_key(&mut notes, |note| note.line);
         Ok(Self { peer, entries, notes, settings })
     }
 

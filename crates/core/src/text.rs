@@ -8,6 +8,7 @@ pub(crate) mod hex;
 pub mod json;
 pub mod log_format;
 pub mod number;
+pub mod order;
 pub mod own_json;
 pub mod screen;
 pub mod secrets;

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use ddns_core::config::Cache;
 use ddns_core::net::proxy::{self, System};
+use ddns_core::text::order;
 use rustix::process::{Resource, getrlimit};
 
 /// Where the limit of open files is below this, it is tried whether enough of them are left.
@@ -50,7 +51,7 @@ pub(crate) fn any_variable(name: &str) -> Option<String> {
 pub(crate) fn all_variables() -> Vec<(String, String)> {
     let texts = env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let mut all: Vec<(String, String)> = texts.filter(|(_, value)| !value.is_empty()).collect();
-    all.sort();
+    order::sort(&mut all);
     all
 }
 

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use ddns_core::engine::plan::Plan;
 use ddns_core::journal::{JournalEvent, RecordWriter, What};
 use ddns_core::net::family::Family;
+use ddns_core::text::order;
 
 use crate::compose::cache_path;
 use crate::environment::Environment;
@@ -100,7 +101,7 @@ impl<'a> History<'a> {
         for at in 0..self.plan.entry_count() {
             paths.extend(cache_path(self.plan.entry(at), self.environment).map(|cache| beside(&cache)));
         }
-        paths.sort();
+        order::sort(&mut paths);
         paths.dedup();
         paths
     }

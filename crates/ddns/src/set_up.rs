@@ -17,6 +17,7 @@ use ddns_core::net::family::Family;
 use ddns_core::net::status::with_reason;
 use ddns_core::set_up::Survey;
 use ddns_core::text::json::{Node, Value};
+use ddns_core::text::order;
 use ddns_core::text::shell;
 use ddns_core::update::Update;
 use ddns_core::update::outcome::{Outcome, Why};
@@ -181,7 +182,7 @@ pub(crate) fn requests(
             all.push((number, members, missing));
         }
     }
-    all.sort_by_key(|(.., missing)| !missing.is_empty());
+    order::sort_by_key(&mut all, |(.., missing)| !missing.is_empty());
     let total = all.len();
     (all.into_iter().take(most).filter_map(|request| sent(config, request, addresses, now)).collect(), total)
 }

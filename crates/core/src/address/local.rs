@@ -10,6 +10,7 @@ use crate::address::observation::Choice;
 use crate::net::family::Family;
 use crate::net::local_address::{Flags, LocalAddress};
 use crate::net::reach::{Trust, is_private, unusable};
+use crate::text::order;
 
 impl LocalAddress {
     /// Why it must not be sent; `None` if it may be (F7).
@@ -80,7 +81,7 @@ pub fn nth_interface(number: usize, family: Family, addresses: &[LocalAddress]) 
     let is_loopback = |index: u32| addresses.iter().any(|address| address.index == index && address.ip.is_loopback());
     let usable = addresses.iter().filter(|address| address.is_usable(family) && !is_loopback(address.index));
     let mut indexes: Vec<u32> = usable.map(|address| address.index).collect();
-    indexes.sort_unstable();
+    order::sort(&mut indexes);
     indexes.dedup();
     let Some(index) = indexes.get(number) else {
         let count = indexes.len();

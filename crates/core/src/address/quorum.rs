@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use crate::address::observation::Choice;
+use crate::text::order;
 
 /// The address that at least `need` of several sources agree on. Sources that differ are part of the reason.
 ///
@@ -33,7 +34,7 @@ pub fn agreement(need: usize, results: &[(String, Result<Choice, String>)]) -> O
     let mut enough: Vec<IpAddr> = addresses.filter(|ip| votes(results, *ip) >= need).collect();
     // A source that is enough by itself needs no other: the first in order counts.
     enough.truncate(if need == 1 { 1 } else { enough.len() });
-    enough.sort_unstable();
+    order::sort(&mut enough);
     enough.dedup();
     match enough.as_slice() {
         [ip] => Some(*ip),

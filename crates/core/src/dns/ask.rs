@@ -12,6 +12,7 @@ use super::PORT;
 use super::message::{DnsAnswer, DnsClass, DnsKind, DnsName, DnsQuestion};
 use super::zones::Zones;
 use crate::net::family::{Family, interleaved};
+use crate::text::order;
 use crate::text::vocabulary::vocabulary;
 
 /// How many addresses of a server are tried: one of each family.
@@ -197,7 +198,7 @@ impl<'a> Look<'a> {
     /// Some of these hosts, drawn anew in each round.
     pub(super) fn drawn(&self, hosts: &[DnsName], most: usize) -> Vec<(DnsName, u16)> {
         let mut hosts: Vec<(u64, &DnsName)> = hosts.iter().map(|host| (lot(self.sought.seed, host), host)).collect();
-        hosts.sort_unstable();
+        order::sort(&mut hosts);
         hosts.into_iter().take(most).map(|(_, host)| (host.clone(), PORT)).collect()
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::net::family::Family;
 use crate::net::reach::is_far;
 use crate::text::duration::duration;
+use crate::text::order;
 use crate::text::vocabulary::vocabulary;
 
 /// A resolver is not asked sooner after acceptance: it would keep the answer.
@@ -187,7 +188,7 @@ pub fn judge(sighting: &Sighting, expected: IpAddr, verify: &Verify) -> SeenInDn
     };
     let sorted = |ips: &&[IpAddr]| {
         let mut ips = ips.to_vec();
-        ips.sort_unstable();
+        order::sort(&mut ips);
         ips
     };
     let first = answers.first().map(sorted).unwrap_or_default();
@@ -210,7 +211,7 @@ fn described(servers: &[&ServerSight]) -> String {
             None => groups.push((what, vec![&server.server])),
         }
     }
-    groups.sort_by_key(|(what, _)| what.is_err());
+    order::sort_by_key(&mut groups, |(what, _)| what.is_err());
     let texts = groups.into_iter().map(|(what, names)| match what {
         Ok([]) => format!("{} {} no address", names.join(", "), if names.len() == 1 { "has" } else { "have" }),
         Ok(ips) => {

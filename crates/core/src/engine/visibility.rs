@@ -15,6 +15,7 @@ use crate::journal::{About, SightChange, What};
 use crate::net::family::Family;
 use crate::schedule::queue::UpdateId;
 use crate::text::log_format::Level;
+use crate::text::order;
 use crate::update::Update;
 use crate::update::domain::Domain;
 
@@ -232,7 +233,7 @@ impl Engine {
             rounds.entry((sought, is_idle)).or_default().push(id);
         }
         let mut rounds: Vec<_> = rounds.into_iter().collect();
-        rounds.sort_unstable_by(|(_, one), (_, other)| one.cmp(other));
+        order::sort_by(&mut rounds, |(_, one), (_, other)| one.cmp(other));
         for ((sought, is_idle), ids) in rounds {
             self.begin_round(DnsRound { ids, sought, is_idle });
         }

@@ -10,6 +10,7 @@ use crate::dns::DnsVerdict;
 use crate::journal::{About, SightChange};
 use crate::lease::role_change::{LeaseChange, RoleChange};
 use crate::net::status::with_reason;
+use crate::text::order;
 use crate::update::outcome::{Outcome, Why};
 use crate::update::streak::Streak;
 
@@ -334,7 +335,7 @@ impl Ledger {
             .map(|standing| line(&standing.about, standing.ip, standing.streak.failures))
             .collect();
         // Those that failed often have the reasons.
-        lines.sort_by_key(|line| std::cmp::Reverse(line.failures));
+        order::sort_by_key(&mut lines, |line| std::cmp::Reverse(line.failures));
         let known: BTreeSet<&About> = standings.iter().map(|standing| &standing.about).collect();
         lines.extend(waiting.iter().filter(|(about, _)| !known.contains(about)).map(|(about, ip)| line(about, *ip, 0)));
         lines

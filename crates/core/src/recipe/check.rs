@@ -8,6 +8,7 @@ use super::{Each, Recipe, template};
 use crate::config::fields::{FILE, Field, FieldUse, Key, Kind, SubField, SubKind, part, used_by};
 use crate::config::files::path_of;
 use crate::text::json::{Member, Node, Span, Value};
+use crate::text::order;
 
 /// Names that have a value wherever something is done for a domain, and how often that is.
 const OWN: [(&str, Each); 4] =
@@ -118,7 +119,7 @@ impl RecipeReader<'_> {
 fn filled(fields: impl Iterator<Item = &'static Field>, parts: &'static [SubField]) -> Vec<&'static str> {
     let parts = parts.iter().filter(|part| part.is_for(FieldUse::Recipe)).map(|part| part.name);
     let mut names: Vec<&str> = fields.map(|field| field.name).chain(parts).collect();
-    names.sort_unstable();
+    order::sort(&mut names);
     names
 }
 

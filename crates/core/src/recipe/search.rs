@@ -3,6 +3,7 @@
 use strsim::osa_distance;
 
 use super::{Recipe, built_in};
+use crate::text::order;
 
 /// Words of fewer letters are not forgiven a slip: they would be near to everything.
 const MIN_FUZZY: usize = 4;
@@ -14,7 +15,7 @@ pub fn search(word: &str) -> Vec<Recipe> {
     // A slip is only thought of where nothing fits as it was typed.
     let has_plain = found.iter().any(|(rank, _)| *rank < SLIP);
     found.retain(|(rank, _)| !has_plain || *rank < SLIP);
-    found.sort_by_key(|(rank, _)| *rank);
+    order::sort_by_key(&mut found, |(rank, _)| *rank);
     found.into_iter().map(|(_, recipe)| recipe).collect()
 }
 

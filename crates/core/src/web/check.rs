@@ -14,6 +14,7 @@ use crate::config::validate::{Surroundings, validate};
 use crate::object;
 use crate::text::diagnostic::{Diagnostic, Place, Severity, without_repeats};
 use crate::text::json::{Dialect, Excerpt, Member, Span, Value, parse};
+use crate::text::order;
 
 /// What stands in for a file that the text names: right for a value of `extra` and for a secret of `sign`.
 const STAND_IN: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
@@ -91,7 +92,7 @@ pub fn check(name: &str, text: &str, around: &Surroundings) -> (Option<Config>, 
     let fields = FieldSpans::of(text);
     let mut findings: Vec<Finding> =
         without_repeats(diagnostics).into_iter().map(|diagnostic| finding(diagnostic, text, &fields)).collect();
-    findings.sort_by_key(|finding| finding.spot.map_or(0, |spot| spot.span.start));
+    order::sort_by_key(&mut findings, |finding| finding.spot.map_or(0, |spot| spot.span.start));
     (config, findings)
 }
 

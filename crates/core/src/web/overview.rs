@@ -8,6 +8,7 @@ use crate::journal::{DnsState, Row, Status, UpdateState};
 use crate::lease::standing::{Role, Standing};
 use crate::net::url::push_form;
 use crate::text::number::grouped;
+use crate::text::order;
 use crate::text::vocabulary::vocabulary;
 
 /// How many updates a page shows.
@@ -111,7 +112,7 @@ impl OverviewQuery {
                 || row.endpoint.as_deref().is_some_and(has))
     }
 
-    fn order(&self, rows: &mut [&Row]) {
+    fn order(&self, rows: &mut Vec<&Row>) {
         let by = |one: &Row, other: &Row| match self.sort {
             Sort::Written => Ordering::Equal,
             Sort::Name => one.domain.cmp(&other.domain),
@@ -122,8 +123,8 @@ impl OverviewQuery {
         match (self.sort, self.is_reverse) {
             (Sort::Written, false) => {}
             (Sort::Written, true) => rows.reverse(),
-            (_, false) => rows.sort_by(|one, other| by(one, other)),
-            (_, true) => rows.sort_by(|one, other| by(other, one)),
+            (_, false) => order::sort_by(rows, |one, other| by(one, other)),
+            (_, true) => order::sort_by(rows, |one, other| by(other, one)),
         }
     }
 }
@@ -268,7 +269,7 @@ fn addresses(rows: &[Row]) -> Vec<Current<'_>> {
         });
         all[place].count += 1;
     }
-    all.sort_by_key(|current| (current.ip.is_ipv6(), Reverse(current.count)));
+    order::sort_by_key(&mut all, |current| (current.ip.is_ipv6(), Reverse(current.count)));
     let mut shown = [0; 2];
     all.retain(|current| {
         shown[usize::from(current.ip.is_ipv6())] += 1;
@@ -305,7 +306,7 @@ fn trouble(rows: &[Row]) -> (Vec<Trouble<'_>>, usize) {
         }
         trouble.named.truncate(MAX_NAMED);
     }
-    all.sort_by_key(|trouble| Reverse(trouble.state));
+    order::sort_by_key(&mut all, |trouble| Reverse(trouble.state));
     let more = all.len().saturating_sub(MAX_TROUBLE);
     all.truncate(MAX_TROUBLE);
     (all, more)

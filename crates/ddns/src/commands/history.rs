@@ -7,6 +7,7 @@ use ddns_core::journal::{Filter, Record, RecordKind, Status};
 use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::duration;
+use ddns_core::text::order;
 use ddns_core::text::own_json;
 use ddns_core::text::screen;
 use ddns_core::update::domain::Domain;
@@ -73,7 +74,7 @@ async fn kept(given: Given, environment: &Environment) -> Result<Vec<ServiceHist
         all = vec![(Status::default(), paths)];
     }
     for (_, paths) in &mut all {
-        paths.sort();
+        order::sort(paths);
         paths.dedup();
     }
     Ok(all)

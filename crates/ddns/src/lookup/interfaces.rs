@@ -1,13 +1,14 @@
 //! All addresses of this host's interfaces.
 
 use ddns_core::net::local_address::LocalAddress;
+use ddns_core::text::order;
 
 use crate::platform;
 
 /// By the number of the interface, then as the system lists them.
 pub(crate) fn list() -> Result<Vec<LocalAddress>, String> {
     let mut found = platform::local_addresses()?;
-    found.sort_by_key(|address| address.index);
+    order::sort_by_key(&mut found, |address| address.index);
     Ok(found)
 }
 

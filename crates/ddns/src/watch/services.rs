@@ -8,6 +8,7 @@ use std::pin::pin;
 
 use ddns_core::journal::Status;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::text::order;
 use ddns_core::text::own_json;
 use rustix::process::getuid;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -108,7 +109,7 @@ pub(crate) async fn services(environment: &Environment) -> Services {
         let Some(owner) = trusted(&folder) else { continue };
         let Ok(entries) = fs::read_dir(folder) else { continue };
         let mut sockets: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        sockets.sort();
+        order::sort(&mut sockets);
         sockets.retain(|path| is_socket(path, owner) && !seen.contains(path));
         for path in sockets {
             match how_it_stands(&path).await {

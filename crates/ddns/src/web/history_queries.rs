@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ddns_core::journal::{DAYS, Day, Days, EventKind, Filter, Record, Row};
 use ddns_core::net::family::Family;
+use ddns_core::text::order;
 
 use super::site::{Ask, Site};
 use crate::clock::local_offset;
@@ -57,7 +58,7 @@ pub(super) async fn newest(site: &Site, filter: Filter, most: usize) -> io::Resu
         for path in paths {
             all.extend(history::newest(path, &filter, most)?);
         }
-        all.sort_by_key(|record: &Record| std::cmp::Reverse(record.at));
+        order::sort_by_key(&mut all, |record: &Record| std::cmp::Reverse(record.at));
         all.truncate(most);
         Ok(all)
     })

@@ -5,6 +5,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::Signable;
 use crate::text::hex;
+use crate::text::order;
 use crate::text::secrets::MASK;
 
 /// How a scheme differs from the others.
@@ -209,7 +210,7 @@ impl CanonicalForm {
                 None => {}
             }
         }
-        signed.sort();
+        order::sort(&mut signed);
         let names: Vec<&str> = signed.iter().map(|(name, _)| name.as_str()).collect();
         let lines = signed.iter().flat_map(|(name, value)| [name, ":", value, "\n"]).collect();
         (names.join(";"), lines)
@@ -278,7 +279,7 @@ fn sorted(query: &str) -> String {
         (encode(&decode(name)), encode(&decode(value)))
     };
     let mut pairs: Vec<(String, String)> = query.split('&').filter(|text| !text.is_empty()).map(pair).collect();
-    pairs.sort();
+    order::sort(&mut pairs);
     pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&")
 }
 

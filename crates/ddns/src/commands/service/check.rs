@@ -9,6 +9,7 @@ use ddns_core::net::ssl::Ssl;
 use ddns_core::service::access::{Obstacle, PathNode, UserIds, hidden, obstacle, user};
 use ddns_core::service::{Manager, ServiceScope, ServiceSpec, Step, procd, systemd};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::text::order;
 use ddns_core::text::shell::quote;
 
 use super::facts::HostFacts;
@@ -79,7 +80,7 @@ fn needed(service: &ServiceSpec, configs: &[&Config]) -> Vec<String> {
     let of_page = of_page.flatten().map(|held| held.path.clone());
     let all = service.configs.iter().cloned().chain(named).chain(authorities).chain(of_page);
     let mut all: Vec<String> = all.collect();
-    all.sort_unstable();
+    order::sort(&mut all);
     all.dedup();
     all
 }

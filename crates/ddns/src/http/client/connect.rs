@@ -13,6 +13,7 @@ use ddns_core::net::socks::Destination;
 use ddns_core::net::ssl::Ssl;
 use ddns_core::net::url::Url;
 use ddns_core::text::duration::duration;
+use ddns_core::text::order;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::dial::{Dialer, Unreached, late, nearly};
@@ -87,7 +88,7 @@ impl Connector {
     async fn by_any(&self, url: &Url, how: How<'_>, deadline: Instant) -> Result<Connection, String> {
         let origin = url.origin();
         let mut routes: Vec<Route<'_>> = how.proxies.routes(url).collect();
-        routes.sort_by_key(|route| self.led_nowhere(*route, &origin));
+        order::sort_by_key(&mut routes, |route| self.led_nowhere(*route, &origin));
         let mut tried = Vec::new();
         for (at, route) in routes.iter().enumerate() {
             let left = deadline.saturating_duration_since(Instant::now());

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use ddns_core::net::family::{Family, interleaved};
+use ddns_core::text::order;
 use futures_util::future::{FutureExt as _, LocalBoxFuture, Shared};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_local;
@@ -108,7 +109,7 @@ impl Names {
         let mut addresses = self.all_addresses(host).await?;
         match over {
             Over::Any => addresses = interleaved(addresses),
-            Over::Prefer(family) => addresses.sort_by_key(|ip| Family::of(*ip) != Some(family)),
+            Over::Prefer(family) => order::sort_by_key(&mut addresses, |ip| Family::of(*ip) != Some(family)),
             Over::Only(family) => {
                 addresses.retain(|ip| Family::of(*ip) == Some(family));
                 if addresses.is_empty() {
