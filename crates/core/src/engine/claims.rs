@@ -517,22 +517,33 @@ impl Engine {
         }
     }
 
-    /// What was accepted is in doubt where the next plan remembers what it sends to the same origin in another place: that is not
-    /// marked here. Names that are not configured now may be so again.
+    /// What was accepted is in doubt where the next plan remembers it in another place: what is sent then is not marked here. So is what
+    /// is not configured now, where its file and origin come to another place: it may be configured again.
     pub(super) fn doubt_left(&mut self, plan: &Plan, next: &Plan) {
         for (store, place) in plan.places().iter().enumerate() {
             let state = &self.stores[store].state;
-            let (here, elsewhere): (Vec<usize>, Vec<usize>) =
-                (0..next.entry_count()).partition(|at| next.places()[next.store_of(*at)] == *place);
-            let maker = |at: usize| next.entry(at).callback.maker(state.salt(), &next.identity(at).name);
-            let makers: HashSet<Fingerprint> = elsewhere.into_iter().map(maker).collect();
+            let is_here = |plan: &Plan, at: usize| plan.places()[plan.store_of(at)] == *place;
+            let elsewhere = |plan: &Plan| -> HashSet<Fingerprint> {
+                let entries = (0..plan.entry_count()).filter(|at| !is_here(plan, *at));
+                entries.map(|at| plan.entry(at).callback.maker(state.salt(), &plan.identity(at).name)).collect()
+            };
+            let (before, makers) = (elsewhere(plan), elsewhere(next));
             let mut left: Vec<ClaimKey> = state.claimed_by(&makers).collect();
             if left.is_empty() {
                 continue;
             }
-            let stays = here.into_iter().flat_map(|at| next.updates_of(at)).map(|id| next.about(id));
-            let stays: HashSet<(&Domain, Family)> = stays.map(|(_, domain, family)| (domain, family)).collect();
-            left.retain(|key| !stays.contains(&(&key.domain, key.family)));
+            let news: HashSet<Fingerprint> = makers.difference(&before).copied().collect();
+            let news: HashSet<ClaimKey> = state.claimed_by(&news).collect();
+            let mut names: HashMap<(&Domain, Family), bool> = HashMap::new();
+            for at in 0..next.entry_count() {
+                for (_, domain, family) in next.updates_of(at).map(|id| next.about(id)) {
+                    *names.entry((domain, family)).or_default() |= is_here(next, at);
+                }
+            }
+            left.retain(|key| match names.get(&(&key.domain, key.family)) {
+                Some(stays) => !stays,
+                None => news.contains(key),
+            });
             for key in left {
                 if let Some(doubted) = self.stores[store].state.entry(&key).doubted() {
                     self.set(store, &key, doubted);

@@ -863,6 +863,11 @@ impl World {
 }
 
 impl Process {
+    /// What its engine knows, as text: how long it is.
+    pub(crate) fn size(&self) -> usize {
+        self.engine.as_ref().map_or(0, |engine| format!("{engine:?}").len())
+    }
+
     pub(crate) fn new(site: usize, plan: Rc<Plan>, shape: Rc<Shape>) -> Self {
         Self {
             site,
