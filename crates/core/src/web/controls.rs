@@ -1,7 +1,6 @@
 //! What the page shows of a configuration, and what can be edited there (I7): one form for each entry, made from the table of fields.
 //! No secret is in it, no comment, and nothing of a field that is not known.
 
-use super::check::Finding;
 use crate::config::fields::{EditRight, FIELDS, Field, FieldScope, Key, Kind};
 use crate::config::layers::Layers;
 use crate::config::listing::{outlined, outlined_items};
@@ -127,9 +126,10 @@ pub fn in_words(message: &str, field: Option<&'static Field>) -> String {
     if text.ends_with(['.', '?', '!']) { text } else { text + "." }
 }
 
-/// The forms of a file: that of the whole file, then one for each entry. `config` is what the file means, where it is valid.
-pub fn controls(text: &str, around: &Surroundings, config: Option<&Config>) -> Result<Vec<EditForm>, Finding> {
-    let written = read(&Document::local("", text)).map_err(|wrong| Finding::of(wrong, text))?;
+/// The forms of a file: that of the whole file, then one for each entry; none where it cannot be read. `config` is what the file
+/// means, where it is valid.
+pub fn controls(text: &str, around: &Surroundings, config: Option<&Config>) -> Vec<EditForm> {
+    let Ok(written) = read(&Document::local("", text)) else { return Vec::new() };
     let secrets = config.map_or_else(|| Secrets::new([], &[]), |config| config.secrets().longer_than(MIN_SECRET_BYTES));
     let file = &written.file;
     let form = |entry: Option<usize>, own: &Raw, is_meant: &dyn Fn(&Field) -> bool| {
@@ -139,12 +139,12 @@ pub fn controls(text: &str, around: &Surroundings, config: Option<&Config>) -> R
     };
     let of_file = |field: &Field| field.scope != FieldScope::Entry;
     let Some(entries) = &written.entries else {
-        return Ok(vec![form(None, file, &of_file), form(Some(0), file, &|field| !of_file(field))]);
+        return vec![form(None, file, &of_file), form(Some(0), file, &|field| !of_file(field))];
     };
     // What stands outside of the entries holds for each that does not set it.
     let mut all = vec![form(None, file, &|field| of_file(field) || file.get(field.key).is_some())];
     all.extend(entries.iter().enumerate().map(|(at, (own, _))| form(Some(at), own, &|field| !of_file(field))));
-    Ok(all)
+    all
 }
 
 fn control(field: &'static Field, own: &Raw, file: &Raw, around: &Surroundings, secrets: &Secrets) -> EditControl {

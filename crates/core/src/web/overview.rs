@@ -6,9 +6,8 @@ use std::net::IpAddr;
 
 use crate::journal::{DnsState, Row, Status, UpdateState};
 use crate::lease::standing::{Role, Standing};
-use crate::net::url::push_form;
 use crate::text::number::grouped;
-use crate::text::vocabulary::vocabulary;
+use crate::web::list::{ListQuery, Sort, link};
 
 /// How many updates a page shows.
 pub const PER_PAGE: usize = 50;
@@ -22,122 +21,26 @@ const MAX_NAMED: usize = 3;
 /// How many addresses are shown for each family.
 const MAX_ADDRESSES: usize = 3;
 
-/// Which updates are wanted, in which order.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OverviewQuery {
-    /// What a domain, an address or a source must contain.
-    pub search: String,
-    /// Only those in this state.
-    pub state: Option<UpdateState>,
-    /// By what they are sorted.
-    pub sort: Sort,
-    /// The last one first.
-    pub is_reverse: bool,
-    /// From 1.
-    pub page: usize,
+/// Whether a query wants an update; `search` is what it searches for, in lower case.
+fn includes(query: &ListQuery, row: &Row, search: &str) -> bool {
+    let has = |text: &str| text.to_lowercase().contains(search);
+    query.state.is_none_or(|state| state == row.state)
+        && (search.is_empty()
+            || has(&row.domain)
+            || address(row).is_some_and(|ip| has(&ip.to_string()))
+            || row.source.as_deref().is_some_and(has)
+            || row.endpoint.as_deref().is_some_and(has))
 }
 
-vocabulary! {
-    /// By what updates are sorted.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-    pub enum Sort {
-        /// As the configuration has them.
-        #[default]
-        Written = "",
-        /// By their names.
-        Name = "name",
-        /// The worst first.
-        State = "state",
-        /// By address.
-        Address = "address",
-        /// The latest first.
-        Accepted = "accepted",
-    }
-}
-
-impl OverviewQuery {
-    /// Reads the values of an address; what is not understood counts as not given.
-    pub fn read(value: impl Fn(&str) -> Option<String>) -> Self {
-        let sort = value("sort").unwrap_or_default();
-        let (key, is_reverse) = sort.strip_prefix('-').map_or((sort.as_str(), false), |key| (key, true));
-        Self {
-            search: value("q").unwrap_or_default().trim().to_owned(),
-            state: value("state").and_then(|key| UpdateState::parse(&key)),
-            sort: Sort::parse(key).unwrap_or_default(),
-            is_reverse,
-            page: value("page").and_then(|page| page.parse().ok()).unwrap_or(1).max(1),
-        }
-    }
-
-    /// The address of the view with this query.
-    pub fn link(&self) -> String {
-        let sign = if self.is_reverse { "-" } else { "" };
-        let sort = Some(self.sort.key()).filter(|key| !key.is_empty()).map(|key| format!("{sign}{key}"));
-        let page = (self.page > 1).then(|| self.page.to_string());
-        let pairs = [
-            ("q", Some(self.search.clone()).filter(|text| !text.is_empty())),
-            ("state", self.state.map(|state| state.key().to_owned())),
-            ("sort", sort),
-            ("page", page),
-        ];
-        link("/", pairs.into_iter().filter_map(|(name, value)| Some((name, value?))))
-    }
-
-    /// The same on another page.
-    #[must_use]
-    pub fn on_page(&self, page: usize) -> Self {
-        Self { page, ..self.clone() }
-    }
-
-    /// The same with those in one state, or all.
-    #[must_use]
-    pub fn in_state(&self, state: Option<UpdateState>) -> Self {
-        Self { state, page: 1, ..self.clone() }
-    }
-
-    /// The same in another order; the other way around where it is in this order already.
-    #[must_use]
-    pub fn sorted(&self, sort: Sort) -> Self {
-        Self { sort, is_reverse: self.sort == sort && !self.is_reverse, page: 1, ..self.clone() }
-    }
-
-    fn includes(&self, row: &Row, search: &str) -> bool {
-        let has = |text: &str| text.to_lowercase().contains(search);
-        self.state.is_none_or(|state| state == row.state)
-            && (search.is_empty()
-                || has(&row.domain)
-                || address(row).is_some_and(|ip| has(&ip.to_string()))
-                || row.source.as_deref().is_some_and(has)
-                || row.endpoint.as_deref().is_some_and(has))
-    }
-
-    fn order(&self, rows: &mut [&Row]) {
-        let by = |one: &Row, other: &Row| match self.sort {
-            Sort::Written => Ordering::Equal,
-            Sort::Name => one.domain.cmp(&other.domain),
-            Sort::State => other.state.cmp(&one.state),
-            Sort::Address => address(one).cmp(&address(other)),
-            Sort::Accepted => other.accepted.cmp(&one.accepted),
-        };
-        match (self.sort, self.is_reverse) {
-            (Sort::Written, false) => {}
-            (Sort::Written, true) => rows.reverse(),
-            (_, false) => rows.sort_by(|one, other| by(one, other)),
-            (_, true) => rows.sort_by(|one, other| by(other, one)),
-        }
-    }
-}
-
-/// The address of a view with these values.
-pub fn link<'a>(path: &str, pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
-    let mut text = path.to_owned();
-    for (at, (name, value)) in pairs.into_iter().enumerate() {
-        text += if at == 0 { "?" } else { "&" };
-        text += name;
-        text.push('=');
-        push_form(&mut text, &value);
-    }
-    text
+fn order(query: &ListQuery, rows: &mut [&Row]) {
+    let by = |one: &Row, other: &Row| match query.sort {
+        Sort::Written => Ordering::Equal,
+        Sort::Name => one.domain.cmp(&other.domain),
+        Sort::State => other.state.cmp(&one.state),
+        Sort::Address => address(one).cmp(&address(other)),
+        Sort::Accepted => other.accepted.cmp(&one.accepted),
+    };
+    rows.sort_by(|one, other| if query.is_reverse { by(other, one) } else { by(one, other) });
 }
 
 /// The address of the details of an update.
@@ -202,7 +105,7 @@ pub struct Trouble<'a> {
 }
 
 /// Prepares the view.
-pub fn overview<'a>(status: &'a Status, query: &OverviewQuery) -> Overview<'a> {
+pub fn overview<'a>(status: &'a Status, query: &ListQuery) -> Overview<'a> {
     let mut numbers = [0; UpdateState::ALL.len()];
     for row in &status.rows {
         numbers[row.state as usize] += 1;
@@ -212,8 +115,8 @@ pub fn overview<'a>(status: &'a Status, query: &OverviewQuery) -> Overview<'a> {
     let trouble_of_group = if status.obstacle().is_some() { UpdateState::Retrying } else { UpdateState::UpToDate };
     let (trouble, more_trouble) = trouble(&status.rows);
     let search = query.search.to_lowercase();
-    let mut rows: Vec<&Row> = status.rows.iter().filter(|row| query.includes(row, &search)).collect();
-    query.order(&mut rows);
+    let mut rows: Vec<&Row> = status.rows.iter().filter(|row| includes(query, row, &search)).collect();
+    order(query, &mut rows);
     let total = rows.len();
     let page = query.page.min(total.div_ceil(PER_PAGE)).max(1);
     Overview {
