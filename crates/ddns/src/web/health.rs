@@ -3,34 +3,31 @@
 
 use std::time::Duration;
 
+use tokio::sync::oneshot::Sender;
 use tokio::time::timeout;
 
-use super::reply::Reply;
+use super::reply::{Handled, Reply};
 use super::site::{Ask, Site};
 
 /// So long the event loop may be busy.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-const HANGS: &str = "the service does not respond";
+async fn ask<T>(site: &Site, ask: fn(Sender<T>) -> Ask) -> Result<T, Reply> {
+    let answer = timeout(PATIENCE, site.ask(ask)).await.ok().flatten();
+    answer.ok_or_else(|| Reply::text(503, "the service does not respond"))
+}
 
-pub(super) async fn alive(site: &Site) -> Reply {
-    match timeout(PATIENCE, site.ask(Ask::Alive)).await {
-        Ok(Some(())) => Reply::text(200, "alive"),
-        _ => Reply::text(503, HANGS),
+pub(super) async fn alive(site: &Site) -> Handled {
+    ask(site, Ask::Alive).await.map(|()| Reply::text(200, "alive"))
+}
+
+pub(super) async fn ready(site: &Site) -> Handled {
+    match ask(site, Ask::Ready).await? {
+        None => Ok(Reply::text(200, "ready")),
+        Some(why) => Err(Reply::text(503, &format!("not ready: {why}"))),
     }
 }
 
-pub(super) async fn ready(site: &Site) -> Reply {
-    match timeout(PATIENCE, site.ask(Ask::Ready)).await {
-        Ok(Some(None)) => Reply::text(200, "ready"),
-        Ok(Some(Some(why))) => Reply::text(503, &format!("not ready: {why}")),
-        _ => Reply::text(503, HANGS),
-    }
-}
-
-pub(super) async fn metrics(site: &Site) -> Reply {
-    match timeout(PATIENCE, site.ask(Ask::Metrics)).await {
-        Ok(Some(text)) => Reply::metrics(text),
-        _ => Reply::text(503, HANGS),
-    }
+pub(super) async fn metrics(site: &Site) -> Handled {
+    ask(site, Ask::Metrics).await.map(Reply::metrics)
 }

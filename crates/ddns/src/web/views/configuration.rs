@@ -4,6 +4,7 @@ use ddns_core::config::fields::{Field, Kind};
 use ddns_core::text::number::grouped;
 use ddns_core::web::controls::{Content, EditControl, EditForm, in_words, is_locked};
 use maud::{Markup, html};
+use serde::Serialize;
 
 use super::parts::{FormField, ListRange, Tone, code, notice, pager, token_field};
 
@@ -263,22 +264,19 @@ fn field(model: &FormPage<'_>, control: &EditControl) -> Markup {
         control.field.kind,
         Kind::Document | Kind::Headers | Kind::Values | Kind::Object | Kind::ObjectOrText | Kind::Callbacks
     );
-    let described = around.described();
-    let invalid = around.wrong.map(|_| "true");
-    let rows = shown.lines().count().clamp(2, 12);
-    let input = html! {
-        @if is_choice && (shown.is_empty() || words.iter().any(|word| word.eq_ignore_ascii_case(shown))) {
-            select id=(id) name={ (SET) (name) } aria-describedby=[described] aria-invalid=[invalid] {
-                option value="" selected[shown.is_empty()] { "not set" }
-                @for word in words { option value=(word) selected[word.eq_ignore_ascii_case(shown)] { (word) } }
-            }
-        } @else if is_long {
-            textarea id=(id) name={ (SET) (name) } rows=(rows) aria-describedby=[described] aria-invalid=[invalid] autocapitalize="none" spellcheck="false" autocomplete="off" { (shown) }
-        } @else {
-            input type="text" id=(id) name={ (SET) (name) } value=(shown) aria-describedby=[described] aria-invalid=[invalid] autocapitalize="none" spellcheck="false" autocomplete="off";
-        }
+    let set = format!("{SET}{name}");
+    let input = |around: &FormField<'_>| match () {
+        () if is_choice && (shown.is_empty() || words.iter().any(|word| word.eq_ignore_ascii_case(shown))) => around
+            .around(&html! {
+                select id=(id) name=(set) aria-describedby=[around.described()] aria-invalid=[around.invalid()] {
+                    option value="" selected[shown.is_empty()] { "not set" }
+                    @for word in words { option value=(word) selected[word.eq_ignore_ascii_case(shown)] { (word) } }
+                }
+            }),
+        () if is_long => around.area(&set, shown, 2),
+        () => around.input(&set, "text", Some(shown), None),
     };
-    let Content::WriteOnly(outline) = &control.content else { return around.around(&input) };
+    let Content::WriteOnly(outline) = &control.content else { return input(&around) };
     let is_open = typed.as_deref().is_some_and(|text| !text.trim().is_empty()) || around.wrong.is_some();
     html! {
         div.field {
@@ -287,7 +285,7 @@ fn field(model: &FormPage<'_>, control: &EditControl) -> Markup {
             details open[is_open] {
                 summary { "Replace" span.unseen { " " (control.label()) } }
                 div.stack {
-                    (FormField { label: &format!("New {}", lower(control.label())), ..around }.around(&input))
+                    (input(&FormField { label: &format!("New {}", lower(control.label())), ..around }))
                     label.choice { input type="checkbox" name={ (SET) "unset." (name) }; "Remove it" }
                 }
             }
@@ -319,9 +317,8 @@ fn domains(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
                     (pager(ListRange { page, per_page: PER_PAGE, total: items.len() }, control.label(), |page| format!("{}&page={page}", link(model.file, model.form))))
                 }
             }
-            (FormField { label: &format!("Add {}", control.label()), help: Some("Names such as home.example.com, one on each line."), ..*around }.around(&html! {
-                textarea id=(around.id) name={ (SET) (add) } rows=(typed.lines().count().clamp(1, 8)) aria-describedby=[around.described()] aria-invalid=[around.wrong.map(|_| "true")] autocapitalize="none" spellcheck="false" { (typed) }
-            }))
+            (FormField { label: &format!("Add {}", control.label()), help: Some("Names such as home.example.com, one on each line."), ..*around }
+                .area(&format!("{SET}{add}"), &typed, 1))
         }
     }
 }
@@ -368,44 +365,36 @@ fn sources(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
 }
 
 /// A request before and after an edit.
+#[derive(Serialize)]
 pub(crate) struct Change {
     pub(crate) about: String,
     pub(crate) before: Option<String>,
     pub(crate) after: Option<String>,
 }
 
-/// What is confirmed.
-pub(crate) struct ConfirmPage {
-    pub(crate) file: usize,
-    pub(crate) changes: Vec<Change>,
-    pub(crate) is_removal: bool,
-    /// Everything that was typed.
-    pub(crate) fields: Vec<(String, String)>,
-}
-
-/// What would change, and the button that does it.
-pub(crate) fn confirm(model: &ConfirmPage) -> Markup {
-    let ConfirmPage { file, changes, is_removal, fields } = model;
+/// What would change, and the button that does it with everything that was typed.
+pub(crate) fn confirm(file: usize, changes: &[Change], is_removal: bool, typed: &[(String, String)]) -> Markup {
     let more = changes.len().saturating_sub(MAX_SHOWN);
     html! {
         div.stack {
             nav.crumb aria-label="Back" { a href={ "/configuration?file=" (file) } { "‹ Configuration" } }
-            h1 { (if *is_removal { "Remove this entry?" } else { "Save these changes?" }) }
+            h1 { (if is_removal { "Remove this entry?" } else { "Save these changes?" }) }
             @if changes.is_empty() { (notice(Tone::Info, "What is sent stays the same.")) }
             @else { p.soft { "This changes what is sent. Secrets show as ***; an address that is not known is an example." } }
             @for Change { about, before, after } in changes.iter().take(MAX_SHOWN) {
                 section.card aria-label=(about) {
                     h2 { (about) }
                     div.columns {
-                        div { h3 { "Now" } @match before { Some(text) => (code(text, &format!("the request for {about} now"))), None => p.soft { "Nothing is sent." } } }
-                        div { h3 { "Then" } @match after { Some(text) => (code(text, &format!("the request for {about} then"))), None => p.soft { "Nothing more is sent." } } }
+                        @for (when, shown, none) in [("Now", before, "Nothing is sent."), ("Then", after, "Nothing more is sent.")] {
+                            div { h3 { (when) } @match shown { Some(text) => (code(text, &format!("the request for {about} {}", when.to_lowercase()))), None => p.soft { (none) } } }
+                        }
                     }
                 }
             }
             @if more > 0 { p.soft { "And " (grouped(more)) " more." } }
             form.row method="post" action="/configuration/edit" data-guard data-dirty {
-                @for (name, text) in fields.iter().filter(|(name, _)| name != "step") { input type="hidden" name=(name) value=(text); }
-                button.main name="step" value="save" { (if *is_removal { "Remove and run" } else { "Save and run" }) }
+                @for (name, text) in typed.iter().filter(|(name, _)| name != "step") { input type="hidden" name=(name) value=(text); }
+                button.main name="step" value="save" { (if is_removal { "Remove and run" } else { "Save and run" }) }
                 button name="step" value="edit" { "Back" }
             }
         }

@@ -67,12 +67,7 @@ pub(super) fn sprite() -> Markup {
     }
 }
 
-/// A state by word, sign and colour.
-pub(crate) fn state(state: UpdateState) -> Markup {
-    said(state, state.word())
-}
-
-/// What looks like a state, in other words.
+/// A state by word, sign and colour; or what looks like it, in other words.
 pub(crate) fn said(state: UpdateState, words: &str) -> Markup {
     html! { span class={ "state " (state.key()) } { (Icon::of(state)) (words) } }
 }
@@ -92,20 +87,24 @@ pub(crate) fn left(seconds: u64) -> Markup {
     html! { span.count role="timer" data-left=(seconds) { (countdown(seconds)) } }
 }
 
-/// How a request ended, as a sentence: `503` and `503: words` are responses, all else is why there was none.
-pub(crate) fn response(why: &str) -> String {
+/// Status and text of a response, of how a request ended: `503` and `503: words`; `None` if there was no response.
+fn responded(why: &str) -> Option<(u16, &str)> {
     let (number, words) = why.split_once(": ").unwrap_or((why, ""));
-    let Some(status) = (number.len() == 3).then(|| number.parse().ok()).flatten() else {
-        return format!("There was no response: {}.", why.trim_end_matches('.'));
-    };
-    let words = if words.is_empty() { String::new() } else { format!(": {}", words.trim_end_matches('.')) };
-    format!("The response was {}{words}.", with_reason(status))
+    Some((number.parse().ok().filter(|_| number.len() == 3)?, words))
+}
+
+/// How a request ended, as a sentence.
+pub(crate) fn response(why: &str) -> String {
+    match responded(why) {
+        None => format!("There was no response: {}.", why.trim_end_matches('.')),
+        Some((status, "")) => format!("The response was {}.", with_reason(status)),
+        Some((status, words)) => format!("The response was {}: {}.", with_reason(status), words.trim_end_matches('.')),
+    }
 }
 
 /// The text of a response, of how a request ended; `None` if there is none.
 pub(crate) fn response_text(why: &str) -> Option<&str> {
-    let (number, words) = why.split_once(": ")?;
-    (number.len() == 3 && number.parse::<u16>().is_ok() && !words.is_empty()).then_some(words)
+    responded(why).map(|(_, words)| words).filter(|words| !words.is_empty())
 }
 
 /// A sentence of ours, in which words between backticks are code.
@@ -164,7 +163,7 @@ pub(crate) struct FormField<'a> {
 }
 
 impl FormField<'_> {
-    /// The control gets what connects it with help and error: see [`FormField::described`].
+    /// The control gets what connects it with help and error: [`FormField::described`] and [`FormField::invalid`].
     pub(crate) fn around(&self, control: &Markup) -> Markup {
         html! {
             div.field {
@@ -178,23 +177,42 @@ impl FormField<'_> {
 
     /// The value of `aria-describedby` of the control.
     pub(crate) fn described(&self) -> Option<String> {
-        let id = self.id;
-        match (self.wrong, self.help) {
-            (Some(_), Some(_)) => Some(format!("{id}-wrong {id}-help")),
-            (Some(_), None) => Some(format!("{id}-wrong")),
-            (None, Some(_)) => Some(format!("{id}-help")),
-            (None, None) => None,
-        }
+        let parts = [(self.wrong, "wrong"), (self.help, "help")].into_iter().filter(|(text, _)| text.is_some());
+        let ids: Vec<String> = parts.map(|(_, part)| format!("{}-{part}", self.id)).collect();
+        (!ids.is_empty()).then(|| ids.join(" "))
     }
 
-    /// A control for one line of text. A password is never shown, so it has no value.
-    pub(crate) fn input(&self, name: &str, value: &str, kind: &str) -> Markup {
-        let is_secret = kind == "password";
+    /// The value of `aria-invalid` of the control.
+    pub(crate) fn invalid(&self) -> Option<&'static str> {
+        self.wrong.map(|_| "true")
+    }
+
+    /// A control for one line of text, with the id of a list to choose from. The key of a service is nothing that a browser
+    /// should offer for another.
+    pub(crate) fn input(&self, name: &str, kind: &str, value: Option<&str>, list: Option<&str>) -> Markup {
         self.around(&html! {
-            input type=(kind) id=(self.id) name=(name) value=[(!is_secret).then_some(value)]
-                aria-describedby=[self.described()] aria-invalid=[self.wrong.map(|_| "true")]
-                autocapitalize="none" spellcheck="false";
+            input type=(kind) id=(self.id) name=(name) value=[value] list=[list] aria-describedby=[self.described()]
+                aria-invalid=[self.invalid()] autocapitalize="none" spellcheck="false" autocomplete="off";
         })
+    }
+
+    /// A control for several lines, as many as the text has.
+    pub(crate) fn area(&self, name: &str, text: &str, least: usize) -> Markup {
+        self.around(&html! {
+            textarea id=(self.id) name=(name) rows=(text.lines().count().clamp(least, 12)) aria-describedby=[self.described()]
+                aria-invalid=[self.invalid()] autocapitalize="none" spellcheck="false" autocomplete="off" { (text) }
+        })
+    }
+}
+
+/// The form above a list that narrows it down.
+pub(crate) fn search(path: &str, label: &str, text: &str, more: &Markup) -> Markup {
+    html! {
+        form action=(path) role="search" {
+            input type="search" name="q" value=(text) aria-label=(label) placeholder=(label) autocapitalize="none" spellcheck="false";
+            (more)
+            button { "Filter" }
+        }
     }
 }
 
