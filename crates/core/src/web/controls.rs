@@ -49,57 +49,6 @@ pub enum Content {
     Locked(String),
 }
 
-impl EditControl {
-    /// The name of the setting for people.
-    pub fn label(&self) -> &'static str {
-        label(self.field.key).unwrap_or(self.field.name)
-    }
-}
-
-/// What a setting is called on the page; `None` if it has no place there.
-pub fn label(key: Key) -> Option<&'static str> {
-    Some(match key {
-        Key::Id => "URL",
-        Key::Endpoint => "Base URL",
-        Key::Token => "Body",
-        Key::Method => "Method",
-        Key::Headers => "Headers",
-        Key::Format => "Format of the body",
-        Key::Ipv4 => "IPv4 domains",
-        Key::Ipv6 => "IPv6 domains",
-        Key::Index4 => "IPv4 address from",
-        Key::Index6 => "IPv6 address from",
-        Key::Ttl => "TTL",
-        Key::Line => "Line",
-        Key::Extra => "Values of your own",
-        Key::Zone => "Zone",
-        Key::Sign => "Signature",
-        Key::Proxy => "Proxies",
-        Key::Ssl => "Certificate check",
-        Key::Cache => "Cache",
-        Key::CacheMaxAge => "Send again after",
-        Key::Timeout => "Time limit",
-        Key::MinInterval => "Least time between requests",
-        Key::Expect => "Expected response",
-        Key::Combine => "Combined requests",
-        Key::Before => "Lookups before the update",
-        Key::Absent => "Request if there is no record",
-        Key::After => "Request after the update",
-        Key::Concurrency => "Requests at once",
-        Key::Interval => "Interval",
-        Key::Verify => "Check in DNS",
-        Key::Web => "This page",
-        Key::Group => "Group",
-        Key::Debug => "Detailed log",
-        Key::LogLevel => "Log level",
-        Key::LogFile => "Log file",
-        Key::LogFormat => "Log format",
-        Key::LogDatefmt => "Time format of the log",
-        Key::Notify => "Notifications",
-        Key::Dns | Key::Providers | Key::Recipe | Key::Schema => return None,
-    })
-}
-
 /// Whether only the host sets a field: it belongs to it, or is always a path.
 pub fn is_locked(field: &Field) -> bool {
     field.edit == EditRight::Host || field.key == Key::LogFile
@@ -110,17 +59,12 @@ pub fn in_words(message: &str, field: Option<&'static Field>) -> String {
     if message.contains("must start with http:// or https://") {
         return "The URL must start with http:// or https://.".to_owned();
     }
-    let own = field.and_then(|field| Some((format!("`{}`", field.name), label(field.key)?)));
-    let (subject, rest) = match own.and_then(|(name, label)| Some((label, message.strip_prefix(&name)?))) {
-        Some((_, rest)) if rest.starts_with(": ") => ("", &rest[2..]),
-        Some((label, rest)) => (label, rest),
-        None => ("", message),
-    };
-    let parts = rest.split('`').enumerate().map(|(at, part)| match Field::written(part) {
-        Some(field) if at % 2 == 1 => label(field.key).unwrap_or(part),
+    let own = field.and_then(|field| message.strip_prefix(&format!("`{}`: ", field.name)));
+    let parts = own.unwrap_or(message).split('`').enumerate().map(|(at, part)| match Field::written(part) {
+        Some(field) if at % 2 == 1 && !field.label.is_empty() => field.label,
         _ => part,
     });
-    let text = format!("{subject}{}", parts.collect::<String>());
+    let text: String = parts.collect();
     let mut letters = text.chars();
     let text: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
     if text.ends_with(['.', '?', '!']) { text } else { text + "." }
@@ -133,7 +77,7 @@ pub fn controls(text: &str, around: &Surroundings, config: Option<&Config>) -> V
     let secrets = config.map_or_else(|| Secrets::new([], &[]), |config| config.secrets().longer_than(MIN_SECRET_BYTES));
     let file = &written.file;
     let form = |entry: Option<usize>, own: &Raw, is_meant: &dyn Fn(&Field) -> bool| {
-        let fields = FIELDS.iter().filter(|field| label(field.key).is_some() && is_meant(field));
+        let fields = FIELDS.iter().filter(|field| !field.label.is_empty() && is_meant(field));
         let controls = fields.map(|field| control(field, own, file, around, &secrets)).collect();
         EditForm { entry, controls }
     };

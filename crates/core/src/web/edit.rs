@@ -7,7 +7,7 @@ mod tests;
 
 use super::addition::{appended, checked, names_file, refusal};
 use super::check::{Finding, check, has_errors};
-use super::controls::{in_words, label};
+use super::controls::in_words;
 use crate::config::fields::{FIELDS, Field, Key, Kind, RequestPart};
 use crate::config::listing::outlined;
 use crate::config::raw::{Document, FileLayers, Origin, Setting, read};
@@ -136,10 +136,7 @@ pub fn apply(old: &str, ops: &[Op], around: &Surroundings) -> Result<(String, Co
 
 /// Why a browser may not put this there; `None` if it may.
 fn objection(field: &'static Field, value: Option<&Value>) -> Option<String> {
-    let what = match label(field.key) {
-        None => Some(format!("`{}`", field.name)),
-        Some(_) => refusal(field, value),
-    };
+    let what = if field.label.is_empty() { Some(format!("`{}`", field.name)) } else { refusal(field, value) };
     what.map(|what| format!("{what} cannot be set in a browser: edit the configuration on the host"))
 }
 

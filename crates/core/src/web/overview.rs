@@ -2,6 +2,7 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::net::IpAddr;
 
 use crate::journal::{DnsState, Row, Status, UpdateState};
@@ -161,57 +162,53 @@ fn headline(status: &Status, numbers: [usize; UpdateState::ALL.len()]) -> String
     }
 }
 
-fn addresses(rows: &[Row]) -> Vec<Current<'_>> {
-    let mut all: Vec<Current<'_>> = Vec::new();
-    let mut places: HashMap<(IpAddr, &str), usize> = HashMap::new();
-    for (ip, source) in rows.iter().filter_map(|row| Some((row.address?, row.source.as_deref()?))) {
-        let place = *places.entry((ip, source)).or_insert_with(|| {
-            all.push(Current { ip, source, count: 0 });
+/// Puts items together that have the same key, in the order in which each key comes first.
+fn grouped_by<'a, K: Eq + Hash + Copy>(rows: impl Iterator<Item = (K, &'a Row)>) -> Vec<(K, Vec<&'a Row>)> {
+    let mut all: Vec<(K, Vec<&Row>)> = Vec::new();
+    let mut places: HashMap<K, usize> = HashMap::new();
+    for (key, row) in rows {
+        let place = *places.entry(key).or_insert_with(|| {
+            all.push((key, Vec::new()));
             all.len() - 1
         });
-        all[place].count += 1;
+        all[place].1.push(row);
     }
-    all.sort_by_key(|current| (current.ip.is_ipv6(), Reverse(current.count)));
-    let mut shown = [0; 2];
-    all.retain(|current| {
-        shown[usize::from(current.ip.is_ipv6())] += 1;
-        shown[usize::from(current.ip.is_ipv6())] <= MAX_ADDRESSES
-    });
     all
+}
+
+fn addresses(rows: &[Row]) -> Vec<Current<'_>> {
+    let found = rows.iter().filter_map(|row| Some(((row.address?, row.source.as_deref()?), row)));
+    let groups = grouped_by(found).into_iter();
+    let mut all: Vec<_> = groups.map(|((ip, source), rows)| Current { ip, source, count: rows.len() }).collect();
+    all.sort_by_key(|current| (current.ip.is_ipv6(), Reverse(current.count)));
+    let families = all.chunk_by(|one, other| one.ip.is_ipv6() == other.ip.is_ipv6());
+    families.flat_map(|family| family.iter().take(MAX_ADDRESSES)).copied().collect()
 }
 
 /// What is not up to date, taken together where the reason is the same; and how many sentences were left out.
 fn trouble(rows: &[Row]) -> (Vec<Trouble<'_>>, usize) {
-    let mut all: Vec<Trouble<'_>> = Vec::new();
-    let mut places: HashMap<(UpdateState, &str), usize> = HashMap::new();
-    for row in rows {
-        let state = row.state;
-        let why = match state {
-            UpdateState::UpToDate | UpdateState::Accepted | UpdateState::Sending | UpdateState::StandBy => continue,
+    let reasons = rows.iter().filter_map(|row| {
+        let why = match row.state {
+            UpdateState::UpToDate | UpdateState::Accepted | UpdateState::Sending | UpdateState::StandBy => return None,
             // One that has an address lacks that of the other family.
             UpdateState::NoAddress if (row.kind == "A") == row.address.is_none() => "A",
             UpdateState::NoAddress => "AAAA",
             _ => row.reason.as_deref().unwrap_or_default(),
         };
-        let place = *places.entry((state, why)).or_insert_with(|| {
-            all.push(Trouble { state, named: Vec::new(), count: 0, next: None });
-            all.len() - 1
-        });
-        let trouble = &mut all[place];
-        trouble.count += 1;
-        trouble.next = trouble.next.into_iter().chain(row.next).min();
-        // The one that failed itself tells more than those that wait for it.
-        if row.failures.is_some() && trouble.named.first().is_some_and(|first| first.failures.is_none()) {
-            trouble.named.insert(0, row);
-        } else {
-            trouble.named.push(row);
-        }
-        trouble.named.truncate(MAX_NAMED);
-    }
-    all.sort_by_key(|trouble| Reverse(trouble.state));
+        Some(((row.state, why), row))
+    });
+    let mut all = grouped_by(reasons);
+    all.sort_by_key(|((state, _), _)| Reverse(*state));
     let more = all.len().saturating_sub(MAX_TROUBLE);
-    all.truncate(MAX_TROUBLE);
-    (all, more)
+    let told = all.into_iter().take(MAX_TROUBLE).map(|((state, _), mut rows)| {
+        let (count, next) = (rows.len(), rows.iter().filter_map(|row| row.next).min());
+        // The one that failed itself tells more than those that wait for it.
+        let first = rows.iter().position(|row| row.failures.is_some()).unwrap_or(0);
+        rows[..=first].rotate_right(1);
+        rows.truncate(MAX_NAMED);
+        Trouble { state, named: rows, count, next }
+    });
+    (told.collect(), more)
 }
 
 #[cfg(test)]

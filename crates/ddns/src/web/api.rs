@@ -110,7 +110,7 @@ fn form(form: &EditForm) -> impl Serialize + use<> {
             Content::Items(items) => ("list", None, Some(items.iter().map(|(shown, _)| shown.clone()).collect::<Vec<_>>())),
         };
         let (elsewhere, from) = control.elsewhere.clone().unzip();
-        let (field, label) = (control.field.name, control.label());
+        let (field, label) = (control.field.name, control.field.label);
         object! { field: field, label: label, state: state; value: value, items: items, elsewhere: elsewhere, from: from }
     });
     object! { entry: form.entry, controls: controls.collect::<Vec<_>>() }

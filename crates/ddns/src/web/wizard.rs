@@ -19,7 +19,7 @@ use super::reply::{Handled, Reply};
 use super::request::PageRequest;
 use super::save;
 use super::site::{Ask, Configured, Site};
-use super::views::wizard::{self as view, Review, WizardForm, WizardMode};
+use super::views::wizard::{self as view, WizardMode};
 use crate::clock::unix_time;
 use crate::environment::Environment;
 use crate::http::Client;
@@ -183,18 +183,12 @@ fn ask(
     problem: Option<&str>,
 ) -> Reply {
     let is_wrong = problem.is_some() || wrong.iter().any(|(_, why)| why.is_some());
-    let questions = set_up.questions();
-    let value = |name: &str| typed.answer(name).filter(|text| !text.is_empty());
-    let form = WizardForm {
-        mode: mode(request),
-        name: typed.field("name").unwrap_or_default(),
-        recipe: set_up.recipe(),
-        questions: questions.iter().map(|question| (question, value(&question.name))).collect(),
-        wrong,
-        problem,
-        token: &request.token,
-    };
-    page(request, if is_wrong { 422 } else { 200 }, &view::questions(&form))
+    let all = set_up.questions();
+    let answered = |name: &str| typed.answer(name).filter(|text| !text.is_empty());
+    let all: Vec<_> = all.iter().map(|question| (question, answered(&question.name))).collect();
+    let about = (typed.field("name").unwrap_or_default(), request.token.as_str());
+    let content = view::questions(mode(request), set_up.recipe(), about, &all, wrong, problem);
+    page(request, if is_wrong { 422 } else { 200 }, &content)
 }
 
 /// Whether the first configuration is to have the page: so it is unless somebody says no.
@@ -221,22 +215,15 @@ async fn review(
         "send" => Some(send_once((config.clone(), Vec::new()), &client, &Environment::read()).await),
         _ => None,
     };
-    let status = if problem.is_some() { 422 } else { 200 };
-    let content = view::review(&Review {
-        mode,
-        carried: &typed.carried(),
-        token: &request.token,
-        problem,
-        lookups,
-        requests: &requests,
-        total,
-        sent: sent.as_deref(),
-        text: (mode == WizardMode::Recipes).then_some(text),
-        file: configured.set_up.as_ref().or(editable).map(String::as_str),
-        keeps_page: keeps_page(request),
-        install: configured.set_up.as_deref().map(install_command),
-    });
-    page(request, status, &content)
+    let has_address = addresses.iter().any(Option::is_some);
+    let mut sections = vec![view::found(lookups, has_address), view::requests(&requests, total, sent.as_deref())];
+    sections
+        .extend(configured.set_up.as_deref().map(|file| view::afterwards(&install_command(file), keeps_page(request))));
+    let carried = (typed.carried(), request.token.as_str());
+    let file = configured.set_up.as_ref().or(editable).map(String::as_str);
+    let text = (mode == WizardMode::Recipes).then_some(text);
+    let content = view::review(mode, &carried, problem.as_deref(), (&sections, has_address), file, text);
+    page(request, if problem.is_some() { 422 } else { 200 }, &content)
 }
 
 /// Adds entries to a file and runs it; fails with a sentence.

@@ -104,7 +104,7 @@ fn summary(form: &EditForm, file: usize, can_edit: bool, is_one_of_several: bool
                 @if can_edit { a.button href=(link(file, form)) { "Edit" span.unseen { " " (title(form, is_one_of_several)) } } }
             }
             @if form.controls.iter().any(|control| is_shown(&control)) {
-                dl.pairs { @for control in form.controls.iter().filter(is_shown) { dt { (control.label()) } dd { (value(control)) } } }
+                dl.pairs { @for control in form.controls.iter().filter(is_shown) { dt { (control.field.label) } dd { (value(control)) } } }
             } @else { p.soft { "Nothing is set." } }
         }
     }
@@ -246,7 +246,7 @@ fn field(model: &FormPage<'_>, control: &EditControl) -> Markup {
     };
     let id = name.replace('.', "-");
     let around =
-        FormField { id: &id, label: control.label(), help: Some(&help), wrong: wrong_of(model, control.field) };
+        FormField { id: &id, label: control.field.label, help: Some(&help), wrong: wrong_of(model, control.field) };
     match control.field.kind {
         Kind::Domains => return domains(model, control, &around),
         Kind::Sources => return sources(model, control, &around),
@@ -280,12 +280,12 @@ fn field(model: &FormPage<'_>, control: &EditControl) -> Markup {
     let is_open = typed.as_deref().is_some_and(|text| !text.trim().is_empty()) || around.wrong.is_some();
     html! {
         div.field {
-            span.label { (control.label()) }
+            span.label { (control.field.label) }
             p { span.tag { "set" } " " span.mono { (outline) } }
             details open[is_open] {
-                summary { "Replace" span.unseen { " " (control.label()) } }
+                summary { "Replace" span.unseen { " " (control.field.label) } }
                 div.stack {
-                    (input(&FormField { label: &format!("New {}", lower(control.label())), ..around }))
+                    (input(&FormField { label: &format!("New {}", lower(control.field.label)), ..around }))
                     label.choice { input type="checkbox" name={ (SET) "unset." (name) }; "Remove it" }
                 }
             }
@@ -305,7 +305,7 @@ fn domains(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
     let typed = (model.typed)(&add).unwrap_or_default();
     html! {
         fieldset.field {
-            legend.label { (control.label()) }
+            legend.label { (control.field.label) }
             @if !items.is_empty() {
                 ul.items {
                     @for (number, (shown, _)) in items.iter().enumerate().skip((page - 1) * PER_PAGE).take(PER_PAGE) {
@@ -314,10 +314,10 @@ fn domains(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
                     }
                 }
                 @if items.len() > PER_PAGE {
-                    (pager(ListRange { page, per_page: PER_PAGE, total: items.len() }, control.label(), |page| format!("{}&page={page}", link(model.file, model.form))))
+                    (pager(ListRange { page, per_page: PER_PAGE, total: items.len() }, control.field.label, |page| format!("{}&page={page}", link(model.file, model.form))))
                 }
             }
-            (FormField { label: &format!("Add {}", control.label()), help: Some("Names such as home.example.com, one on each line."), ..*around }
+            (FormField { label: &format!("Add {}", control.field.label), help: Some("Names such as home.example.com, one on each line."), ..*around }
                 .area(&format!("{SET}{add}"), &typed, 1))
         }
     }
@@ -338,7 +338,7 @@ fn sources(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
     let described = around.described();
     html! {
         fieldset.field {
-            legend.label { (control.label()) }
+            legend.label { (control.field.label) }
             @for (number, (shown, _)) in items.iter().enumerate() {
                 @let item = format!("{name}.{number}");
                 @let chosen = (model.typed)(&item).unwrap_or_default();

@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, html};
 
 use super::assets::{ICON, SCRIPT, STYLE};
-use super::parts::{Icon, sprite, token_field};
+use super::parts::{SPRITE, icon, token_field};
 
 /// The views that can be reached from every page: path, name, and whether it is brought up to date while it is shown.
 const TABS: [(&str, &str, bool); 7] = [
@@ -47,7 +47,7 @@ impl Frame<'_> {
                 }
                 body {
                     a.skip href="#content" { "Skip to the content" }
-                    (sprite())
+                    (SPRITE)
                     (self.top())
                     main #content tabindex="-1" data-live[is_live] { (content) }
                     footer.foot { span { "ddns " (env!("CARGO_PKG_VERSION")) } }
@@ -73,7 +73,7 @@ impl Frame<'_> {
                     }
                     div.tools {
                         button.bare type="button" hidden data-theme-switch title="Light or dark" {
-                            (Icon::Theme) span.unseen { "Light or dark" }
+                            (icon("theme")) span.unseen { "Light or dark" }
                         }
                         @if self.can_log_out {
                             form method="post" action="/logout" {

@@ -8,7 +8,7 @@ use ddns_core::web::when::Clock;
 use maud::{Markup, html};
 
 use super::group;
-use super::parts::{Icon, ListRange, Tone, action, empty, left, notice, pager, pill, response, said, search, time};
+use super::parts::{ListRange, Tone, action, empty, icon, left, notice, pager, pill, response, said, search, time};
 use super::strip::{Past, Strip, strip};
 
 /// What the view is made of.
@@ -45,7 +45,7 @@ impl OverviewModel<'_> {
             section.card.hero aria-labelledby="headline" {
                 div.head {
                     div class={ "say " (view.worst.key()) } {
-                        (Icon::of(view.worst))
+                        (icon(view.worst.key()))
                         div {
                             h1 #headline { (view.headline) }
                             @if let Some(next) = self.status.next {
@@ -174,7 +174,7 @@ impl OverviewModel<'_> {
         let chip = |state: Option<UpdateState>, words: &str, count: usize| {
             html! {
                 a href=(query.in_state(state).link("/")) aria-current=[(query.state == state).then_some("true")] {
-                    @if let Some(state) = state { (Icon::of(state)) }
+                    @if let Some(state) = state { (icon(state.key())) }
                     (words) span.number { (grouped(count)) }
                 }
             }

@@ -3,78 +3,26 @@
 use ddns_core::journal::UpdateState;
 use ddns_core::text::number::grouped;
 use ddns_core::web::when::{When, countdown};
-use maud::{Markup, Render, html};
+use maud::{Markup, PreEscaped, Render, html};
 
 use ddns_core::net::status::with_reason;
 
-/// A sign, in the order of [`SHAPES`]; the words are beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Icon {
-    Good,
-    Sending,
-    Held,
-    Doubt,
-    NoAddress,
-    Retrying,
-    Stopped,
-    Info,
-    Theme,
-    Empty,
-}
+/// The drawings of all signs, once for each page.
+pub(super) const SPRITE: PreEscaped<&str> = PreEscaped(include_str!("../assets/sprite.svg"));
 
-impl Icon {
-    pub(crate) fn of(state: UpdateState) -> Self {
-        match state {
-            UpdateState::UpToDate | UpdateState::Accepted => Self::Good,
-            UpdateState::Sending => Self::Sending,
-            UpdateState::HeldBack | UpdateState::StandBy => Self::Held,
-            UpdateState::InDoubt => Self::Doubt,
-            UpdateState::NoAddress => Self::NoAddress,
-            UpdateState::Retrying => Self::Retrying,
-            UpdateState::Stopped => Self::Stopped,
-        }
-    }
-}
-
-impl Render for Icon {
-    fn render(&self) -> Markup {
-        html! { svg.i aria-hidden="true" { use href={ "#" (SHAPES[*self as usize].0) } {} } }
-    }
-}
-
-/// The drawing of every [`Icon`], and what it is called.
-const SHAPES: [(&str, &str); Icon::Empty as usize + 1] = [
-    ("i-good", "M3 8.5 6.5 12 13 4.5"),
-    ("i-sending", "M8 13V3M3.5 7.5 8 3l4.5 4.5"),
-    ("i-held", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM8 4.5V8h3"),
-    ("i-doubt", "M8 1.5 14.5 8 8 14.5 1.5 8z"),
-    ("i-none", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2z"),
-    ("i-retrying", "M8 2.5 14.5 13.5h-13zM8 7v2.6M8 11.6v.01"),
-    ("i-stopped", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM4.5 8h7"),
-    ("i-info", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM8 7.5v3.5M8 5v.01"),
-    ("i-theme", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM8 2v12M10.5 3v10M13 5v6"),
-    ("i-empty", "M2 9l2-6h8l2 6v4H2zM2 9h3.5l1 2h3l1-2H14"),
-];
-
-/// The drawings, once for each page.
-pub(super) fn sprite() -> Markup {
-    html! {
-        svg width="0" height="0" aria-hidden="true" hidden {
-            @for (id, shape) in SHAPES {
-                symbol id=(id) viewBox="0 0 16 16" { path d=(shape) {} }
-            }
-        }
-    }
+/// A sign of [`SPRITE`]; each state has one of its key. The words are beside it.
+pub(crate) fn icon(name: &str) -> Markup {
+    html! { svg.i aria-hidden="true" { use href={ "#i-" (name) } {} } }
 }
 
 /// A state by word, sign and colour; or what looks like it, in other words.
 pub(crate) fn said(state: UpdateState, words: &str) -> Markup {
-    html! { span class={ "state " (state.key()) } { (Icon::of(state)) (words) } }
+    html! { span class={ "state " (state.key()) } { (icon(state.key())) (words) } }
 }
 
 /// The same on a ground of its colour.
 pub(crate) fn pill(state: UpdateState, words: &str) -> Markup {
-    html! { span class={ "state pill " (state.key()) } { (Icon::of(state)) (words) } }
+    html! { span class={ "state pill " (state.key()) } { (icon(state.key())) (words) } }
 }
 
 /// A moment in words, and the exact one on hover.
@@ -129,18 +77,17 @@ pub(crate) enum Tone {
 
 /// Something that must be said: one sentence and what to do.
 pub(crate) fn notice(tone: Tone, text: impl Render) -> Markup {
-    let (class, icon) = match tone {
-        Tone::Info => ("notice info", Icon::Info),
-        Tone::Warning => ("notice warn", Icon::Retrying),
-        Tone::Bad => ("notice bad", Icon::Stopped),
+    let (class, sign, role) = match tone {
+        Tone::Info => ("notice info", "info", "status"),
+        Tone::Warning => ("notice warn", "retrying", "status"),
+        Tone::Bad => ("notice bad", "stopped", "alert"),
     };
-    let role = if tone == Tone::Bad { "alert" } else { "status" };
-    html! { div class=(class) role=(role) { (icon) div { (text) } } }
+    html! { div class=(class) role=(role) { (icon(sign)) div { (text) } } }
 }
 
 /// Nothing to show, and why.
 pub(crate) fn empty(title: &str, text: impl Render) -> Markup {
-    html! { div.empty { (Icon::Empty) h2 { (title) } p { (text) } } }
+    html! { div.empty { (icon("empty")) h2 { (title) } p { (text) } } }
 }
 
 /// A text as it is, with a button that copies it where scripts run.
@@ -169,7 +116,7 @@ impl FormField<'_> {
             div.field {
                 label for=(self.id) { (self.label) }
                 (control)
-                @if let Some(wrong) = self.wrong { p.wrong id={ (self.id) "-wrong" } { (Icon::Retrying) span { (wrong) } } }
+                @if let Some(wrong) = self.wrong { p.wrong id={ (self.id) "-wrong" } { (icon("retrying")) span { (wrong) } } }
                 @if let Some(help) = self.help { p.help id={ (self.id) "-help" } { (help) } }
             }
         }

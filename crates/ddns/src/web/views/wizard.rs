@@ -38,16 +38,10 @@ fn hidden(fields: &[(String, String)], token: &str) -> Markup {
     }
 }
 
-/// A recipe to choose; the script narrows the list by what people call it.
-fn listed(mode: WizardMode, recipe: &Recipe, is_form: bool) -> Markup {
-    let Recipe { name, title, aliases, about, .. } = recipe;
-    let find = [name.as_str(), title, &aliases.join(" "), about].join(" ");
-    service(mode, (name, title, about), Some(&find), is_form)
-}
-
 /// A service to choose: a link, or a button where something was typed that must not get lost.
 fn service(mode: WizardMode, (name, title, about): (&str, &str, &str), find: Option<&str>, is_form: bool) -> Markup {
     html! {
+        // The script narrows the list by what people call it.
         li data-find=[find] {
             @if is_form { button.link name="name" value=(name) { (title) } }
             @else { a href={ (mode.path()) "?name=" (name) } { (title) } }
@@ -108,7 +102,12 @@ pub(crate) fn list(
                 @for (heading, recipes) in sections {
                     section.card aria-label=(heading) {
                         @if word.is_empty() { h2 { (heading) } }
-                        ul.services { @for recipe in recipes { (listed(mode, recipe, is_form)) } }
+                        ul.services {
+                            @for Recipe { name, title, aliases, about, .. } in recipes {
+                                @let find = [name.as_str(), title, &aliases.join(" "), about].join(" ");
+                                (service(mode, (name, title, about), Some(&find), is_form))
+                            }
+                        }
                     }
                 }
             }
@@ -121,21 +120,15 @@ pub(crate) fn unknown(mode: WizardMode, why: &str) -> Markup {
     html! { div.stack { (notice(Tone::Bad, why)) p { a href=(mode.path()) { "All services" } } } }
 }
 
-/// The questions of a service, with what was typed, and what is wrong with it.
-pub(crate) struct WizardForm<'a> {
-    pub(crate) mode: WizardMode,
-    /// Of the service.
-    pub(crate) name: &'a str,
-    /// `None` for a URL of one's own.
-    pub(crate) recipe: Option<&'a Recipe>,
-    pub(crate) questions: Vec<(&'a SetUpQuestion, Option<String>)>,
-    pub(crate) wrong: &'a [(String, Option<String>)],
-    pub(crate) problem: Option<&'a str>,
-    pub(crate) token: &'a str,
-}
-
-pub(crate) fn questions(form: &WizardForm<'_>) -> Markup {
-    let WizardForm { mode, name, recipe, questions, wrong, problem, token } = form;
+/// The questions of a service with what was typed; `wrong` is what is wrong with each. Without a recipe it is a URL of one's own.
+pub(crate) fn questions(
+    mode: WizardMode,
+    recipe: Option<&Recipe>,
+    (name, token): (&str, &str),
+    questions: &[(&SetUpQuestion, Option<String>)],
+    wrong: &[(String, Option<String>)],
+    problem: Option<&str>,
+) -> Markup {
     html! {
         div.stack {
             div.head {
@@ -181,74 +174,27 @@ fn field(question: &SetUpQuestion, typed: Option<&str>, wrong: Option<&str>) -> 
     }
 }
 
-/// The last step.
-pub(crate) struct Review<'a> {
-    pub(crate) mode: WizardMode,
-    pub(crate) carried: &'a [(String, String)],
-    pub(crate) token: &'a str,
-    pub(crate) problem: Option<String>,
-    /// By family; `None` if it is switched off.
-    pub(crate) lookups: [Option<&'a Lookup>; 2],
-    pub(crate) requests: &'a [RedactedRequest],
-    pub(crate) total: usize,
-    /// What was sent just now; `None` if nobody wanted that.
-    pub(crate) sent: Option<&'a [SentOnce]>,
-    /// The text of the configuration, where it may be copied.
-    pub(crate) text: Option<&'a str>,
-    /// Where it goes; `None` if the page cannot write it.
-    pub(crate) file: Option<&'a str>,
-    pub(crate) keeps_page: bool,
-    /// The command that makes a service of it.
-    pub(crate) install: Option<String>,
-}
-
-pub(crate) fn review(review: &Review<'_>) -> Markup {
-    let Review { mode, carried, token, problem, lookups, requests, total, sent, text, file, keeps_page, install } =
-        review;
+/// The last step: what was found, what is sent, and the buttons. `file` is where it goes, none where the page cannot write it; `text`
+/// is the configuration, where it may be copied.
+pub(crate) fn review(
+    mode: WizardMode,
+    (carried, token): &Carried<'_>,
+    problem: Option<&str>,
+    (sections, has_address): (&[Markup], bool),
+    file: Option<&str>,
+    text: Option<&str>,
+) -> Markup {
     let (step, words, more) = match mode {
         WizardMode::SetUp => ("save", "Save and run", ""),
         WizardMode::Recipes => ("add", "Add to the configuration", ", as one more entry"),
     };
-    let has_address = lookups.iter().flatten().any(|lookup| lookup.found().is_some());
     html! {
         div.stack {
             h1 { "Does this look right?" }
             @if let Some(problem) = problem { (notice(Tone::Bad, problem)) }
             form.stack method="post" action=(mode.path()) {
                 (hidden(carried, token))
-                section.card aria-label="Addresses" {
-                    h2 { "Addresses of this host" }
-                    dl.pairs {
-                        @for (family, lookup) in Family::ALL.into_iter().zip(lookups).filter_map(|(family, lookup)| Some((family, (*lookup)?))) {
-                            dt { (family) }
-                            @match lookup.found() {
-                                Some((source, choice)) => dd { strong { (choice.ip) } " from " (source) ": " (choice.why) }
-                                None => dd {
-                                    "None was found." ul { @for (source, why) in lookup.failed() { li { (source) ": " (why) } } }
-                                    @if has_address { button name="step" value={ "without " (family) } { "Leave " (family) " out" } }
-                                }
-                            }
-                        }
-                    }
-                }
-                section.card aria-label="Requests" {
-                    h2 { "What is sent" }
-                    p.soft { "*** hides what may be a password or key." }
-                    @for request in *requests {
-                        h3 { (request.about) ", to " (request.origin) }
-                        @if !request.missing.is_empty() { p.soft { (example(&request.missing)) } }
-                        @if let Some(sent) = sent { div.columns { (shown(request)) (responded(request, sent)) } } @else { (shown(request)) }
-                    }
-                    @if *total > MAX_REQUESTS { p.soft { "And " (total - MAX_REQUESTS) " more." } }
-                }
-                @if let Some(install) = install {
-                    section.card aria-label="Afterwards" {
-                        h2 { "Afterwards" }
-                        label.row { input type="checkbox" name="web" value="keep" checked[*keeps_page]; " Keep this page: it becomes part of the configuration" }
-                        p.soft { "ddns runs until you stop it. To start it with this host, also after a reboot, install it as a service: run this command there." }
-                        (code(install, "the command"))
-                    }
-                }
+                @for section in sections { (section) }
                 div.row {
                     @if has_address { button name="step" value="send" { "Send it once" } }
                     @if file.is_some() { button.main name="step" value=(step) { (words) } }
@@ -262,6 +208,57 @@ pub(crate) fn review(review: &Review<'_>) -> Markup {
                 }
             }
             @if let Some(text) = text { h2 { "The configuration" } (code(text, "the configuration")) }
+        }
+    }
+}
+
+/// What the sources gave, by family; a family without an address can be left out, where the other has one.
+pub(crate) fn found(lookups: [Option<&Lookup>; 2], has_address: bool) -> Markup {
+    html! {
+        section.card aria-label="Addresses" {
+            h2 { "Addresses of this host" }
+            dl.pairs {
+                @for (family, lookup) in Family::ALL.into_iter().zip(lookups) {
+                    @if let Some(lookup) = lookup {
+                        dt { (family) }
+                        @match lookup.found() {
+                            Some((source, choice)) => dd { strong { (choice.ip) } " from " (source) ": " (choice.why) }
+                            None => dd {
+                                "None was found." ul { @for (source, why) in lookup.failed() { li { (source) ": " (why) } } }
+                                @if has_address { button name="step" value={ "without " (family) } { "Leave " (family) " out" } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The first of all requests, and what came of them where they were sent.
+pub(crate) fn requests(requests: &[RedactedRequest], total: usize, sent: Option<&[SentOnce]>) -> Markup {
+    html! {
+        section.card aria-label="Requests" {
+            h2 { "What is sent" }
+            p.soft { "*** hides what may be a password or key." }
+            @for request in requests {
+                h3 { (request.about) ", to " (request.origin) }
+                @if !request.missing.is_empty() { p.soft { (example(&request.missing)) } }
+                @if let Some(sent) = sent { div.columns { (shown(request)) (responded(request, sent)) } } @else { (shown(request)) }
+            }
+            @if total > MAX_REQUESTS { p.soft { "And " (total - MAX_REQUESTS) " more." } }
+        }
+    }
+}
+
+/// What can be done later: `install` is the command that makes a service of the first configuration.
+pub(crate) fn afterwards(install: &str, keeps_page: bool) -> Markup {
+    html! {
+        section.card aria-label="Afterwards" {
+            h2 { "Afterwards" }
+            label.choice { input type="checkbox" name="web" value="keep" checked[keeps_page]; "Keep this page: it becomes part of the configuration" }
+            p.soft { "ddns runs until you stop it. To start it with this host, also after a reboot, install it as a service: run this command there." }
+            (code(install, "the command"))
         }
     }
 }
