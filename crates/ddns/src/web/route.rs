@@ -111,7 +111,7 @@ async fn routed(site: &Rc<Site>, mut request: PageRequest) -> Handled {
         return Err(Reply::text(403, "another site may not use the page"));
     }
     if let Some(asset) = Asset::at(&request.path) {
-        let file = || Reply::file(asset.content, asset.content_type);
+        let file = || Reply::file(asset.content(), asset.content_type);
         return request.is_safe().then(file).ok_or_else(|| Reply::not_allowed("GET, HEAD"));
     }
     let there: Vec<&WebRoute> = ROUTES.iter().filter(|route| route.path == request.path).collect();

@@ -39,12 +39,12 @@ fn version(metadata: &Metadata) -> String {
 /// Puts a text in the place of the file that has this version. Where the name is a link, the file behind it is replaced. Fails with a
 /// phrase that follows its name; `None` if the file is another one now.
 pub(super) fn replace(name: &str, edited: &str, text: &str) -> Result<(), Option<String>> {
-    let failed = |error: io::Error| {
-        let text = error.to_string().to_lowercase();
-        Some(format!("cannot be written ({})", text.split(" (os error").next().unwrap_or_default()))
-    };
+    let failed = |error: io::Error| Some(not_written(&error));
     let path = fs::canonicalize(name).map_err(failed)?;
     let before = fs::metadata(&path).map_err(failed)?;
+    if before.permissions().readonly() {
+        return Err(Some("is read-only: make it writable, or edit it on the host".to_owned()));
+    }
     let new = beside(&path).map_err(failed)?;
     let is_same = || fs::metadata(&path).is_ok_and(|now| version(&now) == edited);
     let replaced = write(&new, (&path, &before), text)
@@ -120,6 +120,11 @@ fn value(file: &File, name: &str) -> io::Result<Option<Vec<u8>>> {
 pub(super) fn create(path: &Path, text: &str) -> Result<(), String> {
     open_file::create(path, text).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => "exists already and is not overwritten".to_owned(),
-        _ => format!("cannot be written ({error})"),
+        _ => not_written(&error),
     })
+}
+
+fn not_written(error: &io::Error) -> String {
+    let text = error.to_string().to_lowercase();
+    format!("cannot be written ({})", text.split(" (os error").next().unwrap_or_default())
 }

@@ -1,10 +1,14 @@
 //! The files of the page: one style sheet, one script, one icon. Their names change with their content, so that a browser
 //! may keep them for good.
 
+use std::sync::OnceLock;
+
 /// A file of the page.
 #[derive(Debug)]
 pub(crate) struct Asset {
-    pub(crate) content: &'static str,
+    written: &'static str,
+    /// As it is sent; made when somebody asks for it.
+    slim: OnceLock<String>,
     pub(crate) content_type: &'static str,
     ending: &'static str,
     fingerprint: u64,
@@ -23,7 +27,12 @@ impl Asset {
             fingerprint = (fingerprint ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
             at += 1;
         }
-        Self { content, content_type, ending, fingerprint }
+        Self { written: content, slim: OnceLock::new(), content_type, ending, fingerprint }
+    }
+
+    /// As it is sent: without what only those need who work on it.
+    pub(crate) fn content(&self) -> &str {
+        self.slim.get_or_init(|| slim(self.written, self.ending == "css"))
     }
 
     /// Where it is found.
@@ -37,6 +46,16 @@ impl Asset {
     }
 }
 
+/// Without indentation and lines of comments, and where it is a style sheet without spaces around its signs.
+fn slim(text: &str, is_style: bool) -> String {
+    let is_comment = |line: &str| line.starts_with("//") || (line.starts_with("/*") && line.ends_with("*/"));
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
+    let text = lines.fold(String::with_capacity(text.len()), |text, line| text + line + "\n");
+    let signs = [(" {", "{"), ("{ ", "{"), ("; ", ";"), (": ", ":"), (", ", ","), (" }", "}")];
+    let signs = signs.into_iter().filter(|_| is_style);
+    signs.fold(text, |text, (spaced, sign)| text.replace(spaced, sign))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,13 +64,13 @@ mod tests {
     fn i1_the_files_of_the_page_are_light_and_found_by_their_names() {
         let all = [&STYLE, &SCRIPT, &ICON];
         assert!(
-            all.iter().map(|asset| asset.content.len()).sum::<usize>() < 30 * 1024,
+            all.iter().map(|asset| asset.content().len()).sum::<usize>() < 30 * 1024,
             "half of what a page may weigh"
         );
         for asset in all {
             assert!(Asset::at(&asset.path()).is_some_and(|found| std::ptr::eq(found, asset)));
             // What a file of another host, or one inside of another, would begin with.
-            assert!(!asset.content.contains("url(") && !asset.content.contains("@import"));
+            assert!(!asset.content().contains("url(") && !asset.content().contains("@import"));
         }
         assert!(Asset::at("/assets/style.css").is_none());
     }

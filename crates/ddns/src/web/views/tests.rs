@@ -370,13 +370,13 @@ fn i2_no_page_holds_a_style_a_script_or_markup_from_outside() {
 
 #[test]
 fn i1_a_page_weighs_little_and_its_names_are_unique() {
-    let files: usize = [&assets::STYLE, &assets::SCRIPT, &assets::ICON].iter().map(|asset| asset.content.len()).sum();
+    let files: usize = [&assets::STYLE, &assets::SCRIPT, &assets::ICON].iter().map(|asset| asset.content().len()).sum();
     for (name, page) in pages() {
         if let Ok(folder) = std::env::var("DDNS_TEST_VIEWS") {
             let page = page.replace("/assets/", "assets/");
             fs::write(format!("{folder}/{name}.html"), page).expect("a folder for pages");
             for asset in [&assets::STYLE, &assets::SCRIPT, &assets::ICON] {
-                fs::write(format!("{folder}{}", asset.path()), asset.content).expect("a folder for assets");
+                fs::write(format!("{folder}{}", asset.path()), asset.content()).expect("a folder for assets");
             }
         }
     }
