@@ -4,7 +4,6 @@
 mod api;
 mod configuration;
 mod events;
-mod health;
 mod history_queries;
 mod login;
 mod pages;

@@ -49,6 +49,13 @@ pub enum Content {
     Locked(String),
 }
 
+impl EditControl {
+    /// The items of a list.
+    pub fn items(&self) -> &[(String, bool)] {
+        if let Content::Items(items) = &self.content { items } else { &[] }
+    }
+}
+
 /// Whether only the host sets a field: it belongs to it, or is always a path.
 pub fn is_locked(field: &Field) -> bool {
     field.edit == EditRight::Host || field.key == Key::LogFile

@@ -125,7 +125,7 @@ pub fn apply(old: &str, ops: &[Op], around: &Surroundings) -> Result<(String, Co
             }
         }
         let is_flat = read(&Document::local("", &text)).is_ok_and(|written| written.entries.is_none());
-        text = patched(&text, op, around).map_err(|(field, why)| vec![Finding::refused(field, why)])?;
+        text = patched(&text, op, around).map_err(|why| vec![why])?;
         history.take(op, is_flat);
     }
     let (after, findings) = check("", &text, around);
@@ -140,10 +140,8 @@ fn objection(field: &'static Field, value: Option<&Value>) -> Option<String> {
     what.map(|what| format!("{what} cannot be set in a browser: edit the configuration on the host"))
 }
 
-type EditRefusal = (Option<&'static Field>, String);
-
-fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, EditRefusal> {
-    let refused = |why: &str| (None, why.to_owned());
+fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, Finding> {
+    let refused = |why: &str| Finding::refused(None, why);
     let root = parse(text, Dialect::CONFIG).map_err(|_| refused("the file is not valid JSON"))?;
     let members = root.value.members().unwrap_or_default();
     let providers = members.iter().rfind(|member| member.key == "providers").map(|member| &member.node);
@@ -151,12 +149,12 @@ fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, EditRef
     let object = |at: At| match (at.entry, entries) {
         (None, _) | (Some(0), None) => Ok(&root),
         (Some(number), Some(entries)) if number < entries.len() => Ok(&entries[number]),
-        _ => Err((None, "there is no such entry".to_owned())),
+        _ => Err(refused("there is no such entry")),
     };
-    let list = |at: At| -> Result<Option<&Node>, EditRefusal> {
+    let list = |at: At| -> Result<Option<&Node>, Finding> {
         let field = Field::of(at.key);
         if !field.kind.is_list() {
-            return Err((Some(field), format!("`{}` is not a list", field.name)));
+            return Err(Finding::refused(Some(field), format!("`{}` is not a list", field.name)));
         }
         let members = object(at)?.value.members().unwrap_or_default();
         let written = members.iter().rfind(|member| member.key == field.name).map(|member| &member.node);
@@ -164,7 +162,7 @@ fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, EditRef
     };
     let item = |at: At, number: usize| {
         let node = list(at)?.filter(|node| number < patch::items(text, node).len());
-        node.ok_or_else(|| (Some(Field::of(at.key)), "there is no such item".to_owned()))
+        node.ok_or_else(|| Finding::refused(Some(Field::of(at.key)), "there is no such item"))
     };
     match op {
         Op::Set { at, item: None, value } => Ok(patch::set(text, object(*at)?, Field::of(at.key).name, value)),
@@ -185,7 +183,7 @@ fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, EditRef
             let own = fields.iter().filter(|(name, _)| name != "dns" && name != "provider");
             let own = own.map(|(name, value)| (name.as_str(), value.clone()));
             let entry = pretty(&Value::object([("dns", Value::string("callback"))].into_iter().chain(own)));
-            checked(&entry).and_then(|()| appended(text, &entry, around)).map_err(|why| (None, why))
+            checked(&entry).and_then(|()| appended(text, &entry, around)).map_err(|why| refused(&why))
         }
         Op::RemoveEntry(number) => match (providers, entries) {
             (Some(node), Some(entries)) if entries.len() > 1 && *number < entries.len() => {

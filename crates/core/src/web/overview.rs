@@ -45,10 +45,9 @@ fn order(query: &ListQuery, rows: &mut [&Row]) {
 }
 
 /// The address of the details of an update.
-pub fn details_link(row: &Row) -> String {
-    let pairs =
-        [("domain", Some(row.domain.clone())), ("type", Some(row.kind.clone())), ("endpoint", row.endpoint.clone())];
-    link("/update", pairs.into_iter().filter_map(|(name, value)| Some((name, value?))))
+pub fn details_link(domain: &str, kind: &str, endpoint: Option<&str>) -> String {
+    let pairs = [("domain", Some(domain)), ("type", Some(kind)), ("endpoint", endpoint)];
+    link("/update", pairs.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned()))))
 }
 
 /// The address that an update has, or is to have: the one that was looked up, or the one that was accepted last.

@@ -1,4 +1,7 @@
-//! The interface for programs: JSON, as the commands print it. `openapi.json` describes it; a test compares the two.
+//! The interface for programs: JSON, as the commands print it, which `openapi.json` describes, and a test compares the two; and `/healthz`,
+//! `/readyz` and `/metrics` for those that look after the service.
+
+use std::time::Duration;
 
 use ddns_core::config::validate::Surroundings;
 use ddns_core::journal::{Filter, RecordKind};
@@ -10,6 +13,7 @@ use ddns_core::web::edit::Op;
 use hyper::header::{HeaderValue, RETRY_AFTER};
 use serde::Serialize;
 use tokio::sync::oneshot::Sender;
+use tokio::time::timeout;
 
 use super::configuration::{self, Edit, NotEdited, look};
 use super::history_queries;
@@ -17,6 +21,9 @@ use super::reply::{Handled, Reply};
 use super::request::PageRequest;
 use super::site::{Ask, Site, Wanted};
 use crate::clock::unix_time;
+
+/// So long the event loop may be busy when programs look after the service.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How many items an answer has, if no other number is asked for; and how many at most.
 const USUAL: usize = 100;
@@ -64,8 +71,8 @@ pub(super) async fn addresses(site: &Site) -> Handled {
 /// Secrets are masked, and nothing is looked up: the addresses are those that the service knows.
 pub(super) async fn preview(site: &Site, request: &PageRequest) -> Handled {
     let (skip, take) = part(request)?;
-    let search = request.queried("domain").unwrap_or_default();
-    let previews = ask(site, |respond| Ask::Previews(Wanted { search, update: None, skip, take }, respond)).await?;
+    let wanted = Wanted::containing(&request.queried("domain").unwrap_or_default(), skip, take);
+    let previews = ask(site, |respond| Ask::Previews(wanted, respond)).await?;
     let now = unix_time().seconds;
     Ok(Reply::json(200, &previews.shown.iter().map(|preview| preview.json(now)).collect::<Vec<_>>()))
 }
@@ -181,4 +188,25 @@ pub(super) async fn judge(site: &Site, request: &PageRequest) -> Handled {
     let findings = checked.ok_or_else(|| error(503, "the text cannot be checked"))?;
     let shown: Vec<_> = findings.iter().map(Finding::json).collect();
     Ok(Reply::json(200, &object! { valid: !has_errors(&findings), findings: shown }))
+}
+
+/// The same in time: where the event loop hangs, nobody says that all is well (I3).
+async fn in_time<T>(site: &Site, ask: fn(Sender<T>) -> Ask) -> Result<T, Reply> {
+    let answer = timeout(PATIENCE, site.ask(ask)).await.ok().flatten();
+    answer.ok_or_else(|| Reply::text(503, "the service does not respond"))
+}
+
+pub(super) async fn alive(site: &Site) -> Handled {
+    in_time(site, Ask::Alive).await.map(|()| Reply::text(200, "alive"))
+}
+
+pub(super) async fn ready(site: &Site) -> Handled {
+    match in_time(site, Ask::Ready).await? {
+        None => Ok(Reply::text(200, "ready")),
+        Some(why) => Err(Reply::text(503, &format!("not ready: {why}"))),
+    }
+}
+
+pub(super) async fn metrics(site: &Site) -> Handled {
+    in_time(site, Ask::Metrics).await.map(Reply::metrics)
 }

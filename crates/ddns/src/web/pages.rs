@@ -4,6 +4,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::journal::Filter;
+use ddns_core::net::family::Family;
+use ddns_core::update::domain::Domain;
 use ddns_core::web::list::ListQuery;
 use ddns_core::web::overview;
 use ddns_core::web::when::Clock;
@@ -74,8 +76,10 @@ pub(super) async fn update(site: &Site, request: &PageRequest) -> Handled {
         return Err(missing(request, "The address of this page names no domain and no type."));
     };
     let endpoint = request.queried("endpoint");
-    let update = Some((domain.clone(), kind.clone()));
-    let wanted = Wanted { search: String::new(), update, skip: 0, take: MAX_ALIKE };
+    let (name, record) = (domain.clone(), kind.clone());
+    let is_wanted =
+        Box::new(move |own: &Domain, family: Family| own.as_str() == name && family.record_type() == record);
+    let wanted = Wanted { is_wanted, skip: 0, take: MAX_ALIKE };
     let status = ask(site, Ask::Status).await?;
     let previews = ask(site, |respond| Ask::Previews(wanted, respond)).await?;
     let alike = || status.rows.iter().filter(|row| row.domain == domain && row.kind == kind).zip(&previews.shown);
@@ -112,8 +116,8 @@ pub(super) async fn ask_sources(site: &Site) -> Handled {
 
 pub(super) async fn requests(site: &Site, request: &PageRequest) -> Handled {
     let query = ListQuery::read(|name| request.queried(name));
-    let (search, take) = (query.search.clone(), views::requests::PER_PAGE);
-    let wanted = Wanted { search, update: None, skip: (query.page - 1).saturating_mul(take), take };
+    let take = views::requests::PER_PAGE;
+    let wanted = Wanted::containing(&query.search, (query.page - 1).saturating_mul(take), take);
     let previews = ask(site, |respond| Ask::Previews(wanted, respond)).await?;
     let content = views::requests::page(&previews, &query, clock().now);
     Ok(request.page(200, "Requests", Some("/requests"), &content))
@@ -130,7 +134,7 @@ pub(super) async fn history(site: &Site, request: &PageRequest) -> Handled {
 /// What the service logged lately.
 pub(super) async fn log(site: &Site, request: &PageRequest) -> Handled {
     let lines = ask(site, Ask::Log).await?;
-    Ok(request.page(200, "Log", Some("/log"), &views::log::page(&lines, &clock())))
+    Ok(request.page(200, "Log", Some("/log"), &views::history::log(&lines, &clock())))
 }
 
 /// Synchronizes, and goes back to the page that asked for it. It is waited for a moment: what came of it is there then.

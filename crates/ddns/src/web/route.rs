@@ -13,7 +13,7 @@ use super::reply::{Handled, Reply};
 use super::request::{HEALTH, PageRequest};
 use super::site::Site;
 use super::views::assets::Asset;
-use super::{api, configuration, health, login, pages, push, wizard};
+use super::{api, configuration, login, pages, push, wizard};
 
 type Handler = for<'a> fn(&'a Rc<Site>, &'a PageRequest) -> LocalBoxFuture<'a, Handled>;
 
@@ -80,9 +80,9 @@ const ROUTES: &[WebRoute] = {
         row(People, GET, "/events", |site, request| {
             Box::pin(ready(Ok(Reply::events(EventStream::new(site, &request.id)))))
         }),
-        row(Checks, GET, HEALTH, |site, _| Box::pin(health::alive(site))),
-        row(Checks, GET, "/readyz", |site, _| Box::pin(health::ready(site))),
-        row(Programs, GET, "/metrics", |site, _| Box::pin(health::metrics(site))),
+        row(Checks, GET, HEALTH, |site, _| Box::pin(api::alive(site))),
+        row(Checks, GET, "/readyz", |site, _| Box::pin(api::ready(site))),
+        row(Programs, GET, "/metrics", |site, _| Box::pin(api::metrics(site))),
         row(Programs, GET, "/api/v1/status", |site, _| Box::pin(api::status(site))),
         row(Programs, GET, "/api/v1/addresses", |site, _| Box::pin(api::addresses(site))),
         row(Programs, GET, "/api/v1/preview", |site, request| Box::pin(api::preview(site, request))),

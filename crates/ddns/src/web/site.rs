@@ -66,24 +66,19 @@ pub(crate) fn answer<T>(respond: oneshot::Sender<T>, value: T) {
     let _ = respond.send(value);
 }
 
-/// Which updates are wanted.
+/// Which updates are wanted: of these domains and types, without the first `skip`, and no more than `take`.
 pub(crate) struct Wanted {
-    /// What their domains must contain.
-    pub(crate) search: String,
-    /// Only the update of this domain and type.
-    pub(crate) update: Option<(String, String)>,
-    /// How many come before the first that is shown.
+    pub(crate) is_wanted: Box<dyn Fn(&Domain, Family) -> bool>,
     pub(crate) skip: usize,
-    /// No more are shown.
     pub(crate) take: usize,
 }
 
 impl Wanted {
-    pub(crate) fn includes(&self, domain: &Domain, family: Family) -> bool {
-        match &self.update {
-            Some((name, kind)) => domain.as_str() == name && family.record_type() == kind,
-            None => domain.as_str().to_lowercase().contains(&self.search.to_lowercase()),
-        }
+    /// Those whose domains contain a text.
+    pub(super) fn containing(search: &str, skip: usize, take: usize) -> Self {
+        let search = search.to_lowercase();
+        let is_wanted = Box::new(move |domain: &Domain, _| domain.as_str().to_lowercase().contains(&search));
+        Self { is_wanted, skip, take }
     }
 }
 

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ddns_core::web::tries::{Admission, Tries};
+use ddns_core::web::tries::Tries;
 use tokio::sync::Notify;
 
 use crate::clock::steady_time;
@@ -56,9 +56,9 @@ impl TryLine {
         loop {
             let turn = self.tries.borrow_mut().turn(number, steady_time());
             match turn {
-                Admission::Now => break,
-                Admission::Later => self.checked.notified().await,
-                Admission::Never(wait) => {
+                Some(Ok(())) => break,
+                None => self.checked.notified().await,
+                Some(Err(wait)) => {
                     self.checked.notify_waiters();
                     return Err(wait);
                 }

@@ -6,7 +6,7 @@ use ddns_core::web::controls::{Content, EditControl, EditForm, in_words, is_lock
 use maud::{Markup, html};
 use serde::Serialize;
 
-use super::parts::{FormField, ListRange, Tone, code, notice, pager, token_field};
+use super::parts::{FormField, Tone, code, notice, pager, token_field};
 
 /// What the names of settings begin with in a form; it has others of its own.
 pub(crate) const SET: &str = "set.";
@@ -64,10 +64,10 @@ pub(crate) fn page(model: &FilePage<'_>) -> Markup {
                         }))
                     }
                     @if !may_edit { p.soft { "To edit it here, set " code { "\"allow_edit\": true" } " in " code { "web" } " on the host." } }
-                    @for form in looked.forms.iter().filter(|form| form.entry.is_some()) {
+                    // The entries come before what holds for the whole file.
+                    @for form in looked.forms.iter().skip(1).chain(looked.forms.first()) {
                         (summary(form, *number, can_edit, looked.forms.len() > 2))
                     }
-                    @for form in looked.forms.iter().filter(|form| form.entry.is_none()) { (summary(form, *number, can_edit, true)) }
                     @if *notifications > 0 {
                         section.card aria-labelledby="test" {
                             h2 #test { "Notifications" }
@@ -176,13 +176,8 @@ pub(crate) fn form(model: &FormPage<'_>) -> Markup {
     let (first, rest): (Vec<&EditControl>, Vec<&EditControl>) =
         form.controls.iter().filter(can_set).partition(is_first);
     let is_dirty = !wrong.is_empty() || model.is_again;
-    let elsewhere: Vec<&str> = wrong
-        .iter()
-        .filter(|(field, _)| {
-            !field.is_some_and(|field| form.controls.iter().any(|control| control.field.key == field.key))
-        })
-        .map(|(_, why)| why.as_str())
-        .collect();
+    let is_here = |field: &Field| form.controls.iter().any(|control| control.field.key == field.key);
+    let elsewhere = || wrong.iter().filter(|(field, _)| !field.is_some_and(is_here)).map(|(_, why)| why);
     let about = html! {
         (token_field(token))
         input type="hidden" name="file" value=(file);
@@ -195,7 +190,7 @@ pub(crate) fn form(model: &FormPage<'_>) -> Markup {
             h1 { (title(form, !is_only)) }
             @if let Some(problem) = problem { (notice(Tone::Warning, problem)) }
             @if !wrong.is_empty() {
-                (notice(Tone::Bad, html! { "Nothing was changed yet: see below what is wrong." @if !elsewhere.is_empty() { ul { @for why in elsewhere { li { (why) } } } } }))
+                (notice(Tone::Bad, html! { "Nothing was changed yet: see below what is wrong." @if elsewhere().next().is_some() { ul { @for why in elsewhere() { li { (why) } } } } }))
             }
             form.card method="post" action={ "/configuration/edit" } data-guard data-dirty[is_dirty] {
                 (about)
@@ -299,7 +294,7 @@ fn lower(label: &str) -> String {
 }
 
 fn domains(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) -> Markup {
-    let items = if let Content::Items(items) = &control.content { items.as_slice() } else { &[] };
+    let items = control.items();
     let (name, page) = (control.field.name, model.page.min(items.len().div_ceil(PER_PAGE)).max(1));
     let add = format!("{name}.add");
     let typed = (model.typed)(&add).unwrap_or_default();
@@ -314,7 +309,7 @@ fn domains(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
                     }
                 }
                 @if items.len() > PER_PAGE {
-                    (pager(ListRange { page, per_page: PER_PAGE, total: items.len() }, control.field.label, |page| format!("{}&page={page}", link(model.file, model.form))))
+                    (pager((page, PER_PAGE, items.len()), control.field.label, |page| format!("{}&page={page}", link(model.file, model.form))))
                 }
             }
             (FormField { label: &format!("Add {}", control.field.label), help: Some("Names such as home.example.com, one on each line."), ..*around }
@@ -324,7 +319,7 @@ fn domains(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
 }
 
 fn sources(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) -> Markup {
-    let items = if let Content::Items(items) = &control.content { items.as_slice() } else { &[] };
+    let items = control.items();
     let name = control.field.name;
     let choices = &model.choices[usize::from(name == "index6")];
     let with = |source: &str| match choices.iter().find(|choice| choice.source == source && !choice.gives.is_empty()) {
@@ -358,8 +353,7 @@ fn sources(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
                 summary { "Another source" }
                 input type="text" name={ (SET) (other) } value=((model.typed)(&other).unwrap_or_default()) aria-label="Another source, such as url:https://example.com/ip" placeholder="url:https://example.com/ip" autocapitalize="none" spellcheck="false";
             }
-            @if let Some(wrong) = around.wrong { p.wrong id={ (around.id) "-wrong" } { (wrong) } }
-            @if let Some(help) = around.help { p.help id={ (around.id) "-help" } { (help) } }
+            (around.notes())
         }
     }
 }

@@ -3,12 +3,12 @@
 use ddns_core::engine::Preview;
 use ddns_core::journal::{EventKind, Record, Row, SyncResult, UpdateState};
 use ddns_core::web::list::link;
-use ddns_core::web::overview::{address, details_link};
+use ddns_core::web::overview::address;
 use ddns_core::web::when::Clock;
 use maud::{Markup, html};
 
 use super::history::records;
-use super::overview::{last, outcome, why};
+use super::overview::{last, of, outcome, why};
 use super::parts::{action, code, empty, pill, prose, response_text, time};
 use super::requests::body;
 use super::strip::{Strip, legend, strip, table};
@@ -37,7 +37,7 @@ impl DetailsModel<'_> {
             _ => ("/sync", "Try now", true),
         };
         let button = html! {
-            input type="hidden" name="back" value=(details_link(self.row));
+            input type="hidden" name="back" value=(of(self.row));
             button.main[is_main] { (words) }
         };
         html! {

@@ -1,12 +1,14 @@
-//! What happened, the latest first, in the words of `ddns history`.
+//! What happened, the latest first: in the words of `ddns history`, and in those of the log.
 
 use ddns_core::journal::{EventKind, Record, RecordKind, UpdateState};
-use ddns_core::net::family::Family;
-use ddns_core::web::list::{ListQuery, link};
+use ddns_core::text::log_format::Level;
+use ddns_core::web::list::ListQuery;
+use ddns_core::web::overview::details_link;
 use ddns_core::web::when::Clock;
 use maud::{Markup, html};
 
-use super::parts::{ListRange, Tone, empty, notice, pager, prose, said, search, time};
+use super::parts::{Tone, empty, notice, pager, prose, said, search, time};
+use crate::output::log::RecentLine;
 
 /// How many records a page shows.
 pub(crate) const PER_PAGE: usize = 50;
@@ -15,7 +17,6 @@ pub(crate) const PER_PAGE: usize = 50;
 pub(crate) fn page(all: &Result<Vec<Record>, String>, query: &ListQuery, clock: &Clock<'_>) -> Markup {
     let known = all.as_deref().unwrap_or_default();
     let shown = known.chunks(PER_PAGE).nth(query.page - 1).unwrap_or_default();
-    let range = ListRange { page: query.page, per_page: PER_PAGE, total: known.len() };
     let kinds = html! {
         select name="outcome" aria-label="Outcome" data-submit {
             @for kind in RecordKind::ALL { option value=(kind.key()) selected[kind == query.outcome] { (kind.word()) } }
@@ -29,7 +30,7 @@ pub(crate) fn page(all: &Result<Vec<Record>, String>, query: &ListQuery, clock: 
                 div.bar { (search("/history", "Filter by domain", &query.search, &kinds)) }
                 @if !shown.is_empty() {
                     (records(shown, clock, true))
-                    (pager(range, "history", |page| query.on_page(page).link("/history")))
+                    (pager((query.page, PER_PAGE, known.len()), "history", |page| query.on_page(page).link("/history")))
                 } @else if query.search.is_empty() && query.outcome == RecordKind::All {
                     (empty("Nothing yet", "Outcomes and changes of the address are shown here as they come."))
                 } @else {
@@ -51,9 +52,10 @@ pub(super) fn records(records: &[Record], clock: &Clock<'_>, has_names: bool) ->
                     div {
                         p.row {
                             @if has_names {
-                                @match &record.domain {
-                                    Some(domain) => strong { (name(record, domain)) },
-                                    None => span { "this host" },
+                                @match (&record.domain, record.family) {
+                                    (Some(domain), Some(family)) => strong { a href=(details_link(domain, family.record_type(), record.endpoint.as_deref())) { (domain) } },
+                                    (Some(domain), None) => strong { (domain) },
+                                    (None, _) => span { "this host" },
                                 }
                             }
                             @if let Some(family) = record.family { span.tag { (family.record_type()) } }
@@ -64,20 +66,6 @@ pub(super) fn records(records: &[Record], clock: &Clock<'_>, has_names: bool) ->
                     }
                 }
             }
-        }
-    }
-}
-
-/// A domain that leads to its details, where it has some.
-fn name(record: &Record, domain: &str) -> Markup {
-    let pairs = |family: Family| {
-        let endpoint = record.endpoint.clone().map(|endpoint| ("endpoint", endpoint));
-        [("domain", domain.to_owned()), ("type", family.record_type().to_owned())].into_iter().chain(endpoint)
-    };
-    html! {
-        @match record.family {
-            Some(family) => a href=(link("/update", pairs(family))) { (domain) },
-            None => (domain),
         }
     }
 }
@@ -99,5 +87,30 @@ fn sign(event: EventKind) -> UpdateState {
         EventKind::Address => UpdateState::Sending,
         EventKind::NoAddress => UpdateState::NoAddress,
         EventKind::GaveBack => UpdateState::StandBy,
+    }
+}
+
+/// What the service logged lately, the latest first, as the log itself has it: masked.
+pub(crate) fn log(lines: &[RecentLine], clock: &Clock<'_>) -> Markup {
+    html! {
+        div.stack {
+            div.head { div { h1 { "Log" } p.soft { "The latest lines since the service started, the newest first. The log itself has all of them." } } }
+            section.card.flush aria-label="Log" {
+                @if lines.is_empty() { (empty("Nothing yet", "Lines are shown here as they are logged.")) }
+                ol.timeline {
+                    @for line in lines {
+                        li { span.soft { (time(&clock.when(line.at))) } p { (level(line.level)) " " span.lines { (line.text) } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn level(level: Level) -> Markup {
+    match level {
+        Level::Debug | Level::Info => html! {},
+        Level::Warning => said(UpdateState::Retrying, "warning:"),
+        Level::Error | Level::Critical => said(UpdateState::Stopped, "error:"),
     }
 }

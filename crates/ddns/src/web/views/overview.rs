@@ -8,7 +8,7 @@ use ddns_core::web::when::Clock;
 use maud::{Markup, html};
 
 use super::group;
-use super::parts::{ListRange, Tone, action, empty, icon, left, notice, pager, pill, response, said, search, time};
+use super::parts::{Tone, action, empty, icon, left, notice, pager, pill, response, said, search, time};
 use super::strip::{Past, Strip, strip};
 
 /// What the view is made of.
@@ -40,7 +40,6 @@ impl OverviewModel<'_> {
 
     fn hero(&self) -> Markup {
         let view = self.view;
-        let button = html! { button.main { "Synchronize now" } };
         html! {
             section.card.hero aria-labelledby="headline" {
                 div.head {
@@ -48,17 +47,13 @@ impl OverviewModel<'_> {
                         (icon(view.worst.key()))
                         div {
                             h1 #headline { (view.headline) }
-                            @if let Some(next) = self.status.next {
-                                p.soft { "Next check in " (left(next)) }
-                            }
+                            @if let Some(next) = self.status.next { p.soft { "Next check in " (left(next)) } }
                         }
                     }
-                    @if view.all > 0 { (action("/sync", self.token, &button)) }
+                    @if view.all > 0 { (action("/sync", self.token, &html! { button.main { "Synchronize now" } })) }
                 }
                 @if !view.addresses.is_empty() {
-                    dl.facts {
-                        @for current in &view.addresses { (self.fact(current)) }
-                    }
+                    dl.facts { @for current in &view.addresses { (self.fact(current)) } }
                 }
             }
         }
@@ -80,13 +75,12 @@ impl OverviewModel<'_> {
 
     fn trouble(&self) -> Markup {
         let view = self.view;
-        let has = |state: UpdateState| view.counts.iter().any(|(known, _)| *known == state);
-        let again = html! { button { "Send stopped again" } };
+        let is_stopped = view.counts.iter().any(|(state, _)| *state == UpdateState::Stopped);
         html! {
             section.card.flush aria-labelledby="trouble" {
                 header {
                     h2 #trouble { "What needs attention" }
-                    @if has(UpdateState::Stopped) { (action("/retry-stopped", self.token, &again)) }
+                    @if is_stopped { (action("/retry-stopped", self.token, &html! { button { "Send stopped again" } })) }
                 }
                 ul.trouble { @for trouble in &view.trouble { (self.sentence(trouble)) } }
                 @if view.more_trouble > 0 {
@@ -107,7 +101,7 @@ impl OverviewModel<'_> {
                 div.what {
                     p.who {
                         @for row in &trouble.named {
-                            span { a href=(details_link(row)) { (row.domain) } " " span.tag { (row.kind) } }
+                            span { a href=(of(row)) { (row.domain) } " " span.tag { (row.kind) } }
                         }
                         @if more > 0 { span.soft { "and " (grouped(more)) " more" } }
                         (pill(trouble.state, trouble.state.word()))
@@ -117,7 +111,7 @@ impl OverviewModel<'_> {
                 @if more > 0 {
                     a.button href=(self.query.in_state(Some(trouble.state)).link("/")) { "Show all" }
                 } @else {
-                    a.button.spare href=(details_link(first)) { "Details" }
+                    a.button.spare href=(of(first)) { "Details" }
                 }
             }
         }
@@ -162,7 +156,7 @@ impl OverviewModel<'_> {
                             (self.head())
                             tbody { @for (at, row) in view.rows.iter().enumerate() { (self.row(row, self.past.strips.get(at))) } }
                         }
-                        (pager(ListRange { page: view.page, per_page: PER_PAGE, total: view.total }, "updates", |page| query.on_page(page).link("/")))
+                        (pager((view.page, PER_PAGE, view.total), "updates", |page| query.on_page(page).link("/")))
                     }
                 }
             }
@@ -171,14 +165,7 @@ impl OverviewModel<'_> {
 
     fn bar(&self) -> Markup {
         let (view, query) = (self.view, self.query);
-        let chip = |state: Option<UpdateState>, words: &str, count: usize| {
-            html! {
-                a href=(query.in_state(state).link("/")) aria-current=[(query.state == state).then_some("true")] {
-                    @if let Some(state) = state { (icon(state.key())) }
-                    (words) span.number { (grouped(count)) }
-                }
-            }
-        };
+        let states = view.counts.iter().map(|(state, count)| (Some(*state), *count));
         html! {
             div.bar {
                 (search("/", "Filter by domain, address or source", &query.search, &html! {
@@ -186,8 +173,12 @@ impl OverviewModel<'_> {
                 }))
                 @if view.counts.len() > 1 || query.state.is_some() {
                     nav.chips aria-label="States" {
-                        (chip(None, "all", view.all))
-                        @for (state, count) in &view.counts { (chip(Some(*state), state.word(), *count)) }
+                        @for (state, count) in [(None, view.all)].into_iter().chain(states) {
+                            a href=(query.in_state(state).link("/")) aria-current=[(query.state == state).then_some("true")] {
+                                @if let Some(state) = state { (icon(state.key())) }
+                                (state.map_or("all", UpdateState::word)) span.number { (grouped(count)) }
+                            }
+                        }
                     }
                 }
             }
@@ -195,21 +186,15 @@ impl OverviewModel<'_> {
     }
 
     fn head(&self) -> Markup {
-        let column = |sort: Sort, words: &str| {
-            let order = match (self.query.sort == sort, self.query.is_reverse) {
-                (false, _) => None,
-                (true, false) => Some("ascending"),
-                (true, true) => Some("descending"),
-            };
-            html! { th scope="col" aria-sort=[order] { a href=(self.query.sorted(sort).link("/")) { (words) } } }
-        };
+        let order = if self.query.is_reverse { "descending" } else { "ascending" };
+        let sorts =
+            [(Sort::Name, "Name"), (Sort::State, "State"), (Sort::Address, "Address"), (Sort::Accepted, "Accepted")];
         html! {
             thead {
                 tr {
-                    (column(Sort::Name, "Name"))
-                    (column(Sort::State, "State"))
-                    (column(Sort::Address, "Address"))
-                    (column(Sort::Accepted, "Accepted"))
+                    @for (sort, words) in sorts {
+                        th scope="col" aria-sort=[(self.query.sort == sort).then_some(order)] { a href=(self.query.sorted(sort).link("/")) { (words) } }
+                    }
                     th scope="col" { "Last response" }
                     @if !self.past.strips.is_empty() { th scope="col" { "Last 30 days" } }
                 }
@@ -221,7 +206,7 @@ impl OverviewModel<'_> {
         html! {
             tr {
                 th {
-                    a href=(details_link(row)) { (row.domain) } " " span.tag { (row.kind) }
+                    a href=(of(row)) { (row.domain) } " " span.tag { (row.kind) }
                     @if let Some(endpoint) = &row.endpoint { span.small.soft { (endpoint) } }
                 }
                 td {
@@ -236,6 +221,11 @@ impl OverviewModel<'_> {
             }
         }
     }
+}
+
+/// The address of the details of a row.
+pub(super) fn of(row: &Row) -> String {
+    details_link(&row.domain, &row.kind, row.endpoint.as_deref())
 }
 
 /// What came of a synchronization that somebody asked for.

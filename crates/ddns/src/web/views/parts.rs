@@ -116,9 +116,16 @@ impl FormField<'_> {
             div.field {
                 label for=(self.id) { (self.label) }
                 (control)
-                @if let Some(wrong) = self.wrong { p.wrong id={ (self.id) "-wrong" } { (icon("retrying")) span { (wrong) } } }
-                @if let Some(help) = self.help { p.help id={ (self.id) "-help" } { (help) } }
+                (self.notes())
             }
+        }
+    }
+
+    /// What stands below the control.
+    pub(crate) fn notes(&self) -> Markup {
+        html! {
+            @if let Some(wrong) = self.wrong { p.wrong id={ (self.id) "-wrong" } { (icon("retrying")) span { (wrong) } } }
+            @if let Some(help) = self.help { p.help id={ (self.id) "-help" } { (help) } }
         }
     }
 
@@ -173,18 +180,13 @@ pub(crate) fn token_field(token: &str) -> Markup {
     html! { input type="hidden" name="token" value=(token); }
 }
 
-/// Which part of a long list is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ListRange {
-    /// From 1.
-    pub(crate) page: usize,
-    pub(crate) per_page: usize,
-    pub(crate) total: usize,
-}
-
-/// `1–50 of 10,000`, and the way to the pages before and after; `link` gives the address of a page.
-pub(crate) fn pager(range: ListRange, what: &str, link: impl Fn(usize) -> String) -> Markup {
-    let ListRange { page, per_page, total } = range;
+/// `1–50 of 10,000`, and the way to the pages before and after: of a page from 1, how many it shows, and how many there are in all.
+/// `link` gives the address of a page.
+pub(crate) fn pager(
+    (page, per_page, total): (usize, usize, usize),
+    what: &str,
+    link: impl Fn(usize) -> String,
+) -> Markup {
     let first = (page - 1).saturating_mul(per_page).saturating_add(1);
     let last = page.saturating_mul(per_page).min(total);
     let is_last = last >= total;

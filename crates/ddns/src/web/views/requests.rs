@@ -4,10 +4,11 @@ use ddns_core::callback::Redacted;
 use ddns_core::engine::{Preview, Previews};
 use ddns_core::net::reach::doubtful;
 use ddns_core::text::number::grouped;
-use ddns_core::web::list::{ListQuery, link};
+use ddns_core::web::list::ListQuery;
+use ddns_core::web::overview::details_link;
 use maud::{Markup, html};
 
-use super::parts::{ListRange, Tone, code, empty, notice, pager, prose, search};
+use super::parts::{Tone, code, empty, notice, pager, prose, search};
 
 /// How many requests a page shows.
 pub(crate) const PER_PAGE: usize = 20;
@@ -15,7 +16,6 @@ pub(crate) const PER_PAGE: usize = 20;
 /// The requests of a page.
 pub(crate) fn page(previews: &Previews, query: &ListQuery, now: u64) -> Markup {
     let Previews { shown, total, due } = previews;
-    let range = ListRange { page: query.page, per_page: PER_PAGE, total: *total };
     html! {
         div.stack {
             div.head {
@@ -37,7 +37,7 @@ pub(crate) fn page(previews: &Previews, query: &ListQuery, now: u64) -> Markup {
                     }))
                 } @else {
                     ul.steps { @for preview in shown { li { (head(preview)) (body(preview, now)) } } }
-                    (pager(range, "requests", |page| query.on_page(page).link("/requests")))
+                    (pager((query.page, PER_PAGE, *total), "requests", |page| query.on_page(page).link("/requests")))
                 }
             }
         }
@@ -46,8 +46,7 @@ pub(crate) fn page(previews: &Previews, query: &ListQuery, now: u64) -> Markup {
 
 fn head(preview: &Preview) -> Markup {
     let (domain, kind) = (&preview.domain, preview.family.record_type());
-    let pairs = [("domain", domain.clone()), ("type", kind.to_owned())];
-    html! { h2 { a href=(link("/update", pairs)) { (domain) } " " span.tag { (kind) } } }
+    html! { h2 { a href=(details_link(domain, kind, None)) { (domain) } " " span.tag { (kind) } } }
 }
 
 /// Verdict, address and request of an update.
