@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ddns_core::config::validate::Surroundings;
 use ddns_core::journal::{Filter, RecordKind};
+use ddns_core::metrics::CONTENT_TYPE;
 use ddns_core::object;
 use ddns_core::text::json::{Dialect, Value, parse};
 use ddns_core::web::check::{Finding, check, has_errors};
@@ -41,7 +42,7 @@ async fn ask<T>(site: &Site, ask: impl FnOnce(Sender<T>) -> Ask) -> Result<T, Re
 
 /// The description of all of it.
 pub(super) fn description() -> Reply {
-    Reply::static_json(include_str!("openapi.json"))
+    Reply::new(200, "application/json", include_str!("openapi.json").into())
 }
 
 /// As `ddns status --json` has it: a list of services.
@@ -208,5 +209,5 @@ pub(super) async fn ready(site: &Site) -> Handled {
 }
 
 pub(super) async fn metrics(site: &Site) -> Handled {
-    in_time(site, Ask::Metrics).await.map(Reply::metrics)
+    in_time(site, Ask::Metrics).await.map(|text| Reply::new(200, CONTENT_TYPE, text.into()))
 }

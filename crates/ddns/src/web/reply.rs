@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 
-use ddns_core::metrics::CONTENT_TYPE as CONTENT_TYPE_OF_METRICS;
 use ddns_core::text::own_json::indented;
 use ddns_core::web::form;
 use hyper::StatusCode;
@@ -37,7 +36,7 @@ pub(super) struct Reply {
 pub(super) type ReplyBody = Box<dyn Body<Data = Bytes, Error = Infallible> + Unpin>;
 
 impl Reply {
-    fn new(status: u16, content_type: &'static str, body: Bytes) -> Self {
+    pub(super) fn new(status: u16, content_type: &'static str, body: Bytes) -> Self {
         Self {
             status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             headers: vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))],
@@ -54,16 +53,6 @@ impl Reply {
     /// A value for programs.
     pub(super) fn json(status: u16, value: &impl Serialize) -> Self {
         Self::new(status, "application/json", indented(value).into())
-    }
-
-    /// The same, written before.
-    pub(super) fn static_json(text: &'static str) -> Self {
-        Self::new(200, "application/json", Bytes::from_static(text.as_bytes()))
-    }
-
-    /// What Prometheus reads.
-    pub(super) fn metrics(text: String) -> Self {
-        Self::new(200, CONTENT_TYPE_OF_METRICS, text.into())
     }
 
     /// A sentence.

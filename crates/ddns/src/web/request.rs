@@ -15,7 +15,7 @@ use maud::Markup;
 
 use super::reply::Reply;
 use super::site::Site;
-use super::views::layout::Frame;
+use super::views::layout;
 use crate::random::random;
 
 /// Says nothing that is secret: a health check may come through a proxy, and may speak HTTP/1.0.
@@ -83,10 +83,10 @@ impl PageRequest {
         })
     }
 
-    /// A page with this content; `tab` is the path of its view, as [`Frame`] has it.
+    /// A page with this content; `tab` is the path of its view, as [`layout::page`] has it.
     pub(super) fn page(&self, status: u16, title: &str, tab: Option<&str>, content: &Markup) -> Reply {
         let can_log_out = self.has_password && self.is_let_in;
-        Reply::html(status, Frame { title, tab, token: &self.token, can_log_out }.around(content))
+        Reply::html(status, layout::page(title, tab, &self.token, can_log_out, content))
     }
 
     /// Whether it tells an address (F10).

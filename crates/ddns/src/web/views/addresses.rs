@@ -6,23 +6,17 @@ use ddns_core::net::local_address::LocalAddress;
 use ddns_core::web::when::When;
 use maud::{Markup, html};
 
-use super::parts::{Tone, action, empty, notice, prose, said, time};
+use super::parts::{Tone, action, empty, head, notice, prose, said, time};
 use crate::lookup::report::{LookupReport, SourceReport, described, verdict};
 
 /// The report; `asked` is when the sources were asked, none while they are.
 pub(crate) fn page(report: &LookupReport, asked: Option<&When>, token: &str) -> Markup {
     html! {
         div.stack {
-            div.head {
-                div {
-                    h1 { "Addresses" }
-                    p.soft {
-                        "The first source that gives an address decides."
-                        @if let Some(asked) = asked { " Asked " (time(asked)) "." }
-                    }
-                }
-                @if asked.is_some() { (action("/addresses", token, &html! { button { "Ask again" } })) }
-            }
+            (head("Addresses", html! {
+                "The first source that gives an address decides."
+                @if let Some(asked) = asked { " Asked " (time(asked)) "." }
+            }, html! { @if asked.is_some() { (action("/addresses", token, &html! { button { "Ask again" } })) } }))
             @if asked.is_none() {
                 (notice(Tone::Info, html! { "The sources are being asked. " a href="/addresses" data-again { "Show what they say" } }))
             } @else if report.lists.is_empty() {

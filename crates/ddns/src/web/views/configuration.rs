@@ -6,7 +6,7 @@ use ddns_core::web::controls::{Content, EditControl, EditForm, in_words, is_lock
 use maud::{Markup, html};
 use serde::Serialize;
 
-use super::parts::{FormField, Tone, code, notice, pager, token_field};
+use super::parts::{FormField, Tone, code, head, notice, pager, token_field};
 
 /// What the names of settings begin with in a form; it has others of its own.
 pub(crate) const SET: &str = "set.";
@@ -42,10 +42,7 @@ pub(crate) fn page(model: &FilePage<'_>) -> Markup {
     let can_edit = *may_edit && looked.is_ok_and(|looked| looked.wrong.is_empty());
     html! {
         div.stack {
-            div.head {
-                div { h1 { "Configuration" } p.soft { (name) } }
-                @if can_edit { a.button href="/recipes" { "Add an entry" } }
-            }
+            (head("Configuration", name, html! { @if can_edit { a.button href="/recipes" { "Add an entry" } } }))
             @if names.len() > 1 {
                 nav.chips aria-label="Files" {
                     @for (other, name) in names.iter().enumerate() {

@@ -7,7 +7,7 @@ use ddns_core::web::overview::details_link;
 use ddns_core::web::when::Clock;
 use maud::{Markup, html};
 
-use super::parts::{Tone, empty, notice, pager, prose, said, search, time};
+use super::parts::{Tone, empty, head, notice, pager, prose, said, search, time};
 use crate::output::log::RecentLine;
 
 /// How many records a page shows.
@@ -94,7 +94,7 @@ fn sign(event: EventKind) -> UpdateState {
 pub(crate) fn log(lines: &[RecentLine], clock: &Clock<'_>) -> Markup {
     html! {
         div.stack {
-            div.head { div { h1 { "Log" } p.soft { "The latest lines since the service started, the newest first. The log itself has all of them." } } }
+            (head("Log", "The latest lines since the service started, the newest first. The log itself has all of them.", ""))
             section.card.flush aria-label="Log" {
                 @if lines.is_empty() { (empty("Nothing yet", "Lines are shown here as they are logged.")) }
                 ol.timeline {

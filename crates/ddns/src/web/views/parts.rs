@@ -85,6 +85,11 @@ pub(crate) fn notice(tone: Tone, text: impl Render) -> Markup {
     html! { div class=(class) role=(role) { (icon(sign)) div { (text) } } }
 }
 
+/// What a view begins with: its title, what is said of it, and what can be done.
+pub(crate) fn head(title: &str, about: impl Render, button: impl Render) -> Markup {
+    html! { div.head { div { h1 { (title) } p.soft { (about) } } (button) } }
+}
+
 /// Nothing to show, and why.
 pub(crate) fn empty(title: &str, text: impl Render) -> Markup {
     html! { div.empty { (icon("empty")) h2 { (title) } p { (text) } } }

@@ -8,7 +8,7 @@ use ddns_core::web::list::ListQuery;
 use ddns_core::web::overview::details_link;
 use maud::{Markup, html};
 
-use super::parts::{Tone, code, empty, notice, pager, prose, search};
+use super::parts::{Tone, code, empty, head, notice, pager, prose, search};
 
 /// How many requests a page shows.
 pub(crate) const PER_PAGE: usize = 20;
@@ -18,16 +18,11 @@ pub(crate) fn page(previews: &Previews, query: &ListQuery, now: u64) -> Markup {
     let Previews { shown, total, due } = previews;
     html! {
         div.stack {
-            div.head {
-                div {
-                    h1 { "Requests" }
-                    p.soft {
-                        @if *due == 0 { "Nothing would be sent now: this is what each request would be." }
-                        @else { (grouped(*due)) " of " (grouped(*total)) " updates would be sent now." }
-                        " Secrets are shown as " code { "***" } "."
-                    }
-                }
-            }
+            (head("Requests", html! {
+                @if *due == 0 { "Nothing would be sent now: this is what each request would be." }
+                @else { (grouped(*due)) " of " (grouped(*total)) " updates would be sent now." }
+                " Secrets are shown as " code { "***" } "."
+            }, ""))
             section.card.flush aria-label="Requests" {
                 div.bar { (search("/requests", "Filter by domain", &query.search, &html! {})) }
                 @if shown.is_empty() {
@@ -36,7 +31,7 @@ pub(crate) fn page(previews: &Previews, query: &ListQuery, now: u64) -> Markup {
                         @else { "No domain has these words. " a href="/requests" { "Show all" } "." }
                     }))
                 } @else {
-                    ul.steps { @for preview in shown { li { (head(preview)) (body(preview, now)) } } }
+                    ul.steps { @for preview in shown { li { (name(preview)) (body(preview, now)) } } }
                     (pager((query.page, PER_PAGE, *total), "requests", |page| query.on_page(page).link("/requests")))
                 }
             }
@@ -44,7 +39,7 @@ pub(crate) fn page(previews: &Previews, query: &ListQuery, now: u64) -> Markup {
     }
 }
 
-fn head(preview: &Preview) -> Markup {
+fn name(preview: &Preview) -> Markup {
     let (domain, kind) = (&preview.domain, preview.family.record_type());
     html! { h2 { a href=(details_link(domain, kind, None)) { (domain) } " " span.tag { (kind) } } }
 }

@@ -21,7 +21,7 @@ use ddns_core::web::when::Clock;
 use maud::Markup;
 
 use super::details::DetailsModel;
-use super::layout::Frame;
+use super::layout;
 use super::overview::OverviewModel;
 use super::strip::{Past, Strip};
 use super::{addresses, assets, history, login, requests};
@@ -326,7 +326,7 @@ fn pages() -> Vec<(&'static str, String)> {
     let login = |wrong| login::form(TOKEN, Some(NASTY), wrong);
     let gone = login::error("There is nothing here", "No page has this address.");
     let of = |tab: Option<&str>, title, content: Markup| {
-        Frame { title, tab, token: TOKEN, can_log_out: tab.is_some() }.around(&content).into_string()
+        layout::page(title, tab, TOKEN, tab.is_some(), &content).into_string()
     };
     let tab = Some("/");
     let (holder, stand_by) = (membership(Role::Holder, "router-a"), membership(Role::StandBy, "router-b"));

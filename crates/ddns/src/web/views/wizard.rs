@@ -7,7 +7,7 @@ use ddns_core::recipe::{KINDS, Recipe};
 use ddns_core::set_up::{OWN, SetUpQuestion};
 use maud::{Markup, html};
 
-use super::parts::{FormField, Tone, code, empty, notice, prose, said, token_field};
+use super::parts::{FormField, Tone, code, empty, head, notice, prose, said, token_field};
 use crate::set_up::{RedactedRequest, SentOnce};
 
 /// How many requests are shown.
@@ -69,23 +69,13 @@ pub(crate) fn list(
     sections.retain(|(_, recipes)| !recipes.is_empty());
     html! {
         div.stack {
-            div.head {
-                div {
-                    @match mode {
-                        WizardMode::SetUp => {
-                            h1 { "Where is your domain?" }
-                            p.soft {
-                                "There is no configuration yet. Choose the service that has your domain; nothing is sent and "
-                                "nothing is written before you say so."
-                                @if let Some(target) = target { " It will be written to " code { (target) } "." }
-                            }
-                        }
-                        WizardMode::Recipes => {
-                            h1 { "Recipes" }
-                            p.soft { "Choose a service, answer its questions, and get the configuration for it." }
-                        }
-                    }
-                }
+            @match mode {
+                WizardMode::SetUp => (head("Where is your domain?", html! {
+                    "There is no configuration yet. Choose the service that has your domain; nothing is sent and nothing is written "
+                    "before you say so."
+                    @if let Some(target) = target { " It will be written to " code { (target) } "." }
+                }, "")),
+                WizardMode::Recipes => (head("Recipes", "Choose a service, answer its questions, and get the configuration for it.", "")),
             }
             form.stack method=(if is_form { "post" } else { "get" }) action=(mode.path()) {
                 @if is_form { (hidden(&kept, token)) }
@@ -131,14 +121,9 @@ pub(crate) fn questions(
 ) -> Markup {
     html! {
         div.stack {
-            div.head {
-                div {
-                    h1 { (recipe.map_or("My own URL", |recipe| recipe.title.as_str())) }
-                    @if let Some(recipe) = recipe {
-                        p.soft { (recipe.about) " " a href=(recipe.documentation) rel="noreferrer" { "Its own documentation" } }
-                    }
-                }
-            }
+            (head(recipe.map_or("My own URL", |recipe| recipe.title.as_str()), html! {
+                @if let Some(recipe) = recipe { (recipe.about) " " a href=(recipe.documentation) rel="noreferrer" { "Its own documentation" } }
+            }, ""))
             @if let Some(problem) = problem { (notice(Tone::Bad, prose(problem))) }
             form.card method="post" action=(mode.path()) {
                 (token_field(token))
