@@ -20,7 +20,7 @@ use super::configuration::{self, Edit, NotEdited, look};
 use super::history_queries;
 use super::reply::{Handled, Reply};
 use super::request::PageRequest;
-use super::site::{Ask, Site, Wanted};
+use super::site::{Ask, Site, containing};
 use crate::clock::unix_time;
 
 /// So long the event loop may be busy when programs look after the service.
@@ -72,8 +72,8 @@ pub(super) async fn addresses(site: &Site) -> Handled {
 /// Secrets are masked, and nothing is looked up: the addresses are those that the service knows.
 pub(super) async fn preview(site: &Site, request: &PageRequest) -> Handled {
     let (skip, take) = part(request)?;
-    let wanted = Wanted::containing(&request.queried("domain").unwrap_or_default(), skip, take);
-    let previews = ask(site, |respond| Ask::Previews(wanted, respond)).await?;
+    let is_wanted = containing(&request.queried("domain").unwrap_or_default());
+    let previews = ask(site, |done| Ask::Previews { is_wanted, skip, take, done }).await?;
     let now = unix_time().seconds;
     Ok(Reply::json(200, &previews.shown.iter().map(|preview| preview.json(now)).collect::<Vec<_>>()))
 }

@@ -24,7 +24,7 @@ use super::views::configuration::{self as view, Change, FilePage, FileView, Form
 use super::views::parts::Tone;
 use crate::clock::unix_time;
 use crate::http::Client;
-use crate::notify;
+use crate::notify::try_example;
 use crate::set_up::{self, RedactedRequest};
 
 /// So many requests are compared.
@@ -271,13 +271,13 @@ async fn saved(site: &Site, request: &PageRequest) -> Handled {
 }
 
 /// Sends an example of each notification of a file, and says what came of it.
-pub(super) async fn test_notifications(site: &Site, request: &PageRequest) -> Handled {
+pub(super) async fn notify(site: &Site, request: &PageRequest) -> Handled {
     let configs = ask(site, Ask::Configs).await?;
     let (config, _) = configs.get(file(request)).ok_or_else(|| missing(request, "The file no longer exists."))?;
     let (client, mut told, mut tone) = (Client::default(), Vec::new(), Tone::Info);
     for notification in &config.notify {
         let Some(event) = notification.on.iter().next() else { continue };
-        if let Some(tried) = notify::try_example(config, notification, event, &client).await {
+        if let Some(tried) = try_example(config, notification, event, &client).await {
             tone = if tried.has_arrived { tone } else { Tone::Bad };
             told.push(format!("The test for {} {}.", tried.origin, tried.said.trim_end_matches('.')));
         }

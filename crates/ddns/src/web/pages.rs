@@ -14,7 +14,7 @@ use tokio::sync::oneshot::Sender;
 use super::history_queries;
 use super::reply::{Handled, Reply};
 use super::request::PageRequest;
-use super::site::{Ask, Site, Wanted};
+use super::site::{Ask, Site, containing};
 use super::views;
 use super::views::details::DetailsModel;
 use super::views::overview::OverviewModel;
@@ -79,9 +79,8 @@ pub(super) async fn update(site: &Site, request: &PageRequest) -> Handled {
     let (name, record) = (domain.clone(), kind.clone());
     let is_wanted =
         Box::new(move |own: &Domain, family: Family| own.as_str() == name && family.record_type() == record);
-    let wanted = Wanted { is_wanted, skip: 0, take: MAX_ALIKE };
     let status = ask(site, Ask::Status).await?;
-    let previews = ask(site, |respond| Ask::Previews(wanted, respond)).await?;
+    let previews = ask(site, |done| Ask::Previews { is_wanted, skip: 0, take: MAX_ALIKE, done }).await?;
     let alike = || status.rows.iter().filter(|row| row.domain == domain && row.kind == kind).zip(&previews.shown);
     // The history names the origin alone.
     let wanted = endpoint.as_deref().unwrap_or_default();
@@ -117,8 +116,8 @@ pub(super) async fn ask_sources(site: &Site) -> Handled {
 pub(super) async fn requests(site: &Site, request: &PageRequest) -> Handled {
     let query = ListQuery::read(|name| request.queried(name));
     let take = views::requests::PER_PAGE;
-    let wanted = Wanted::containing(&query.search, (query.page - 1).saturating_mul(take), take);
-    let previews = ask(site, |respond| Ask::Previews(wanted, respond)).await?;
+    let (is_wanted, skip) = (containing(&query.search), (query.page - 1).saturating_mul(take));
+    let previews = ask(site, |done| Ask::Previews { is_wanted, skip, take, done }).await?;
     let content = views::requests::page(&previews, &query, clock().now);
     Ok(request.page(200, "Requests", Some("/requests"), &content))
 }

@@ -66,9 +66,7 @@ const ROUTES: &[WebRoute] = {
         row(People, GET, "/configuration", |site, request| Box::pin(configuration::show(site, request))),
         row(People, GET, "/configuration/edit", |site, request| Box::pin(configuration::begin(site, request))),
         row(People, POST, "/configuration/edit", |site, request| Box::pin(configuration::change(site, request))),
-        row(People, POST, "/configuration/notify", |site, request| {
-            Box::pin(configuration::test_notifications(site, request))
-        }),
+        row(People, POST, "/configuration/notify", |site, request| Box::pin(configuration::notify(site, request))),
         row(People, GET, "/log", |site, request| Box::pin(pages::log(site, request))),
         row(People, GET, "/recipes", |site, request| Box::pin(wizard::begin(site, request))),
         row(People, POST, "/recipes", |site, request| Box::pin(wizard::go_on(site, request))),

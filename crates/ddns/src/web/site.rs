@@ -41,8 +41,8 @@ pub(crate) enum Ask {
     Push { name: String, push: PushRequest, done: oneshot::Sender<PushAnswer> },
     /// A warning for the log.
     Warn(String),
-    /// The updates that are wanted, with their requests.
-    Previews(Wanted, oneshot::Sender<Previews>),
+    /// The updates that are wanted, with their requests: without the first `skip`, and no more than `take`.
+    Previews { is_wanted: IsWanted, skip: usize, take: usize, done: oneshot::Sender<Previews> },
     /// The files of its histories, with everything in them.
     Histories(oneshot::Sender<Vec<PathBuf>>),
     /// That the event loop responds.
@@ -66,20 +66,13 @@ pub(crate) fn answer<T>(respond: oneshot::Sender<T>, value: T) {
     let _ = respond.send(value);
 }
 
-/// Which updates are wanted: of these domains and types, without the first `skip`, and no more than `take`.
-pub(crate) struct Wanted {
-    pub(crate) is_wanted: Box<dyn Fn(&Domain, Family) -> bool>,
-    pub(crate) skip: usize,
-    pub(crate) take: usize,
-}
+/// Whether an update is wanted.
+type IsWanted = Box<dyn Fn(&Domain, Family) -> bool>;
 
-impl Wanted {
-    /// Those whose domains contain a text.
-    pub(super) fn containing(search: &str, skip: usize, take: usize) -> Self {
-        let search = search.to_lowercase();
-        let is_wanted = Box::new(move |domain: &Domain, _| domain.as_str().to_lowercase().contains(&search));
-        Self { is_wanted, skip, take }
-    }
+/// Updates whose domains contain a text.
+pub(super) fn containing(search: &str) -> IsWanted {
+    let search = search.to_lowercase();
+    Box::new(move |domain, _| domain.as_str().to_lowercase().contains(&search))
 }
 
 /// What a service runs on.

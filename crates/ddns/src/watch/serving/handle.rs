@@ -91,8 +91,8 @@ impl Serving<'_, '_> {
                 self.waiting.push(Waiting::Page(done));
                 self.synchronize();
             }
-            Ask::Previews(wanted, respond) => {
-                answer(respond, self.driver.engine.previews(wanted.is_wanted, wanted.skip, wanted.take));
+            Ask::Previews { is_wanted, skip, take, done } => {
+                answer(done, self.driver.engine.previews(is_wanted, skip, take));
             }
             Ask::Histories(respond) => {
                 self.sinks.history.save();
