@@ -60,13 +60,11 @@ pub(super) async fn synchronize(site: &Site, request: &PageRequest) -> Handled {
 }
 
 pub(super) async fn addresses(site: &Site) -> Handled {
-    match site.sources.current(ask(site, Ask::Configs).await?).await {
-        Some((_, report)) => Ok(Reply::json(200, &report.json())),
-        None => {
-            let reply = error(503, "the sources have not responded yet: ask again");
-            Err(reply.with(RETRY_AFTER, HeaderValue::from_static("2")))
-        }
-    }
+    let Some((_, report)) = site.sources.current(ask(site, Ask::Configs).await?).await else {
+        let reply = error(503, "the sources have not responded yet: ask again");
+        return Err(reply.with(RETRY_AFTER, HeaderValue::from_static("2")));
+    };
+    Ok(Reply::json(200, &report.json()))
 }
 
 /// Secrets are masked, and nothing is looked up: the addresses are those that the service knows.

@@ -169,7 +169,7 @@ pub(crate) fn review(
     file: Option<&str>,
     text: Option<&str>,
 ) -> Markup {
-    let (step, words, more) = match mode {
+    let (step, words, how) = match mode {
         WizardMode::SetUp => ("save", "Save and run", ""),
         WizardMode::Recipes => ("add", "Add to the configuration", ", as one more entry"),
     };
@@ -186,7 +186,7 @@ pub(crate) fn review(
                     button name="step" value="back" { "Back" }
                     span.soft {
                         @match file {
-                            Some(file) => { "to " (file) (more) }
+                            Some(file) => { "to " (file) (how) }
                             None => "Copy the configuration below into a file. It holds what you typed: keep it to yourself.",
                         }
                     }
