@@ -26,7 +26,8 @@ fn tab_to(browser: &Browser, what: &str, is_there: &str) {
 /// To the link, button or summary that begins with these words.
 #[track_caller]
 fn to(browser: &Browser, words: &str) {
-    let is_there = format!("node.matches('a, button, summary') && node.textContent.trim().startsWith({})", json!(words));
+    let is_there =
+        format!("node.matches('a, button, summary') && node.textContent.trim().startsWith({})", json!(words));
     tab_to(browser, words, &is_there);
 }
 

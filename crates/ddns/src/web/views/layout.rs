@@ -1,12 +1,9 @@
 //! The frame of every page: head, the way to the views, and what is the same everywhere.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, html};
 
 use super::assets::{ICON, SCRIPT, STYLE};
 use super::parts::{SPRITE, icon, token_field};
-
-/// The sign of the program: a name that points to an address.
-const MARK: PreEscaped<&str> = PreEscaped(include_str!("../assets/icon.svg"));
 
 /// The views that can be reached from every page: path, name, and whether it is brought up to date while it is shown.
 const TABS: [(&str, &str, bool); 7] = [
@@ -51,7 +48,7 @@ fn top(tab: Option<&str>, token: &str, can_log_out: bool) -> Markup {
     html! {
         header.top {
             div {
-                a.brand href="/" { span aria-hidden="true" { (MARK) } "ddns" }
+                a.brand href="/" { (mark()) "ddns" }
                 @if let Some(current) = tab {
                     nav.tabs aria-label="Views" {
                         ul {
@@ -70,6 +67,17 @@ fn top(tab: Option<&str>, token: &str, can_log_out: bool) -> Markup {
                     }
                 }
             }
+        }
+    }
+}
+
+/// The sign of the program: a name that points to an address.
+fn mark() -> Markup {
+    html! {
+        svg viewBox="0 0 24 24" aria-hidden="true" {
+            rect width="24" height="24" rx="7" {}
+            path d="M6 12h8m-3.5-4 4 4-4 4" {}
+            circle cx="18" cy="12" r="1.6" {}
         }
     }
 }
