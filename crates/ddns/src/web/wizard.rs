@@ -95,7 +95,7 @@ pub(super) async fn begin(site: &Site, request: &PageRequest) -> Handled {
         let word = request.queried("find").unwrap_or_default();
         return Ok(list(request, &configured, &word, &Typed(Vec::new())));
     };
-    let set_up = questions(request, &name, Raw::default())?;
+    let set_up = questions(request, &name)?;
     Ok(ask(request, &set_up, &Typed(vec![("name".to_owned(), name)]), &[], None))
 }
 
@@ -117,7 +117,7 @@ pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Handled {
     if step == "list" || name.is_empty() {
         return Ok(list(request, &configured, &request.field("find").unwrap_or_default(), &typed));
     }
-    let mut set_up = questions(request, name, Raw::default())?;
+    let mut set_up = questions(request, name)?;
     let wrong = set_up.fill(|name| typed.answer(name));
     if !wrong.is_empty() || step == "back" {
         return Err(ask(request, &set_up, &typed, &wrong, None));
@@ -146,11 +146,11 @@ pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Handled {
 }
 
 /// The questions of a service, or of a URL of one's own; a page that says why there are none.
-fn questions(request: &PageRequest, name: &str, given: Raw) -> Result<SetUp, Reply> {
-    asked(name, given).map_err(|why| page(request, 404, &view::unknown(mode(request), &why)))
+fn questions(request: &PageRequest, name: &str) -> Result<SetUp, Reply> {
+    asked(name, Raw::default()).map_err(|why| page(request, 404, &view::unknown(mode(request), &why)))
 }
 
-/// The same; a sentence where there are none.
+/// The same with what the host has given; a sentence where there are none.
 fn asked(name: &str, given: Raw) -> Result<SetUp, String> {
     let set_up = SetUp::new(given, own_addresses());
     if name == OWN {
@@ -165,10 +165,10 @@ fn asked(name: &str, given: Raw) -> Result<SetUp, String> {
         Ok(recipe) => Err(format!("{} receives notifications, no updates.", recipe.title)),
         Err(wrong) => {
             // What a command would do is no help here.
-            let hint =
-                |hint: Option<&String>| hint.and_then(|hint| hint.split("`ddns recipes`").next()).map(str::to_owned);
-            let why =
-                |wrong: &Diagnostic| format!("{}. {}", wrong.message, hint(wrong.hint.as_ref()).unwrap_or_default());
+            let why = |Diagnostic { message, hint, .. }: &Diagnostic| {
+                let hint = hint.as_ref().and_then(|hint| hint.split("`ddns recipes`").next());
+                format!("{message}. {}", hint.unwrap_or_default())
+            };
             Err(wrong.iter().map(why).collect::<String>().replace('`', ""))
         }
     }

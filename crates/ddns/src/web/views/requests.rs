@@ -61,26 +61,25 @@ pub(super) fn body(preview: &Preview, now: u64) -> Markup {
         }
         @if let Some(doubt) = preview.address.as_ref().and_then(|(ip, _)| doubtful(*ip)) { (notice(Tone::Warning, prose(&doubt))) }
         @if let Some(request) = own {
-            (code(&each(preview, request, "\n\n", |role| format!("{role}:"), |request| request.lines().join("\n")), "the request"))
+            (code(&each(preview, request, ("", "\n\n"), |request| request.lines().join("\n")), "the request"))
             details {
                 summary { "As a curl command" }
-                (code(&each(preview, request, "\n", |role| format!("# {role}:"), |request| preview.command(request, None)), "the command"))
+                (code(&each(preview, request, ("# ", "\n"), |request| preview.command(request, None)), "the command"))
             }
         } @else if request.is_some() { p.soft { "It goes in one request with another update, which shows it." } }
     }
 }
 
-/// A request as a text; where others go around it, all of them in order, each below its name.
+/// A request as a text; where others go around it, all of them in order, each below its name, with these signs before and between.
 fn each(
     preview: &Preview,
     request: &Redacted,
-    between: &str,
-    named: impl Fn(String) -> String,
+    (before, between): (&str, &str),
     shown: impl Fn(&Redacted) -> String,
 ) -> String {
     if preview.around.is_empty() {
         return shown(request);
     }
-    let all = preview.around.iter().map(|(role, request)| format!("{}\n{}", named(role.to_string()), shown(request)));
+    let all = preview.around.iter().map(|(role, request)| format!("{before}{role}:\n{}", shown(request)));
     all.collect::<Vec<_>>().join(between)
 }
