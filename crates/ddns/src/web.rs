@@ -2,17 +2,15 @@
 //! asks the event loop, which responds between two of its steps.
 
 mod api;
-mod changes;
 mod configuration;
 mod events;
-mod guard;
-mod health;
 mod history_queries;
 mod login;
 mod pages;
 pub(crate) mod password;
 mod push;
 mod reply;
+mod request;
 mod route;
 mod save;
 mod server;
@@ -20,9 +18,7 @@ mod site;
 mod sources;
 pub(crate) mod tls;
 mod try_line;
-mod view_models;
 pub(crate) mod views;
-mod visitor;
 mod wizard;
 
 pub(crate) use server::PageServer;

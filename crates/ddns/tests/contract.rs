@@ -143,6 +143,7 @@ mod web {
     mod api;
     mod browser;
     mod browser_editing;
+    mod browser_keyboard;
     mod browser_setting_up;
     mod configuration;
     mod editing;

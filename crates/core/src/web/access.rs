@@ -1,6 +1,6 @@
 //! Who may open the page.
 
-use crate::config::web::{PushRule, Web};
+use crate::config::web::{PushRule, SecretFile, Web};
 
 /// Why a page is not opened: a sentence, and the way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,64 +11,61 @@ pub struct AccessRefusal {
     pub hint: &'static str,
 }
 
-fn refusal<T>(why: impl Into<String>, hint: &'static str) -> Result<T, AccessRefusal> {
-    Err(AccessRefusal { why: why.into(), hint })
-}
-
 /// Refuses a page that everybody could open, and one whose files cannot be used.
 pub fn judge(web: &Web) -> Result<(), AccessRefusal> {
-    let files = [("certificate", &web.certificate), ("key", &web.key)];
-    for (name, held) in files {
-        if let Some((held, Err(why))) = held.as_ref().map(|held| (&held.shown, &held.text)) {
-            return refusal(format!("`web.{name}`: {held} {why}"), "name a PEM file that this user can read");
-        }
+    for (name, file) in [("certificate", &web.certificate), ("key", &web.key)] {
+        file.as_ref().map(|file| held(name, file, "name a PEM file that this user can read", |_| None)).transpose()?;
     }
     password(web)?;
     token(web)?;
     web.push.iter().try_for_each(|rule| push_key(rule).map(drop))?;
     let open = match &web.password {
-        None if !web.listen.ip().is_loopback() => Some(format!("`web` listens on {}", web.listen)),
-        None if !web.hosts.is_empty() => Some("`web.hosts` names other hosts".to_owned()),
-        None if !web.proxies.is_empty() => Some("`web.proxies` names proxies".to_owned()),
-        _ => None,
+        None if !web.listen.ip().is_loopback() => format!("`web` listens on {}", web.listen),
+        None if !web.hosts.is_empty() => "`web.hosts` names other hosts".to_owned(),
+        None if !web.proxies.is_empty() => "`web.proxies` names proxies".to_owned(),
+        _ => return Ok(()),
     };
-    match open {
-        None => Ok(()),
-        Some(how) => refusal(
-            format!("{how}, so that others reach the page, and it has no password"),
-            "make one with `ddns password > FILE` and name it in `web.password_file`, or keep it on 127.0.0.1",
-        ),
-    }
+    Err(AccessRefusal {
+        why: format!("{open}, so that others reach the page, and it has no password"),
+        hint: "make one with `ddns password > FILE` and name it in `web.password_file`, or keep it on 127.0.0.1",
+    })
+}
+
+/// What a file of `web` holds; `wrong` is a phrase that follows its name, where it cannot be used.
+fn held<'a>(
+    name: &str,
+    file: &'a SecretFile,
+    hint: &'static str,
+    wrong: impl Fn(&str) -> Option<&'static str>,
+) -> Result<&'a str, AccessRefusal> {
+    let refusal = |why: &str| AccessRefusal { why: format!("`web.{name}`: {} {why}", file.shown), hint };
+    let text = file.text.as_deref().map_err(|why| refusal(why))?.trim();
+    wrong(text).map_or(Ok(text), |why| Err(refusal(why)))
+}
+
+fn is_hash(text: &str) -> bool {
+    text.starts_with("$argon2id$") && !text.contains(char::is_whitespace)
 }
 
 /// The hash of the password; `None` if no password is configured.
 pub fn password(web: &Web) -> Result<Option<&str>, AccessRefusal> {
-    const HINT: &str = "write it anew: `ddns password > FILE`";
-    let Some(held) = &web.password else { return Ok(None) };
-    let file = &held.shown;
-    match held.text.as_deref().map(str::trim) {
-        Err(why) => refusal(format!("`web.password_file`: {file} {why}"), HINT),
-        Ok("") => refusal(format!("`web.password_file`: {file} is empty"), HINT),
-        Ok(hash) if hash.starts_with("$argon2id$") && !hash.contains(char::is_whitespace) => Ok(Some(hash)),
-        Ok(_) => refusal(format!("`web.password_file`: {file} does not contain a hash made by `ddns password`"), HINT),
-    }
+    let wrong = |text: &str| match text {
+        "" => Some("is empty"),
+        text => (!is_hash(text)).then_some("does not contain a hash made by `ddns password`"),
+    };
+    let hash = |file| held("password_file", file, "write it anew: `ddns password > FILE`", wrong);
+    web.password.as_ref().map(hash).transpose()
 }
 
-/// What programs send as a bearer token; `None` if no token is configured.
+/// What programs send as a bearer token; `None` if no token is configured. A shorter one can be guessed.
 pub fn token(web: &Web) -> Result<Option<&str>, AccessRefusal> {
-    /// A shorter one can be guessed.
-    const MIN_TOKEN_BYTES: usize = 16;
     const HINT: &str = "write a long random text: `head -c 24 /dev/urandom | base64 > FILE`";
-    let Some(held) = &web.token else { return Ok(None) };
-    let file = &held.shown;
-    match held.text.as_deref().map(str::trim) {
-        Err(why) => refusal(format!("`web.token_file`: {file} {why}"), HINT),
-        Ok(token) if token.len() < MIN_TOKEN_BYTES => {
-            refusal(format!("`web.token_file`: {file} holds fewer than {MIN_TOKEN_BYTES} characters"), HINT)
-        }
-        Ok(token) if token.bytes().all(|byte| byte.is_ascii_graphic()) => Ok(Some(token)),
-        Ok(_) => refusal(format!("`web.token_file`: {file} must hold one line of ASCII without blanks"), HINT),
-    }
+    let wrong = |text: &str| match text.len() {
+        0..16 => Some("holds fewer than 16 characters"),
+        _ if text.bytes().all(|byte| byte.is_ascii_graphic()) => None,
+        _ => Some("must hold one line of ASCII without blanks"),
+    };
+    web.token.as_ref().map(|file| held("token_file", file, HINT, wrong)).transpose()
 }
 
 /// What a host that pushes must know (F10b).
@@ -82,23 +79,19 @@ pub enum PushKey<'a> {
 
 /// What a host must know that pushes.
 pub fn push_key(rule: &PushRule) -> Result<PushKey<'_>, AccessRefusal> {
-    const MIN_PASSWORD_CHARS: usize = 16;
     const HINT: &str = "write a long random text: `head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \\n' > FILE`";
-    let wrong =
-        |why: &str| refusal(format!("`web.push.{}.password_file`: {} {why}", rule.name, rule.password.shown), HINT);
-    match rule.password.text.as_deref().map(str::trim) {
-        Err(why) => wrong(why),
-        Ok(hash) if hash.starts_with("$argon2id$") && !hash.contains(char::is_whitespace) => Ok(PushKey::Hash(hash)),
-        Ok(text) if text.contains(char::is_control) => wrong("must hold one line"),
-        Ok(text) if text.chars().count() < MIN_PASSWORD_CHARS => wrong("holds fewer than 16 characters"),
-        Ok(text) => Ok(PushKey::Plain(text)),
-    }
+    let wrong = |text: &str| match text {
+        hash if is_hash(hash) => None,
+        text if text.contains(char::is_control) => Some("must hold one line"),
+        text => (text.chars().count() < 16).then_some("holds fewer than 16 characters"),
+    };
+    let text = held(&format!("push.{}.password_file", rule.name), &rule.password, HINT, wrong)?;
+    Ok(if is_hash(text) { PushKey::Hash(text) } else { PushKey::Plain(text) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::web::SecretFile;
 
     fn held(text: Result<&str, &str>) -> SecretFile {
         SecretFile { path: "f".to_owned(), shown: "f".to_owned(), text: text.map(str::to_owned).map_err(str::to_owned) }

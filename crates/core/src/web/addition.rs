@@ -2,58 +2,69 @@
 //! checked; of the file nothing is changed but what must move.
 
 use super::check::{Finding, check};
+use super::controls::is_locked;
 use crate::address::source::Source;
+use crate::config::Config;
 use crate::config::fields::{EditRight, FIELDS, Field, FieldScope, Key, RequestPart};
+use crate::config::files::named;
 use crate::config::raw::{self, Document, FileLayers, Origin, Raw};
 use crate::config::validate::Surroundings;
-use crate::config::{self, Cache, Config};
-use crate::net::ssl::Ssl;
+use crate::config::value::{flag, list};
 use crate::text::diagnostic::Severity;
 use crate::text::json::{Dialect, Member, Node, TokenKind, Value, first_token, parse, pretty};
 
-/// What shapes a request: an entry that inherited it would send something else, or somebody else's secrets.
-fn shaping() -> impl Iterator<Item = &'static Field> {
-    FIELDS.iter().filter(|field| field.request == RequestPart::Content)
+/// What of a setting a browser may not put there; `None` if it may. `value` is `None` where it is only removed.
+pub(super) fn refusal(field: &'static Field, value: Option<&Value>) -> Option<String> {
+    if is_locked(field) {
+        return Some(format!("`{}`", field.name));
+    }
+    let value = value?;
+    let is_word = match value {
+        Value::String(text) => flag(text).is_some() || matches!(text.trim().to_lowercase().as_str(), "auto" | ""),
+        Value::Bool(_) | Value::Null => true,
+        _ => false,
+    };
+    if names_file(field, &Node::synthetic(value.clone())) || field.edit == EditRight::NoPath && !is_word {
+        return Some("the path of a file".to_owned());
+    }
+    let is_program = field.edit == EditRight::NoProgram && sources(value).iter().any(Source::runs_a_program);
+    is_program.then(|| "`cmd:` or `shell:`".to_owned())
 }
 
-/// What shapes requests from outside of a file: the field, what says it, and whether that is an option. Can go to another thread.
-pub struct Outside(Vec<(Key, String, bool)>);
+/// Whether a value of a field names a file.
+pub(super) fn names_file(field: &Field, node: &Node) -> bool {
+    let mut alone = Raw::default();
+    alone.set(field.key, node.clone(), Origin::Option(String::new()));
+    !named(&alone).is_empty()
+}
 
-impl Outside {
-    /// What there is of it in the surroundings of a file.
-    pub fn of(around: &Surroundings) -> Self {
-        let layers = [(&around.options, true), (&around.environment, false)];
-        let said = |key: Key| {
-            layers.into_iter().filter_map(move |(layer, is_option)| match &layer.get(key)?.origin {
-                Origin::Environment(from) | Origin::Option(from) => Some((key, from.clone(), is_option)),
-                Origin::File(_) => None,
-            })
-        };
-        Self(shaping().map(|field| field.key).flat_map(said).collect())
-    }
+/// The sources that a value names, as far as they are some.
+fn sources(value: &Value) -> Vec<Source> {
+    let texts = match value {
+        Value::Array(items) => items.iter().filter_map(|item| item.value.text()).collect(),
+        value => Vec::from_iter(value.text()),
+    };
+    let parts = |text: &str| -> Vec<String> {
+        let items = list(text).unwrap_or_default();
+        items.iter().filter_map(|item| item.value.text().map(str::to_owned)).chain([text.to_owned()]).collect()
+    };
+    texts.into_iter().flat_map(parts).filter_map(|text| Source::parse(&text).ok()).collect()
 }
 
 /// Refuses a configuration from a browser that is wrong by itself, or makes the program run, read or write something of the
 /// host. The error is a clause.
 pub fn checked(text: &str) -> Result<(), String> {
-    let config = valid("config.json", text, &Surroundings::default())?;
-    let runs = |entry: &config::Entry| entry.sources.iter().flatten().any(Source::runs_a_program);
-    let has_path = |entry: &config::Entry| matches!(entry.cache, Cache::File(_)) || matches!(entry.ssl, Ssl::Ca(_));
-    let what = if config.entries.iter().any(runs) {
-        "`cmd:` or `shell:`"
-    } else if !config.files.is_empty() || config.log.file.is_some() || config.entries.iter().any(has_path) {
-        "the path of a file"
-    } else if read(text)?.layers().flat_map(Raw::settings).any(|(field, _)| field.edit == EditRight::Host) {
-        "`web`, `group` or `notify`"
-    } else {
-        return Ok(());
-    };
-    Err(format!("{what} cannot be added in a browser: edit the configuration on the host"))
+    valid("config.json", text, &Surroundings::default())?;
+    let written = read(text)?;
+    let refused =
+        written.layers().flat_map(Raw::settings).find_map(|(field, set)| refusal(field, Some(&set.node.value)));
+    refused
+        .map_or(Ok(()), |what| Err(format!("{what} cannot be added in a browser: edit the configuration on the host")))
 }
 
 /// What the first configuration means where it is layered with its surroundings. The error is a clause.
 pub fn first(name: &str, text: &str, around: &Surroundings) -> Result<Config, String> {
-    refuse_inherited(&read(text)?, &Raw::default(), &Outside::of(around))?;
+    refuse_inherited(&read(text)?, &Raw::default(), around)?;
     valid(name, text, around)
 }
 
@@ -68,16 +79,17 @@ fn read(text: &str) -> Result<FileLayers, String> {
     raw::read(&Document::local("", text)).map_err(|wrong| wrong.message)
 }
 
-/// Refuses entries that would inherit what shapes their requests: nobody gets a secret that was meant for somebody else.
-fn refuse_inherited(new: &FileLayers, file: &Raw, outside: &Outside) -> Result<(), String> {
-    for &Field { key, name, .. } in shaping() {
+/// Refuses entries that would inherit what shapes their requests: they would send something else, or a secret that was meant for
+/// somebody else.
+fn refuse_inherited(new: &FileLayers, file: &Raw, around: &Surroundings) -> Result<(), String> {
+    for &Field { key, name, .. } in FIELDS.iter().filter(|field| field.request == RequestPart::Content) {
         let is_own = new.file.get(key).is_some()
             || new.entries.as_ref().is_some_and(|entries| entries.iter().all(|(entry, _)| entry.get(key).is_some()));
         let is_of_file = !is_own && file.get(key).is_some();
         // What an option says counts for every entry.
-        let counts = |is_option: bool| is_option || !is_own && !is_of_file;
-        let said = outside.0.iter().find(|(of, _, is_option)| *of == key && counts(*is_option));
-        if let Some((_, from, _)) = said {
+        let environment = around.environment.get(key).filter(|_| !is_own && !is_of_file);
+        let outside = around.options.get(key).or(environment).map(|setting| &setting.origin);
+        if let Some(Origin::Environment(from) | Origin::Option(from)) = outside {
             return Err(format!(
                 "`{name}` comes from {from}, and the new entry would inherit it: add the entry on the host"
             ));
@@ -91,7 +103,7 @@ fn refuse_inherited(new: &FileLayers, file: &Raw, outside: &Outside) -> Result<(
 }
 
 /// The text of a file with the entries of another configuration behind its own. The error is a clause.
-pub fn appended(old: &str, addition: &str, outside: &Outside) -> Result<String, String> {
+pub fn appended(old: &str, addition: &str, around: &Surroundings) -> Result<String, String> {
     let invalid = |_| "the file is not valid JSON: mend it on the host first".to_owned();
     let (root, new) =
         (parse(old, Dialect::CONFIG).map_err(invalid)?, parse(addition, Dialect::CONFIG).map_err(invalid)?);
@@ -99,7 +111,7 @@ pub fn appended(old: &str, addition: &str, outside: &Outside) -> Result<String, 
     let providers = members.iter().rfind(|member| member.key == "providers");
     // Where there are none, what the file holds becomes an entry of its own.
     let file = if providers.is_some() { read(old)?.file } else { Raw::default() };
-    refuse_inherited(&read(addition)?, &file, outside)?;
+    refuse_inherited(&read(addition)?, &file, around)?;
     let entries = entries(new.value.members().unwrap_or_default());
     let text: Vec<String> = entries.iter().map(indented).collect();
     let text = text.join(",\n");
@@ -203,7 +215,7 @@ mod tests {
         {"dns": "callback", "id": "https://n.example/__IP__", "headers": {"X": "k3y"}, "ipv4": ["n.example"]}"#;
 
     fn added(old: &str, new: &str) -> Result<String, String> {
-        appended(old, new, &Outside::of(&Surroundings::default()))
+        appended(old, new, &Surroundings::default())
     }
 
     fn config_of(text: &str) -> Config {
@@ -295,16 +307,16 @@ mod tests {
         let variable = Origin::Environment("DDNS_TOKEN_FILE".to_owned());
         let token = || set(Key::Token, r#"{"key": "s3cret"}"#, variable.clone());
         let around = Surroundings { environment: token(), ..Surroundings::default() };
-        for why in [appended(old, NEW, &Outside::of(&around)).map(drop), first("c", NEW, &around).map(drop)] {
+        for why in [appended(old, NEW, &around).map(drop), first("c", NEW, &around).map(drop)] {
             assert!(why.is_err_and(|why| why.contains("`token` comes from DDNS_TOKEN_FILE")));
         }
         let own = NEW.replace("\"headers\"", "\"token\": {\"ip\": \"__IP__\"}, \"headers\"");
-        assert!(appended(old, &own, &Outside::of(&around)).is_ok() && first("c", &own, &around).is_ok());
+        assert!(appended(old, &own, &around).is_ok() && first("c", &own, &around).is_ok());
         // An option counts whatever the entry says.
         let around = Surroundings { options: token(), ..Surroundings::default() };
-        assert!(appended(old, &own, &Outside::of(&around)).is_err() && first("c", &own, &around).is_err());
+        assert!(appended(old, &own, &around).is_err() && first("c", &own, &around).is_err());
         let ttl = set(Key::Ttl, "60", Origin::Option("--ttl".to_owned()));
-        assert!(appended(old, NEW, &Outside::of(&Surroundings { options: ttl, ..Surroundings::default() })).is_ok());
+        assert!(appended(old, NEW, &Surroundings { options: ttl, ..Surroundings::default() }).is_ok());
     }
 
     #[test]
@@ -317,7 +329,7 @@ mod tests {
             (r#""index4": "quorum:1(default, shell:reboot)""#, "`cmd:`"),
             (r#""cache": "/etc/cron.d/x""#, "the path of a file"),
             (r#""ssl": "/etc/passwd""#, "the path of a file"),
-            (r#""log": {"file": "/etc/cron.d/x"}"#, "the path of a file"),
+            (r#""log": {"file": "/etc/cron.d/x"}"#, "`log.file`"),
             (r#""sign": {"file": "/etc/shadow"}"#, "the path of a file"),
             (r#""sign": {"scheme": "acs3", "id": "A", "secret": {"file": "/etc/shadow"}}"#, "the path of a file"),
             (r#""extra": {"__A__": {"file": "/etc/shadow"}}"#, "the path of a file"),
@@ -326,7 +338,7 @@ mod tests {
                 "the path of a file",
             ),
             (r#""web": "127.0.0.1:1""#, "`web`"),
-            (r#""notify": {"id": "https://n.example/__MESSAGE__"}"#, "`web`"),
+            (r#""notify": {"id": "https://n.example/__MESSAGE__"}"#, "`notify`"),
             (r#""ttl": "soon""#, "`ttl` must be"),
         ] {
             let why = checked(&NEW.replace("\"headers\"", &format!("{more}, \"headers\""))).expect_err(more);

@@ -47,18 +47,7 @@ pub struct Spot {
     pub span: Span,
 }
 
-impl Spot {
-    fn of(text: &str, &Excerpt { line, column, span, .. }: &Excerpt) -> Self {
-        Self { line, column, length: text[span.start..span.end].chars().count().max(1), span }
-    }
-}
-
 impl Finding {
-    /// What is wrong with a text before anything is known of its fields.
-    pub(super) fn of(wrong: Diagnostic, text: &str) -> Self {
-        finding(wrong, text, &FieldSpans(Vec::new()))
-    }
-
     /// What is wrong with an edit; `field` is where it stands.
     pub(super) fn refused(field: Option<&'static Field>, message: impl Into<String>) -> Self {
         Self { severity: Severity::Error, spot: None, message: message.into(), hint: None, field }
@@ -87,9 +76,11 @@ pub fn has_errors(findings: &[Finding]) -> bool {
 /// Everything that is wrong with a text, in the order of its lines; with what it means, where it can be used. `around` is what the
 /// text is layered with; the files of it are not looked at.
 pub fn check(name: &str, text: &str, around: &Surroundings) -> (Option<Config>, Vec<Finding>) {
-    let document = Document::local(name, text);
-    let (config, diagnostics) = judged(&document, around);
-    let fields = FieldSpans::of(text);
+    let (config, diagnostics) = judged(&Document::local(name, text), around);
+    let mut fields = Vec::new();
+    if let Ok(root) = parse(text, Dialect::CONFIG) {
+        collect(root.value.members().unwrap_or_default(), "", &mut fields);
+    }
     let mut findings: Vec<Finding> =
         without_repeats(diagnostics).into_iter().map(|diagnostic| finding(diagnostic, text, &fields)).collect();
     order::sort_by_key(&mut findings, |finding| finding.spot.map_or(0, |spot| spot.span.start));
@@ -124,36 +115,25 @@ fn without_files(around: &Surroundings, named: Vec<String>) -> Surroundings {
     Surroundings { options, environment, proxies: around.proxies.clone(), files, rsa: None }
 }
 
-fn finding(diagnostic: Diagnostic, text: &str, fields: &FieldSpans) -> Finding {
+/// The innermost field at the place of a diagnostic is what it is about.
+fn finding(diagnostic: Diagnostic, text: &str, fields: &[(Span, &'static Field)]) -> Finding {
     let Diagnostic { severity, place, message, hint, .. } = diagnostic;
     let (spot, message) = match place {
-        Place::File { excerpt: Some(excerpt), .. } => (Some(Spot::of(text, &excerpt)), message),
+        Place::File { excerpt: Some(excerpt), .. } => {
+            let Excerpt { line, column, span, .. } = *excerpt;
+            let length = text[span.start..span.end].chars().count().max(1);
+            (Some(Spot { line, column, length, span }), message)
+        }
         Place::File { .. } | Place::Nowhere => (None, message),
         outside => (None, format!("{outside}{message}")),
     };
-    let field = spot.and_then(|spot| fields.at(spot.span.start));
+    let is_at = |span: &Span, at: usize| (span.start..span.end.max(span.start + 1)).contains(&at);
+    let here = fields.iter().filter(|(span, _)| spot.is_some_and(|spot| is_at(span, spot.span.start)));
+    let field = here.min_by_key(|(span, _)| span.end - span.start).map(|(_, field)| *field);
     Finding { severity, spot, message, hint, field }
 }
 
-/// Where the fields stand in a text.
-struct FieldSpans(Vec<(Span, &'static Field)>);
-
-impl FieldSpans {
-    fn of(text: &str) -> Self {
-        let mut places = Vec::new();
-        if let Ok(root) = parse(text, Dialect::CONFIG) {
-            collect(root.value.members().unwrap_or_default(), "", &mut places);
-        }
-        Self(places)
-    }
-
-    /// The field whose key or value stands at a place: the innermost one.
-    fn at(&self, at: usize) -> Option<&'static Field> {
-        let here = self.0.iter().filter(|(span, _)| (span.start..span.end.max(span.start + 1)).contains(&at));
-        here.min_by_key(|(span, _)| span.end - span.start).map(|(_, field)| *field)
-    }
-}
-
+/// Where fields stand in a text: their keys and values.
 fn collect(members: &[Member], prefix: &str, places: &mut Vec<(Span, &'static Field)>) {
     for member in members {
         let name = format!("{prefix}{}", member.key);

@@ -1,7 +1,6 @@
 //! What the page shows of a configuration, and what can be edited there (I7): one form for each entry, made from the table of fields.
 //! No secret is in it, no comment, and nothing of a field that is not known.
 
-use super::check::Finding;
 use crate::config::fields::{EditRight, FIELDS, Field, FieldScope, Key, Kind};
 use crate::config::layers::Layers;
 use crate::config::listing::{outlined, outlined_items};
@@ -51,54 +50,10 @@ pub enum Content {
 }
 
 impl EditControl {
-    /// The name of the setting for people.
-    pub fn label(&self) -> &'static str {
-        label(self.field.key).unwrap_or(self.field.name)
+    /// The items of a list.
+    pub fn items(&self) -> &[(String, bool)] {
+        if let Content::Items(items) = &self.content { items } else { &[] }
     }
-}
-
-/// What a setting is called on the page; `None` if it has no place there.
-pub fn label(key: Key) -> Option<&'static str> {
-    Some(match key {
-        Key::Id => "URL",
-        Key::Endpoint => "Base URL",
-        Key::Token => "Body",
-        Key::Method => "Method",
-        Key::Headers => "Headers",
-        Key::Format => "Format of the body",
-        Key::Ipv4 => "IPv4 domains",
-        Key::Ipv6 => "IPv6 domains",
-        Key::Index4 => "IPv4 address from",
-        Key::Index6 => "IPv6 address from",
-        Key::Ttl => "TTL",
-        Key::Line => "Line",
-        Key::Extra => "Values of your own",
-        Key::Zone => "Zone",
-        Key::Sign => "Signature",
-        Key::Proxy => "Proxies",
-        Key::Ssl => "Certificate check",
-        Key::Cache => "Cache",
-        Key::CacheMaxAge => "Send again after",
-        Key::Timeout => "Time limit",
-        Key::MinInterval => "Least time between requests",
-        Key::Expect => "Expected response",
-        Key::Combine => "Combined requests",
-        Key::Before => "Lookups before the update",
-        Key::Absent => "Request if there is no record",
-        Key::After => "Request after the update",
-        Key::Concurrency => "Requests at once",
-        Key::Interval => "Interval",
-        Key::Verify => "Check in DNS",
-        Key::Web => "This page",
-        Key::Group => "Group",
-        Key::Debug => "Detailed log",
-        Key::LogLevel => "Log level",
-        Key::LogFile => "Log file",
-        Key::LogFormat => "Log format",
-        Key::LogDatefmt => "Time format of the log",
-        Key::Notify => "Notifications",
-        Key::Dns | Key::Providers | Key::Recipe | Key::Schema => return None,
-    })
 }
 
 /// Whether only the host sets a field: it belongs to it, or is always a path.
@@ -111,40 +66,36 @@ pub fn in_words(message: &str, field: Option<&'static Field>) -> String {
     if message.contains("must start with http:// or https://") {
         return "The URL must start with http:// or https://.".to_owned();
     }
-    let own = field.and_then(|field| Some((format!("`{}`", field.name), label(field.key)?)));
-    let (subject, rest) = match own.and_then(|(name, label)| Some((label, message.strip_prefix(&name)?))) {
-        Some((_, rest)) if rest.starts_with(": ") => ("", &rest[2..]),
-        Some((label, rest)) => (label, rest),
-        None => ("", message),
-    };
-    let parts = rest.split('`').enumerate().map(|(at, part)| match Field::written(part) {
-        Some(field) if at % 2 == 1 => label(field.key).unwrap_or(part),
+    let own = field.and_then(|field| message.strip_prefix(&format!("`{}`: ", field.name)));
+    let parts = own.unwrap_or(message).split('`').enumerate().map(|(at, part)| match Field::written(part) {
+        Some(field) if at % 2 == 1 && !field.label.is_empty() => field.label,
         _ => part,
     });
-    let text = format!("{subject}{}", parts.collect::<String>());
+    let text: String = parts.collect();
     let mut letters = text.chars();
     let text: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
     if text.ends_with(['.', '?', '!']) { text } else { text + "." }
 }
 
-/// The forms of a file: that of the whole file, then one for each entry. `config` is what the file means, where it is valid.
-pub fn controls(text: &str, around: &Surroundings, config: Option<&Config>) -> Result<Vec<EditForm>, Finding> {
-    let written = read(&Document::local("", text)).map_err(|wrong| Finding::of(wrong, text))?;
+/// The forms of a file: that of the whole file, then one for each entry; none where it cannot be read. `config` is what the file
+/// means, where it is valid.
+pub fn controls(text: &str, around: &Surroundings, config: Option<&Config>) -> Vec<EditForm> {
+    let Ok(written) = read(&Document::local("", text)) else { return Vec::new() };
     let secrets = config.map_or_else(|| Secrets::new([], &[]), |config| config.secrets().longer_than(MIN_SECRET_BYTES));
     let file = &written.file;
     let form = |entry: Option<usize>, own: &Raw, is_meant: &dyn Fn(&Field) -> bool| {
-        let fields = FIELDS.iter().filter(|field| label(field.key).is_some() && is_meant(field));
+        let fields = FIELDS.iter().filter(|field| !field.label.is_empty() && is_meant(field));
         let controls = fields.map(|field| control(field, own, file, around, &secrets)).collect();
         EditForm { entry, controls }
     };
     let of_file = |field: &Field| field.scope != FieldScope::Entry;
     let Some(entries) = &written.entries else {
-        return Ok(vec![form(None, file, &of_file), form(Some(0), file, &|field| !of_file(field))]);
+        return vec![form(None, file, &of_file), form(Some(0), file, &|field| !of_file(field))];
     };
     // What stands outside of the entries holds for each that does not set it.
     let mut all = vec![form(None, file, &|field| of_file(field) || file.get(field.key).is_some())];
     all.extend(entries.iter().enumerate().map(|(at, (own, _))| form(Some(at), own, &|field| !of_file(field))));
-    Ok(all)
+    all
 }
 
 fn control(field: &'static Field, own: &Raw, file: &Raw, around: &Surroundings, secrets: &Secrets) -> EditControl {

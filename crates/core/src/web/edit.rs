@@ -5,16 +5,14 @@ mod patch;
 #[cfg(test)]
 mod tests;
 
-use super::addition::{self, Outside};
+use super::addition::{appended, checked, names_file, refusal};
 use super::check::{Finding, check, has_errors};
-use super::controls::{in_words, is_locked, label};
-use crate::address::source::Source;
-use crate::config::fields::{EditRight, FIELDS, Field, Key, Kind, RequestPart};
-use crate::config::files::named;
+use super::controls::in_words;
+use crate::config::fields::{FIELDS, Field, Key, Kind, RequestPart};
 use crate::config::listing::outlined;
-use crate::config::raw::{Document, FileLayers, Origin, Raw, Setting, read};
+use crate::config::raw::{Document, FileLayers, Origin, Setting, read};
 use crate::config::validate::Surroundings;
-use crate::config::value::{flag, is_off, list};
+use crate::config::value::is_off;
 use crate::config::{Config, Entry};
 use crate::net::ssl::Ssl;
 use crate::text::diagnostic::Severity;
@@ -122,13 +120,12 @@ pub fn apply(old: &str, ops: &[Op], around: &Surroundings) -> Result<(String, Co
     for op in ops {
         if let Some((at, value)) = op.target() {
             let field = Field::of(at.key);
-            if let Some(why) = refusal(field, value) {
+            if let Some(why) = objection(field, value) {
                 return Err(vec![Finding::refused(Some(field), why)]);
             }
         }
-        let written = read(&Document::local("", &text)).map_err(|wrong| vec![Finding::of(wrong, &text)])?;
-        let is_flat = written.entries.is_none();
-        text = patched(&text, op, around).map_err(|(field, why)| vec![Finding::refused(field, why)])?;
+        let is_flat = read(&Document::local("", &text)).is_ok_and(|written| written.entries.is_none());
+        text = patched(&text, op, around).map_err(|why| vec![why])?;
         history.take(op, is_flat);
     }
     let (after, findings) = check("", &text, around);
@@ -138,49 +135,13 @@ pub fn apply(old: &str, ops: &[Op], around: &Surroundings) -> Result<(String, Co
 }
 
 /// Why a browser may not put this there; `None` if it may.
-fn refusal(field: &'static Field, value: Option<&Value>) -> Option<String> {
-    const ON_HOST: &str = "edit the configuration on the host";
-    if label(field.key).is_none() || is_locked(field) {
-        return Some(format!("`{}` cannot be changed in a browser: {ON_HOST}", field.name));
-    }
-    let value = value?;
-    let mut alone = Raw::default();
-    alone.set(field.key, Node::synthetic(value.clone()), Origin::Option(String::new()));
-    let is_word = match value {
-        Value::String(text) => {
-            flag(text).is_some() || text.trim().eq_ignore_ascii_case("auto") || text.trim().is_empty()
-        }
-        Value::Bool(_) | Value::Null => true,
-        _ => false,
-    };
-    if !named(&alone).is_empty() || field.edit == EditRight::NoPath && !is_word {
-        return Some(format!("the path of a file cannot be set in a browser: {ON_HOST}"));
-    }
-    let runs = field.edit == EditRight::NoProgram && sources(value).iter().any(Source::runs_a_program);
-    runs.then(|| format!("cmd: and shell: cannot be set in a browser: {ON_HOST}"))
+fn objection(field: &'static Field, value: Option<&Value>) -> Option<String> {
+    let what = if field.label.is_empty() { Some(format!("`{}`", field.name)) } else { refusal(field, value) };
+    what.map(|what| format!("{what} cannot be set in a browser: edit the configuration on the host"))
 }
 
-/// The sources that a value names, as far as they are some.
-fn sources(value: &Value) -> Vec<Source> {
-    let of = |value: &Value| match value {
-        Value::String(text) => {
-            let items = list(text).unwrap_or_default();
-            let items = items.iter().filter_map(|item| item.value.text().map(str::to_owned));
-            items.chain([text.clone()]).collect()
-        }
-        _ => Vec::new(),
-    };
-    let texts = match value {
-        Value::Array(items) => items.iter().flat_map(|item| of(&item.value)).collect(),
-        value => of(value),
-    };
-    texts.iter().filter_map(|text| Source::parse(text).ok()).collect()
-}
-
-type EditRefusal = (Option<&'static Field>, String);
-
-fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, EditRefusal> {
-    let refused = |why: &str| (None, why.to_owned());
+fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, Finding> {
+    let refused = |why: &str| Finding::refused(None, why);
     let root = parse(text, Dialect::CONFIG).map_err(|_| refused("the file is not valid JSON"))?;
     let members = root.value.members().unwrap_or_default();
     let providers = members.iter().rfind(|member| member.key == "providers").map(|member| &member.node);
@@ -188,12 +149,12 @@ fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, EditRef
     let object = |at: At| match (at.entry, entries) {
         (None, _) | (Some(0), None) => Ok(&root),
         (Some(number), Some(entries)) if number < entries.len() => Ok(&entries[number]),
-        _ => Err((None, "there is no such entry".to_owned())),
+        _ => Err(refused("there is no such entry")),
     };
-    let list = |at: At| -> Result<Option<&Node>, EditRefusal> {
+    let list = |at: At| -> Result<Option<&Node>, Finding> {
         let field = Field::of(at.key);
         if !field.kind.is_list() {
-            return Err((Some(field), format!("`{}` is not a list", field.name)));
+            return Err(Finding::refused(Some(field), format!("`{}` is not a list", field.name)));
         }
         let members = object(at)?.value.members().unwrap_or_default();
         let written = members.iter().rfind(|member| member.key == field.name).map(|member| &member.node);
@@ -201,7 +162,7 @@ fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, EditRef
     };
     let item = |at: At, number: usize| {
         let node = list(at)?.filter(|node| number < patch::items(text, node).len());
-        node.ok_or_else(|| (Some(Field::of(at.key)), "there is no such item".to_owned()))
+        node.ok_or_else(|| Finding::refused(Some(Field::of(at.key)), "there is no such item"))
     };
     match op {
         Op::Set { at, item: None, value } => Ok(patch::set(text, object(*at)?, Field::of(at.key).name, value)),
@@ -222,8 +183,7 @@ fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, EditRef
             let own = fields.iter().filter(|(name, _)| name != "dns" && name != "provider");
             let own = own.map(|(name, value)| (name.as_str(), value.clone()));
             let entry = pretty(&Value::object([("dns", Value::string("callback"))].into_iter().chain(own)));
-            let added = addition::checked(&entry);
-            added.and_then(|()| addition::appended(text, &entry, &Outside::of(around))).map_err(|why| (None, why))
+            checked(&entry).and_then(|()| appended(text, &entry, around)).map_err(|why| refused(&why))
         }
         Op::RemoveEntry(number) => match (providers, entries) {
             (Some(node), Some(entries)) if entries.len() > 1 && *number < entries.len() => {
@@ -289,14 +249,13 @@ impl Trace {
             let former = from.and_then(|from| before.entries.get(from).map(|entry| (from, entry)));
             let is_wider = former.is_none_or(|(_, former)| is_wider(former, entry));
             for field in FIELDS.iter().filter(|field| field.request == RequestPart::Content) {
-                let Some((setting, place)) = counts(field, &is, number, around) else { continue };
-                let is_typed = place.is_some_and(|at| self.typed.contains(&at));
-                if is_typed || !holds_secret(field, setting, &is, number, around) {
+                let Some((setting, place, true)) = counts(field, &is, number, around) else { continue };
+                if place.is_some_and(|at| self.typed.contains(&at)) {
                     continue;
                 }
                 // It stands where it stood, or says what it said.
                 let is_same = |(from, _): (usize, &Entry)| {
-                    counts(field, &was, from, around).is_some_and(|(was, former_place)| {
+                    counts(field, &was, from, around).is_some_and(|(was, former_place, _)| {
                         let former_place = former_place.map(|at| At { entry: at.entry.map(|_| number), ..at });
                         former_place == place || was.node.value == setting.node.value
                     })
@@ -315,36 +274,22 @@ impl Trace {
     }
 }
 
-/// The setting of an entry that counts, and where it stands: an entry or the whole file; `None` if outside of the file.
+/// The setting of an entry that counts, and where it stands: an entry or the whole file, `None` if outside of the file; and whether
+/// it holds, or names, something that its endpoint alone may get.
 fn counts<'a>(
-    field: &Field,
+    field: &'static Field,
     written: &'a FileLayers,
     number: usize,
     around: &'a Surroundings,
-) -> Option<(&'a Setting, Option<At>)> {
+) -> Option<(&'a Setting, Option<At>, bool)> {
     let own = written.entries.as_ref().and_then(|entries| entries.get(number)).map_or(&written.file, |(own, _)| own);
-    let setting = around.layers(own, &written.file).get(field.key)?;
-    let place = match (&setting.origin, written.entries.is_some() && own.get(field.key).is_some()) {
-        (Origin::File(_), true) => Some(At { entry: Some(number), key: field.key }),
-        (Origin::File(_), false) => Some(At { entry: None, key: field.key }),
-        _ => None,
-    };
-    Some((setting, place))
-}
-
-/// Whether a setting holds, or names, something that its endpoint alone may get.
-fn holds_secret(
-    field: &'static Field,
-    setting: &Setting,
-    written: &FileLayers,
-    number: usize,
-    around: &Surroundings,
-) -> bool {
-    let own = written.entries.as_ref().and_then(|entries| entries.get(number)).map_or(&written.file, |(own, _)| own);
-    let mut alone = Raw::default();
-    alone.set(field.key, setting.node.clone(), Origin::Option(String::new()));
-    outlined(field, setting, &around.layers(own, &written.file), &around.files).contains(MASK)
-        || !named(&alone).is_empty()
+    let layers = around.layers(own, &written.file);
+    let setting = layers.get(field.key)?;
+    let is_own = written.entries.is_some() && own.get(field.key).is_some();
+    let is_in_file = matches!(setting.origin, Origin::File(_));
+    let place = is_in_file.then_some(At { entry: is_own.then_some(number), key: field.key });
+    let is_secret = outlined(field, setting, &layers, &around.files).contains(MASK) || names_file(field, &setting.node);
+    Some((setting, place, is_secret))
 }
 
 /// Whether somebody gets the requests of an entry who did not before, or they go another way.

@@ -1,26 +1,70 @@
-//! What a list on the page is narrowed down to.
+//! What a list on the page is narrowed down to, and in which order: part of the address of its view.
 
-use crate::web::overview::link;
+use crate::journal::{RecordKind, UpdateState};
+use crate::net::url::push_form;
+use crate::text::vocabulary::vocabulary;
 
-/// Words to search for, and which page.
+/// Which items are wanted, in which order, and which page of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ListFilter {
-    /// What a domain must contain.
+pub struct ListQuery {
+    /// What a domain, an address or a source must contain.
     pub search: String,
-    /// The only outcome that is wanted; empty where any is.
-    pub outcome: String,
+    /// Only updates in this state.
+    pub state: Option<UpdateState>,
+    /// Only records of this kind.
+    pub outcome: RecordKind,
+    /// By what updates are sorted.
+    pub sort: Sort,
+    /// The last one first.
+    pub is_reverse: bool,
     /// From 1.
     pub page: usize,
 }
 
-impl ListFilter {
-    /// Reads the values of an address.
+vocabulary! {
+    /// By what updates are sorted.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    pub enum Sort {
+        /// As the configuration has them.
+        #[default]
+        Written = "",
+        /// By their names.
+        Name = "name",
+        /// The worst first.
+        State = "state",
+        /// By address.
+        Address = "address",
+        /// The latest first.
+        Accepted = "accepted",
+    }
+}
+
+impl ListQuery {
+    /// Reads the values of an address; what is not understood counts as not given.
     pub fn read(value: impl Fn(&str) -> Option<String>) -> Self {
+        let sort = value("sort").unwrap_or_default();
+        let (key, is_reverse) = sort.strip_prefix('-').map_or((sort.as_str(), false), |key| (key, true));
         Self {
             search: value("q").unwrap_or_default().trim().to_owned(),
-            outcome: value("outcome").unwrap_or_default(),
+            state: value("state").and_then(|key| UpdateState::parse(&key)),
+            outcome: value("outcome").and_then(|key| RecordKind::parse(&key)).unwrap_or_default(),
+            sort: Sort::parse(key).unwrap_or_default(),
+            is_reverse,
             page: value("page").and_then(|page| page.parse().ok()).unwrap_or(1).max(1),
         }
+    }
+
+    /// The address of a view with this query.
+    pub fn link(&self, path: &str) -> String {
+        let sign = if self.is_reverse && self.sort != Sort::Written { "-" } else { "" };
+        let pairs = [
+            ("q", self.search.clone()),
+            ("state", self.state.map_or("", UpdateState::key).to_owned()),
+            ("outcome", if self.outcome == RecordKind::All { "" } else { self.outcome.key() }.to_owned()),
+            ("sort", format!("{sign}{}", self.sort.key())),
+            ("page", if self.page > 1 { self.page.to_string() } else { String::new() }),
+        ];
+        link(path, pairs.into_iter().filter(|(_, value)| !value.is_empty()))
     }
 
     /// The same on another page.
@@ -29,15 +73,27 @@ impl ListFilter {
         Self { page, ..self.clone() }
     }
 
-    /// The address of a view with this filter.
-    pub fn link(&self, path: &str) -> String {
-        let page = if self.page > 1 { self.page.to_string() } else { String::new() };
-        let pairs = [("q", self.search.clone()), ("outcome", self.outcome.clone()), ("page", page)];
-        link(path, pairs.into_iter().filter(|(_, value)| !value.is_empty()))
+    /// The same with those in one state, or all.
+    #[must_use]
+    pub fn in_state(&self, state: Option<UpdateState>) -> Self {
+        Self { state, page: 1, ..self.clone() }
     }
 
-    /// Whether a domain has the words.
-    pub fn includes(&self, domain: &str) -> bool {
-        domain.to_lowercase().contains(&self.search.to_lowercase())
+    /// The same in another order; the other way around where it is in this order already.
+    #[must_use]
+    pub fn sorted(&self, sort: Sort) -> Self {
+        Self { sort, is_reverse: self.sort == sort && !self.is_reverse, page: 1, ..self.clone() }
     }
+}
+
+/// The address of a view with these values.
+pub fn link<'a>(path: &str, pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let mut text = path.to_owned();
+    for (at, (name, value)) in pairs.into_iter().enumerate() {
+        text += if at == 0 { "?" } else { "&" };
+        text += name;
+        text.push('=');
+        push_form(&mut text, &value);
+    }
+    text
 }

@@ -2,14 +2,14 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::net::IpAddr;
 
 use crate::journal::{DnsState, Row, Status, UpdateState};
 use crate::lease::standing::{Role, Standing};
-use crate::net::url::push_form;
 use crate::text::number::grouped;
 use crate::text::order;
-use crate::text::vocabulary::vocabulary;
+use crate::web::list::{ListQuery, Sort, link};
 
 /// How many updates a page shows.
 pub const PER_PAGE: usize = 50;
@@ -23,129 +23,32 @@ const MAX_NAMED: usize = 3;
 /// How many addresses are shown for each family.
 const MAX_ADDRESSES: usize = 3;
 
-/// Which updates are wanted, in which order.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OverviewQuery {
-    /// What a domain, an address or a source must contain.
-    pub search: String,
-    /// Only those in this state.
-    pub state: Option<UpdateState>,
-    /// By what they are sorted.
-    pub sort: Sort,
-    /// The last one first.
-    pub is_reverse: bool,
-    /// From 1.
-    pub page: usize,
+/// Whether a query wants an update; `search` is what it searches for, in lower case.
+fn includes(query: &ListQuery, row: &Row, search: &str) -> bool {
+    let has = |text: &str| text.to_lowercase().contains(search);
+    query.state.is_none_or(|state| state == row.state)
+        && (search.is_empty()
+            || has(&row.domain)
+            || address(row).is_some_and(|ip| has(&ip.to_string()))
+            || row.source.as_deref().is_some_and(has)
+            || row.endpoint.as_deref().is_some_and(has))
 }
 
-vocabulary! {
-    /// By what updates are sorted.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-    pub enum Sort {
-        /// As the configuration has them.
-        #[default]
-        Written = "",
-        /// By their names.
-        Name = "name",
-        /// The worst first.
-        State = "state",
-        /// By address.
-        Address = "address",
-        /// The latest first.
-        Accepted = "accepted",
-    }
-}
-
-impl OverviewQuery {
-    /// Reads the values of an address; what is not understood counts as not given.
-    pub fn read(value: impl Fn(&str) -> Option<String>) -> Self {
-        let sort = value("sort").unwrap_or_default();
-        let (key, is_reverse) = sort.strip_prefix('-').map_or((sort.as_str(), false), |key| (key, true));
-        Self {
-            search: value("q").unwrap_or_default().trim().to_owned(),
-            state: value("state").and_then(|key| UpdateState::parse(&key)),
-            sort: Sort::parse(key).unwrap_or_default(),
-            is_reverse,
-            page: value("page").and_then(|page| page.parse().ok()).unwrap_or(1).max(1),
-        }
-    }
-
-    /// The address of the view with this query.
-    pub fn link(&self) -> String {
-        let sign = if self.is_reverse { "-" } else { "" };
-        let sort = Some(self.sort.key()).filter(|key| !key.is_empty()).map(|key| format!("{sign}{key}"));
-        let page = (self.page > 1).then(|| self.page.to_string());
-        let pairs = [
-            ("q", Some(self.search.clone()).filter(|text| !text.is_empty())),
-            ("state", self.state.map(|state| state.key().to_owned())),
-            ("sort", sort),
-            ("page", page),
-        ];
-        link("/", pairs.into_iter().filter_map(|(name, value)| Some((name, value?))))
-    }
-
-    /// The same on another page.
-    #[must_use]
-    pub fn on_page(&self, page: usize) -> Self {
-        Self { page, ..self.clone() }
-    }
-
-    /// The same with those in one state, or all.
-    #[must_use]
-    pub fn in_state(&self, state: Option<UpdateState>) -> Self {
-        Self { state, page: 1, ..self.clone() }
-    }
-
-    /// The same in another order; the other way around where it is in this order already.
-    #[must_use]
-    pub fn sorted(&self, sort: Sort) -> Self {
-        Self { sort, is_reverse: self.sort == sort && !self.is_reverse, page: 1, ..self.clone() }
-    }
-
-    fn includes(&self, row: &Row, search: &str) -> bool {
-        let has = |text: &str| text.to_lowercase().contains(search);
-        self.state.is_none_or(|state| state == row.state)
-            && (search.is_empty()
-                || has(&row.domain)
-                || address(row).is_some_and(|ip| has(&ip.to_string()))
-                || row.source.as_deref().is_some_and(has)
-                || row.endpoint.as_deref().is_some_and(has))
-    }
-
-    fn order(&self, rows: &mut Vec<&Row>) {
-        let by = |one: &Row, other: &Row| match self.sort {
-            Sort::Written => Ordering::Equal,
-            Sort::Name => one.domain.cmp(&other.domain),
-            Sort::State => other.state.cmp(&one.state),
-            Sort::Address => address(one).cmp(&address(other)),
-            Sort::Accepted => other.accepted.cmp(&one.accepted),
-        };
-        match (self.sort, self.is_reverse) {
-            (Sort::Written, false) => {}
-            (Sort::Written, true) => rows.reverse(),
-            (_, false) => order::sort_by(rows, |one, other| by(one, other)),
-            (_, true) => order::sort_by(rows, |one, other| by(other, one)),
-        }
-    }
-}
-
-/// The address of a view with these values.
-pub fn link<'a>(path: &str, pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
-    let mut text = path.to_owned();
-    for (at, (name, value)) in pairs.into_iter().enumerate() {
-        text += if at == 0 { "?" } else { "&" };
-        text += name;
-        text.push('=');
-        push_form(&mut text, &value);
-    }
-    text
+fn order(query: &ListQuery, rows: &mut Vec<&Row>) {
+    let by = |one: &Row, other: &Row| match query.sort {
+        Sort::Written => Ordering::Equal,
+        Sort::Name => one.domain.cmp(&other.domain),
+        Sort::State => other.state.cmp(&one.state),
+        Sort::Address => address(one).cmp(&address(other)),
+        Sort::Accepted => other.accepted.cmp(&one.accepted),
+    };
+    order::sort_by(rows, |one, other| if query.is_reverse { by(other, one) } else { by(one, other) });
 }
 
 /// The address of the details of an update.
-pub fn details_link(row: &Row) -> String {
-    let pairs =
-        [("domain", Some(row.domain.clone())), ("type", Some(row.kind.clone())), ("endpoint", row.endpoint.clone())];
-    link("/update", pairs.into_iter().filter_map(|(name, value)| Some((name, value?))))
+pub fn details_link(domain: &str, kind: &str, endpoint: Option<&str>) -> String {
+    let pairs = [("domain", Some(domain)), ("type", Some(kind)), ("endpoint", endpoint)];
+    link("/update", pairs.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned()))))
 }
 
 /// The address that an update has, or is to have: the one that was looked up, or the one that was accepted last.
@@ -203,7 +106,7 @@ pub struct Trouble<'a> {
 }
 
 /// Prepares the view.
-pub fn overview<'a>(status: &'a Status, query: &OverviewQuery) -> Overview<'a> {
+pub fn overview<'a>(status: &'a Status, query: &ListQuery) -> Overview<'a> {
     let mut numbers = [0; UpdateState::ALL.len()];
     for row in &status.rows {
         numbers[row.state as usize] += 1;
@@ -213,8 +116,8 @@ pub fn overview<'a>(status: &'a Status, query: &OverviewQuery) -> Overview<'a> {
     let trouble_of_group = if status.obstacle().is_some() { UpdateState::Retrying } else { UpdateState::UpToDate };
     let (trouble, more_trouble) = trouble(&status.rows);
     let search = query.search.to_lowercase();
-    let mut rows: Vec<&Row> = status.rows.iter().filter(|row| query.includes(row, &search)).collect();
-    query.order(&mut rows);
+    let mut rows: Vec<&Row> = status.rows.iter().filter(|row| includes(query, row, &search)).collect();
+    order(query, &mut rows);
     let total = rows.len();
     let page = query.page.min(total.div_ceil(PER_PAGE)).max(1);
     Overview {
@@ -259,57 +162,53 @@ fn headline(status: &Status, numbers: [usize; UpdateState::ALL.len()]) -> String
     }
 }
 
-fn addresses(rows: &[Row]) -> Vec<Current<'_>> {
-    let mut all: Vec<Current<'_>> = Vec::new();
-    let mut places: HashMap<(IpAddr, &str), usize> = HashMap::new();
-    for (ip, source) in rows.iter().filter_map(|row| Some((row.address?, row.source.as_deref()?))) {
-        let place = *places.entry((ip, source)).or_insert_with(|| {
-            all.push(Current { ip, source, count: 0 });
+/// Puts items together that have the same key, in the order in which each key comes first.
+fn grouped_by<'a, K: Eq + Hash + Copy>(rows: impl Iterator<Item = (K, &'a Row)>) -> Vec<(K, Vec<&'a Row>)> {
+    let mut all: Vec<(K, Vec<&Row>)> = Vec::new();
+    let mut places: HashMap<K, usize> = HashMap::new();
+    for (key, row) in rows {
+        let place = *places.entry(key).or_insert_with(|| {
+            all.push((key, Vec::new()));
             all.len() - 1
         });
-        all[place].count += 1;
+        all[place].1.push(row);
     }
-    order::sort_by_key(&mut all, |current| (current.ip.is_ipv6(), Reverse(current.count)));
-    let mut shown = [0; 2];
-    all.retain(|current| {
-        shown[usize::from(current.ip.is_ipv6())] += 1;
-        shown[usize::from(current.ip.is_ipv6())] <= MAX_ADDRESSES
-    });
     all
+}
+
+fn addresses(rows: &[Row]) -> Vec<Current<'_>> {
+    let found = rows.iter().filter_map(|row| Some(((row.address?, row.source.as_deref()?), row)));
+    let groups = grouped_by(found).into_iter();
+    let mut all: Vec<_> = groups.map(|((ip, source), rows)| Current { ip, source, count: rows.len() }).collect();
+    order::sort_by_key(&mut all, |current| (current.ip.is_ipv6(), Reverse(current.count)));
+    let families = all.chunk_by(|one, other| one.ip.is_ipv6() == other.ip.is_ipv6());
+    families.flat_map(|family| family.iter().take(MAX_ADDRESSES)).copied().collect()
 }
 
 /// What is not up to date, taken together where the reason is the same; and how many sentences were left out.
 fn trouble(rows: &[Row]) -> (Vec<Trouble<'_>>, usize) {
-    let mut all: Vec<Trouble<'_>> = Vec::new();
-    let mut places: HashMap<(UpdateState, &str), usize> = HashMap::new();
-    for row in rows {
-        let state = row.state;
-        let why = match state {
-            UpdateState::UpToDate | UpdateState::Accepted | UpdateState::Sending | UpdateState::StandBy => continue,
+    let reasons = rows.iter().filter_map(|row| {
+        let why = match row.state {
+            UpdateState::UpToDate | UpdateState::Accepted | UpdateState::Sending | UpdateState::StandBy => return None,
             // One that has an address lacks that of the other family.
             UpdateState::NoAddress if (row.kind == "A") == row.address.is_none() => "A",
             UpdateState::NoAddress => "AAAA",
             _ => row.reason.as_deref().unwrap_or_default(),
         };
-        let place = *places.entry((state, why)).or_insert_with(|| {
-            all.push(Trouble { state, named: Vec::new(), count: 0, next: None });
-            all.len() - 1
-        });
-        let trouble = &mut all[place];
-        trouble.count += 1;
-        trouble.next = trouble.next.into_iter().chain(row.next).min();
-        // The one that failed itself tells more than those that wait for it.
-        if row.failures.is_some() && trouble.named.first().is_some_and(|first| first.failures.is_none()) {
-            trouble.named.insert(0, row);
-        } else {
-            trouble.named.push(row);
-        }
-        trouble.named.truncate(MAX_NAMED);
-    }
-    order::sort_by_key(&mut all, |trouble| Reverse(trouble.state));
+        Some(((row.state, why), row))
+    });
+    let mut all = grouped_by(reasons);
+    order::sort_by_key(&mut all, |((state, _), _)| Reverse(*state));
     let more = all.len().saturating_sub(MAX_TROUBLE);
-    all.truncate(MAX_TROUBLE);
-    (all, more)
+    let told = all.into_iter().take(MAX_TROUBLE).map(|((state, _), mut rows)| {
+        let (count, next) = (rows.len(), rows.iter().filter_map(|row| row.next).min());
+        // The one that failed itself tells more than those that wait for it.
+        let first = rows.iter().position(|row| row.failures.is_some()).unwrap_or(0);
+        rows[..=first].rotate_right(1);
+        rows.truncate(MAX_NAMED);
+        Trouble { state, named: rows, count, next }
+    });
+    (told.collect(), more)
 }
 
 #[cfg(test)]

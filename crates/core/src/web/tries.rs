@@ -52,17 +52,6 @@ struct WaitingTry {
     who: IpAddr,
 }
 
-/// Whether a try that waits is checked now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admission {
-    /// Yes: nobody else is, until [`Tries::end`].
-    Now,
-    /// Not yet.
-    Later,
-    /// No more: there was no room for it, or its client was wrong meanwhile. It may come again after that time.
-    Never(Duration),
-}
-
 impl ClientTries {
     fn wait(&self) -> Duration {
         match self.wrong.checked_sub(FREE) {
@@ -114,20 +103,19 @@ impl Tries {
         Ok(number)
     }
 
-    /// Whether the turn of a try has come.
-    pub fn turn(&mut self, number: u64, now: Duration) -> Admission {
+    /// Whether the turn of a try has come: nobody else is checked then until [`Tries::end`]. `None` if it has not; the error is how
+    /// long its client must wait, because there was no room for it, or it was wrong meanwhile.
+    pub fn turn(&mut self, number: u64, now: Duration) -> Option<Result<(), Duration>> {
         let Some(own) = self.line.iter().find(|waiting| waiting.number == number).copied() else {
-            return Admission::Never(BUSY);
+            return Some(Err(BUSY));
         };
         if self.is_checking || self.line.iter().min() != Some(&own) {
-            return Admission::Later;
+            return None;
         }
         self.line.retain(|waiting| *waiting != own);
-        if let Err(wait) = self.may(own.who, now) {
-            return Admission::Never(wait);
-        }
-        self.is_checking = true;
-        Admission::Now
+        let result = self.may(own.who, now);
+        self.is_checking = result.is_ok();
+        Some(result)
     }
 
     /// The try that was being checked was right or wrong.
@@ -214,13 +202,13 @@ mod tests {
             })
             .collect();
         assert_eq!(guesses.len(), LINE, "the line is bounded");
-        assert_eq!(tries.turn(guesses[1], now), Admission::Later);
-        assert_eq!(tries.turn(guesses[0], now), Admission::Now);
+        assert_eq!(tries.turn(guesses[1], now), None);
+        assert_eq!(tries.turn(guesses[0], now), Some(Ok(())));
         let owner = tries.wait(ONE, now).expect("there is room for who was never wrong");
-        assert_eq!(tries.turn(owner, now), Admission::Later, "one at a time");
+        assert_eq!(tries.turn(owner, now), None, "one at a time");
         tries.end(ip(0), false, now);
-        assert_eq!(tries.turn(guesses[1], now), Admission::Later);
-        assert_eq!(tries.turn(owner, now), Admission::Now);
+        assert_eq!(tries.turn(guesses[1], now), None);
+        assert_eq!(tries.turn(owner, now), Some(Ok(())));
         tries.end(ONE, true, now);
         // A few tries of one client wait; further ones go behind those of others, and each is counted before the next.
         let mut tries = Tries::default();
@@ -228,7 +216,7 @@ mod tests {
         assert_eq!(own, [Ok(0), Ok(1), Ok(2), Err(BUSY)]);
         let other = tries.wait(OTHER, now).expect("there is room");
         for (number, ip) in [(0, ONE), (other, OTHER), (1, ONE), (2, ONE)] {
-            assert_eq!(tries.turn(number, now), Admission::Now, "{number}");
+            assert_eq!(tries.turn(number, now), Some(Ok(())), "{number}");
             tries.end(ip, false, now);
         }
         assert!(tries.wait(ONE, now).is_err());

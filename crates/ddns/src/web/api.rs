@@ -1,22 +1,30 @@
-//! The interface for programs: JSON, as the commands print it. `openapi.json` describes it; a test compares the two.
+//! The interface for programs: JSON, as the commands print it, which `openapi.json` describes, and a test compares the two; and `/healthz`,
+//! `/readyz` and `/metrics` for those that look after the service.
+
+use std::time::Duration;
 
 use ddns_core::config::validate::Surroundings;
 use ddns_core::journal::{Filter, RecordKind};
+use ddns_core::metrics::CONTENT_TYPE;
 use ddns_core::object;
 use ddns_core::text::json::{Dialect, Value, parse};
 use ddns_core::web::check::{Finding, check, has_errors};
 use ddns_core::web::controls::{Content, EditForm};
 use ddns_core::web::edit::Op;
-use ddns_core::web::list::ListFilter;
 use hyper::header::{HeaderValue, RETRY_AFTER};
 use serde::Serialize;
+use tokio::sync::oneshot::Sender;
+use tokio::time::timeout;
 
-use super::configuration::{self, Edit, Edited, look};
+use super::configuration::{self, Edit, NotEdited, look};
 use super::history_queries;
-use super::reply::{PageRequest, Reply};
-use super::site::{Ask, Site, Wanted};
-use super::views::configuration::Change;
+use super::reply::{Handled, Reply};
+use super::request::PageRequest;
+use super::site::{Ask, Site, containing};
 use crate::clock::unix_time;
+
+/// So long the event loop may be busy when programs look after the service.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How many items an answer has, if no other number is asked for; and how many at most.
 const USUAL: usize = 100;
@@ -27,83 +35,64 @@ pub(super) fn error(status: u16, why: &str) -> Reply {
     Reply::json(status, &object! { error: why })
 }
 
-fn gone() -> Reply {
-    error(503, "the service ends")
+/// What the service responds.
+async fn ask<T>(site: &Site, ask: impl FnOnce(Sender<T>) -> Ask) -> Result<T, Reply> {
+    site.ask(ask).await.ok_or_else(|| error(503, "the service ends"))
 }
 
 /// The description of all of it.
 pub(super) fn description() -> Reply {
-    Reply::static_json(include_str!("openapi.json"))
+    Reply::new(200, "application/json", include_str!("openapi.json").into())
 }
 
-pub(super) async fn status(site: &Site) -> Reply {
-    match site.ask(Ask::Status).await {
-        // As `ddns status --json` has it: a list of services.
-        Some(status) => Reply::json(200, &[status]),
-        None => gone(),
-    }
+/// As `ddns status --json` has it: a list of services.
+pub(super) async fn status(site: &Site) -> Handled {
+    Ok(Reply::json(200, &[ask(site, Ask::Status).await?]))
 }
 
-pub(super) async fn synchronize(site: &Site, request: &PageRequest) -> Reply {
+pub(super) async fn synchronize(site: &Site, request: &PageRequest) -> Handled {
     let retry_stopped = match request.queried("retry_stopped").as_deref() {
         None | Some("false") => false,
         Some("true") => true,
-        Some(_) => return error(400, "`retry_stopped` is `true` or `false`"),
+        Some(_) => return Err(error(400, "`retry_stopped` is `true` or `false`")),
     };
-    match site.ask(|done| Ask::Synchronize { retry_stopped, done }).await {
-        Some(result) => Reply::json(200, &result),
-        None => gone(),
-    }
+    Ok(Reply::json(200, &ask(site, |done| Ask::Synchronize { retry_stopped, done }).await?))
 }
 
-pub(super) async fn addresses(site: &Site) -> Reply {
-    let Some(configs) = site.ask(Ask::Configs).await else { return gone() };
-    match site.sources.current(configs).await {
-        Some((_, report)) => Reply::json(200, &report.json()),
-        None => {
-            error(503, "the sources have not responded yet: ask again").with(RETRY_AFTER, HeaderValue::from_static("2"))
-        }
-    }
+pub(super) async fn addresses(site: &Site) -> Handled {
+    let Some((_, report)) = site.sources.current(ask(site, Ask::Configs).await?).await else {
+        let reply = error(503, "the sources have not responded yet: ask again");
+        return Err(reply.with(RETRY_AFTER, HeaderValue::from_static("2")));
+    };
+    Ok(Reply::json(200, &report.json()))
 }
 
 /// Secrets are masked, and nothing is looked up: the addresses are those that the service knows.
-pub(super) async fn preview(site: &Site, request: &PageRequest) -> Reply {
-    let (skip, take) = match part(request) {
-        Ok(part) => part,
-        Err(reply) => return reply,
-    };
-    let filter = ListFilter { search: request.queried("domain").unwrap_or_default(), ..ListFilter::default() };
-    let Some(previews) = site.ask(|respond| Ask::Previews(Wanted { filter, update: None, skip, take }, respond)).await
-    else {
-        return gone();
-    };
+pub(super) async fn preview(site: &Site, request: &PageRequest) -> Handled {
+    let (skip, take) = part(request)?;
+    let is_wanted = containing(&request.queried("domain").unwrap_or_default());
+    let previews = ask(site, |done| Ask::Previews { is_wanted, skip, take, done }).await?;
     let now = unix_time().seconds;
-    Reply::json(200, &previews.shown.iter().map(|preview| preview.json(now)).collect::<Vec<_>>())
+    Ok(Reply::json(200, &previews.shown.iter().map(|preview| preview.json(now)).collect::<Vec<_>>()))
 }
 
 /// What happened, the newest first.
-pub(super) async fn history(site: &Site, request: &PageRequest) -> Reply {
-    let limit = match part(request) {
-        Ok((_, limit)) => limit,
-        Err(reply) => return reply,
-    };
-    let Some(kind) = RecordKind::parse(&request.queried("outcome").unwrap_or_else(|| "all".to_owned())) else {
-        return error(400, "`outcome` is one of all, failed, changed, accepted, group");
-    };
-    let Ok(since) = request.queried("since").unwrap_or_else(|| "0".to_owned()).parse() else {
-        return error(400, "`since` is a number of seconds since 1970");
-    };
+pub(super) async fn history(site: &Site, request: &PageRequest) -> Handled {
+    let (_, limit) = part(request)?;
+    let kind = RecordKind::parse(&request.queried("outcome").unwrap_or_else(|| "all".to_owned()))
+        .ok_or_else(|| error(400, "`outcome` is one of all, failed, changed, accepted, group"))?;
+    let since = request.queried("since").unwrap_or_else(|| "0".to_owned()).parse();
+    let since = since.map_err(|_| error(400, "`since` is a number of seconds since 1970"))?;
     let domain = request.queried("domain").map(|domain| domain.to_lowercase());
     let filter = Filter { domain, since, kind, ..Default::default() };
-    match history_queries::newest(site, filter, limit).await {
-        Ok(records) => Reply::json(200, &records),
-        Err(why) => error(503, &format!("the history cannot be read ({why})")),
-    }
+    let records = history_queries::newest(site, filter, limit).await;
+    let records = records.map_err(|why| error(503, &format!("the history cannot be read ({why})")))?;
+    Ok(Reply::json(200, &records))
 }
 
 /// Every file of the configuration on this host: what is set, without its secrets, and what can be edited.
-pub(super) async fn config(site: &Site) -> Reply {
-    let Some(configured) = site.ask(Ask::Configured).await else { return gone() };
+pub(super) async fn config(site: &Site) -> Handled {
+    let configured = ask(site, Ask::Configured).await?;
     let mut files = Vec::new();
     for number in 0..configured.names.len() {
         let Some(name) = configured.local_file(number) else { continue };
@@ -114,7 +103,7 @@ pub(super) async fn config(site: &Site) -> Reply {
         let (version, errors) = looked.map(|looked| (looked.version, looked.wrong)).unzip();
         files.push(object! { file: number, name: name; version: version, errors: errors, forms: forms, error: error });
     }
-    Reply::json(200, &files)
+    Ok(Reply::json(200, &files))
 }
 
 fn form(form: &EditForm) -> impl Serialize + use<> {
@@ -127,61 +116,55 @@ fn form(form: &EditForm) -> impl Serialize + use<> {
             Content::Items(items) => ("list", None, Some(items.iter().map(|(shown, _)| shown.clone()).collect::<Vec<_>>())),
         };
         let (elsewhere, from) = control.elsewhere.clone().unzip();
-        let (field, label) = (control.field.name, control.label());
+        let (field, label) = (control.field.name, control.field.label);
         object! { field: field, label: label, state: state; value: value, items: items, elsewhere: elsewhere, from: from }
     });
     object! { entry: form.entry, controls: controls.collect::<Vec<_>>() }
 }
 
 /// Applies operations to a file; with `dry_run` only says what would be sent then.
-pub(super) async fn edit(site: &Site, request: &PageRequest) -> Reply {
-    let body = std::str::from_utf8(&request.body).ok().and_then(|text| parse(text, Dialect::IN_TEXT).ok());
-    let Some(Value::Object(_)) = body.as_ref().map(|body| &body.value) else {
-        return error(400, "the body must be a JSON object");
-    };
-    let member = |name: &str| body.as_ref().and_then(|body| body.value.member(name));
-    let number = match member("file") {
-        None => Some(0),
+pub(super) async fn edit(site: &Site, request: &PageRequest) -> Handled {
+    let wrong = |why: &str| error(400, why);
+    let body = parse(request.text(), Dialect::IN_TEXT).map(|body| body.value);
+    let body = body.ok().filter(|body| body.members().is_some());
+    let body = body.ok_or_else(|| wrong("the body must be a JSON object"))?;
+    let file = match body.member("file") {
+        None => 0,
         // One that is too large is that of no file.
-        Some(Value::Number(number)) => Some(number.parse().unwrap_or(usize::MAX)),
-        Some(_) => None,
+        Some(Value::Number(number)) => number.parse().unwrap_or(usize::MAX),
+        Some(_) => return Err(wrong("`file` is the number of a file")),
     };
-    let Some(file) = number else { return error(400, "`file` is the number of a file") };
-    let Some(version) = member("version").and_then(Value::text) else {
-        return error(400, "`version` is missing: it is in `GET config`");
+    let version = body.member("version").and_then(Value::text);
+    let version = version.ok_or_else(|| wrong("`version` is missing: it is in `GET config`"))?.to_owned();
+    let Some(Value::Array(written)) = body.member("operations") else {
+        return Err(wrong("`operations` must be a list"));
     };
-    let Some(Value::Array(written)) = member("operations") else { return error(400, "`operations` must be a list") };
     let ops: Result<Vec<Op>, String> = written.iter().map(|op| Op::read(&op.value)).collect();
-    let is_saved = match member("dry_run") {
+    let is_saved = match body.member("dry_run") {
         None | Some(Value::Bool(false)) => true,
         Some(Value::Bool(true)) => false,
-        Some(_) => return error(400, "`dry_run` is `true` or `false`"),
+        Some(_) => return Err(wrong("`dry_run` is `true` or `false`")),
     };
     if !site.web.borrow().allow_edit {
-        return error(403, "editing is switched off: set `web.allow_edit` on the host");
+        return Err(error(403, "editing is switched off: set `web.allow_edit` on the host"));
     }
-    let Some(configured) = site.ask(Ask::Configured).await else { return gone() };
-    let Some(name) = configured.local_file(file) else { return error(404, "there is no such file") };
-    let wanted = Edit { version: version.to_owned(), ops, is_saved, addresses: configuration::addresses(site).await };
+    let configured = ask(site, Ask::Configured).await?;
+    let name = configured.local_file(file).ok_or_else(|| error(404, "there is no such file"))?;
+    let wanted = Edit { version, ops, is_saved, addresses: configuration::addresses(site).await };
     match configuration::edit(site, name, &configured.around, wanted).await {
-        Edited::Possible(changes) => {
-            let change = |change: &Change| object! { about: change.about.clone(), before: change.before.clone(), after: change.after.clone() };
-            Reply::json(200, &object! { saved: false, changes: changes.iter().map(change).collect::<Vec<_>>() })
+        Ok(Some(changes)) => Ok(Reply::json(200, &object! { saved: false, changes: changes })),
+        Ok(None) => {
+            let errors = ask(site, Ask::Reload).await?;
+            Ok(Reply::json(200, &object! { saved: true, errors: errors }))
         }
-        Edited::Saved => match site.ask(Ask::Reload).await {
-            Some(errors) => Reply::json(200, &object! { saved: true, errors: errors }),
-            None => gone(),
-        },
-        Edited::Changed => error(409, "the file is another one now: read it again"),
-        Edited::Misread(why) => error(400, &why),
-        Edited::Wrong(findings) => {
-            let shown: Vec<_> = findings.iter().map(Finding::json).collect();
-            Reply::json(
-                422,
-                &object! { error: "the configuration would not be valid, or may not be edited like this", findings: shown },
-            )
+        Err(NotEdited::Changed) => Err(error(409, "the file is another one now: read it again")),
+        Err(NotEdited::Misread(why)) => Err(wrong(&why)),
+        Err(NotEdited::Wrong(findings)) => {
+            let error = "the configuration would not be valid, or may not be edited like this";
+            let findings: Vec<_> = findings.iter().map(Finding::json).collect();
+            Err(Reply::json(422, &object! { error: error, findings: findings }))
         }
-        Edited::Failed(why) => error(500, &format!("nothing was saved: {name} {why}")),
+        Err(NotEdited::Failed(why)) => Err(error(500, &format!("nothing was saved: {name} {why}"))),
     }
 }
 
@@ -198,10 +181,31 @@ fn part(request: &PageRequest) -> Result<(usize, usize), Reply> {
 }
 
 /// What is wrong with a text that is taken for a configuration by itself. Nothing of it is run, read or asked.
-pub(super) async fn judge(site: &Site, request: &PageRequest) -> Reply {
-    let Ok(text) = String::from_utf8(request.body.clone()) else { return error(400, "the text is not UTF-8") };
-    let checked = site.aside(move || check("the text", &text, &Surroundings::default()).1);
-    let Some(findings) = checked.await else { return gone() };
+pub(super) async fn judge(site: &Site, request: &PageRequest) -> Handled {
+    let text = String::from_utf8(request.body.clone()).map_err(|_| error(400, "the text is not UTF-8"))?;
+    let checked = site.aside(move || check("the text", &text, &Surroundings::default()).1).await;
+    let findings = checked.ok_or_else(|| error(503, "the text cannot be checked"))?;
     let shown: Vec<_> = findings.iter().map(Finding::json).collect();
-    Reply::json(200, &object! { valid: !has_errors(&findings), findings: shown })
+    Ok(Reply::json(200, &object! { valid: !has_errors(&findings), findings: shown }))
+}
+
+/// The same in time: where the event loop hangs, nobody says that all is well (I3).
+async fn in_time<T>(site: &Site, ask: fn(Sender<T>) -> Ask) -> Result<T, Reply> {
+    let answer = timeout(PATIENCE, site.ask(ask)).await.ok().flatten();
+    answer.ok_or_else(|| Reply::text(503, "the service does not respond"))
+}
+
+pub(super) async fn alive(site: &Site) -> Handled {
+    in_time(site, Ask::Alive).await.map(|()| Reply::text(200, "alive"))
+}
+
+pub(super) async fn ready(site: &Site) -> Handled {
+    match in_time(site, Ask::Ready).await? {
+        None => Ok(Reply::text(200, "ready")),
+        Some(why) => Err(Reply::text(503, &format!("not ready: {why}"))),
+    }
+}
+
+pub(super) async fn metrics(site: &Site) -> Handled {
+    in_time(site, Ask::Metrics).await.map(|text| Reply::new(200, CONTENT_TYPE, text.into()))
 }

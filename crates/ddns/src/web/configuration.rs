@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use ddns_core::config::Config;
 use ddns_core::config::fields::Field;
-use ddns_core::config::layers::Parcelled;
 use ddns_core::config::validate::Surroundings;
 use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::Severity;
@@ -15,29 +14,24 @@ use ddns_core::web::controls::{controls, in_words};
 use ddns_core::web::edit::{Op, apply, told};
 use ddns_core::web::typed::operations;
 use hyper::Method;
-use hyper::header::{HeaderValue, LOCATION};
 
-use super::pages::{GONE, frame, missing};
-use super::reply::{PageRequest, Reply};
-use super::save::{self, Refused};
-
+use super::pages::{ask, missing};
+use super::reply::{Handled, Reply};
+use super::request::PageRequest;
+use super::save;
 use super::site::{Ask, Configured, Site};
-use super::views::configuration::{self as view, Change, ConfirmPage, FilePage, FileView, FormPage, SET};
-use super::views::layout::Tab;
+use super::views::configuration::{self as view, Change, FilePage, FileView, FormPage, SET};
 use super::views::parts::Tone;
 use crate::clock::unix_time;
 use crate::http::Client;
-use crate::notify;
+use crate::notify::try_example;
 use crate::set_up::{self, RedactedRequest};
 
 /// So many requests are compared.
 const MAX_COMPARED: usize = 2_000;
 
-/// What came of an edit.
-pub(super) enum Edited {
-    /// What would be sent then, in place of what.
-    Possible(Vec<Change>),
-    Saved,
+/// Why nothing came of an edit.
+pub(super) enum NotEdited {
     /// The file is another one now.
     Changed,
     Wrong(Vec<Finding>),
@@ -65,62 +59,51 @@ pub(super) async fn look(site: &Site, name: &str, around: &Surroundings) -> Resu
         let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
         let line = |finding: &Finding| finding.spot.map(|spot| format!("Line {}: ", spot.line)).unwrap_or_default();
         let wrong = errors.map(|finding| format!("{}{}", line(finding), in_words(&finding.message, finding.field)));
-        let forms = controls(&opened.text, &around, config.as_ref()).unwrap_or_default();
+        let forms = controls(&opened.text, &around, config.as_ref());
         Ok(FileView { version: opened.version, forms, wrong: wrong.collect() })
     };
     site.aside(work).await.unwrap_or_else(|| Err("cannot be shown".to_owned()))
 }
 
-/// Tries an edit, or saves it.
-pub(super) async fn edit(site: &Site, name: &str, around: &Surroundings, edit: Edit) -> Edited {
+/// Saves an edit; or tries it: what would be sent then, in place of what.
+pub(super) async fn edit(
+    site: &Site,
+    name: &str,
+    around: &Surroundings,
+    edit: Edit,
+) -> Result<Option<Vec<Change>>, NotEdited> {
     let (name, around) = (name.to_owned(), around.parcelled());
-    site.aside(move || done(&name, around, &edit))
-        .await
-        .unwrap_or_else(|| Edited::Failed("cannot be edited".to_owned()))
+    let done = site.aside(move || done(&name, &around.unpacked(), &edit)).await;
+    done.unwrap_or_else(|| Err(NotEdited::Failed("cannot be edited".to_owned())))
 }
 
-fn done(name: &str, around: Parcelled, edit: &Edit) -> Edited {
-    let (opened, around) = match save::open(name) {
-        Ok(opened) => (opened, around.unpacked()),
-        Err(why) => return Edited::Failed(why),
-    };
+fn done(name: &str, around: &Surroundings, edit: &Edit) -> Result<Option<Vec<Change>>, NotEdited> {
+    let opened = save::open(name).map_err(NotEdited::Failed)?;
     if opened.version != edit.version {
-        return Edited::Changed;
+        return Err(NotEdited::Changed);
     }
-    let ops = match &edit.ops {
-        Ok(ops) => ops,
-        Err(why) => return Edited::Misread(why.clone()),
-    };
-    let (text, after) = match apply(&opened.text, ops, &around) {
-        Ok(applied) => applied,
-        Err(findings) => return Edited::Wrong(findings),
-    };
+    let ops = edit.ops.as_ref().map_err(|why| NotEdited::Misread(why.clone()))?;
+    let (text, after) = apply(&opened.text, ops, around).map_err(NotEdited::Wrong)?;
     if edit.is_saved {
-        return match save::replace(name, &opened.version, &text) {
-            Ok(()) => Edited::Saved,
-            Err(Refused::Changed) => Edited::Changed,
-            Err(Refused::Failed(why)) => Edited::Failed(why),
-        };
+        let saved = save::replace(name, &opened.version, &text);
+        return saved.map(|()| None).map_err(|why| why.map_or(NotEdited::Changed, NotEdited::Failed));
     }
     let now = unix_time();
     let requests = |config: &Config| set_up::requests(MAX_COMPARED, config, edit.addresses, now).0;
-    let before = check(name, &opened.text, &around).0.map(|config| requests(&config)).unwrap_or_default();
-    Edited::Possible(changes(before, requests(&after)))
+    let before = check(name, &opened.text, around).0.map(|config| requests(&config)).unwrap_or_default();
+    Ok(Some(changes(before, requests(&after))))
 }
 
 /// The requests that would be others, new, or gone.
 fn changes(mut before: Vec<RedactedRequest>, after: Vec<RedactedRequest>) -> Vec<Change> {
     let mut all = Vec::new();
-    for new in after {
-        let same = |old: &RedactedRequest| old.about == new.about && old.shown == new.shown;
-        let like = |old: &RedactedRequest| old.about == new.about && old.entry == new.entry;
-        match before.iter().position(same).or_else(|| before.iter().position(like)) {
-            Some(at) if same(&before[at]) => drop(before.remove(at)),
-            Some(at) => {
-                let old = before.remove(at);
-                all.push(Change { about: new.about, before: Some(old.shown), after: Some(new.shown) });
-            }
-            None => all.push(Change { about: new.about, before: None, after: Some(new.shown) }),
+    for RedactedRequest { entry, about, shown, .. } in after {
+        let same = |old: &RedactedRequest| old.about == about && old.shown == shown;
+        let like = |old: &RedactedRequest| old.about == about && old.entry == entry;
+        let known = before.iter().position(same).or_else(|| before.iter().position(like));
+        let old = known.map(|at| before.remove(at).shown);
+        if old.as_ref() != Some(&shown) {
+            all.push(Change { about, before: old, after: Some(shown) });
         }
     }
     all.extend(before.into_iter().map(|old| Change { about: old.about, before: Some(old.shown), after: None }));
@@ -135,9 +118,7 @@ pub(super) async fn addresses(site: &Site) -> [Option<IpAddr>; 2] {
 }
 
 fn page(request: &PageRequest, status: u16, content: &maud::Markup) -> Reply {
-    let mut frame = frame(request, "Configuration", Some(Tab::Configuration));
-    frame.is_live = false;
-    Reply::page(status, frame.around(content))
+    request.page(status, "Configuration", Some("/configuration"), content)
 }
 
 /// A value that the query or the form has.
@@ -145,14 +126,20 @@ fn given(request: &PageRequest, name: &str) -> Option<usize> {
     request.queried(name).or_else(|| request.field(name))?.parse().ok()
 }
 
-/// Shows a file, or says why it cannot be shown.
-pub(super) async fn show(site: &Site, request: &PageRequest) -> Reply {
-    shown(site, request, 200, None).await
+/// The number of the file that a request is about.
+fn file(request: &PageRequest) -> usize {
+    given(request, "file").unwrap_or(0)
 }
 
-async fn shown(site: &Site, request: &PageRequest, status: u16, notice: Option<(Tone, String)>) -> Reply {
-    let Some(configured) = site.ask(Ask::Configured).await else { return Reply::text(503, GONE) };
-    let number = given(request, "file").unwrap_or(0);
+/// Shows a file, or says why it cannot be shown.
+pub(super) async fn show(site: &Site, request: &PageRequest) -> Handled {
+    let saved = request.queried("saved").map(|_| (Tone::Info, "Saved. The service uses it now.".to_owned()));
+    shown(site, request, 200, saved).await
+}
+
+async fn shown(site: &Site, request: &PageRequest, status: u16, notice: Option<(Tone, String)>) -> Handled {
+    let configured = ask(site, Ask::Configured).await?;
+    let number = file(request);
     let looked = match configured.file(number) {
         None => Err("It is set by options and variables of the environment: there is no file to show.".to_owned()),
         Some(name) if name.contains("://") => Err("It is fetched from another host.".to_owned()),
@@ -161,159 +148,136 @@ async fn shown(site: &Site, request: &PageRequest, status: u16, notice: Option<(
     let configs = site.ask(Ask::Configs).await;
     let notifications = configs.and_then(|configs| Some(configs.get(number)?.0.notify.len())).unwrap_or(0);
     let may_edit = site.web.borrow().allow_edit;
-    let notice =
-        notice.or_else(|| request.queried("saved").map(|_| (Tone::Info, "Saved. The service uses it now.".to_owned())));
     let (names, token) = (&configured.names, &request.token);
-    page(
-        request,
-        status,
-        &view::page(&FilePage { names, number, looked: looked.as_ref(), notifications, may_edit, notice, token }),
-    )
+    let model = FilePage { names, number, looked: looked.as_ref(), notifications, may_edit, notice, token };
+    Ok(page(request, status, &view::page(&model)))
 }
 
-/// The file and the form that a request is about, or the page that says why there is none.
-async fn found(site: &Site, request: &PageRequest) -> Result<(Configured, String, FileView, usize), Reply> {
-    let Some(configured) = site.ask(Ask::Configured).await else { return Err(Reply::text(503, GONE)) };
-    let gone = || missing(request, "The configuration no longer has this entry.");
-    let name = configured.local_file(given(request, "file").unwrap_or(0)).cloned().ok_or_else(gone)?;
-    if !site.web.borrow().allow_edit {
-        let why = "Editing is switched off: set allow_edit in the settings of the page, on the host.";
-        return Err(shown(site, request, 403, Some((Tone::Bad, why.to_owned()))).await);
+/// A form of a file that somebody edits.
+struct Editing<'a> {
+    site: &'a Site,
+    request: &'a PageRequest,
+    configured: Configured,
+    /// Of the file.
+    name: String,
+    looked: FileView,
+    /// The number of the form.
+    place: usize,
+}
+
+impl<'a> Editing<'a> {
+    /// The file and the form that a request is about, or the page that says why there is none.
+    async fn of(site: &'a Site, request: &'a PageRequest) -> Result<Self, Reply> {
+        let configured = ask(site, Ask::Configured).await?;
+        let gone = || missing(request, "The configuration no longer has this entry.");
+        let name = configured.local_file(file(request)).cloned().ok_or_else(gone)?;
+        if !site.web.borrow().allow_edit {
+            let why = "Editing is switched off: set allow_edit in the settings of the page, on the host.";
+            return Err(shown(site, request, 403, Some((Tone::Bad, why.to_owned()))).await?);
+        }
+        let Ok(looked) = look(site, &name, &configured.around).await else {
+            return Err(shown(site, request, 500, None).await?);
+        };
+        if !looked.wrong.is_empty() {
+            return Err(shown(site, request, 422, None).await?);
+        }
+        if let Some(status) = site.ask(Ask::Status).await {
+            site.sources.learn(&status.rows);
+        }
+        let entry = given(request, "entry");
+        let place = looked.forms.iter().position(|form| form.entry == entry).ok_or_else(gone)?;
+        Ok(Self { site, request, configured, name, looked, place })
     }
-    let Ok(looked) = look(site, &name, &configured.around).await else {
-        return Err(shown(site, request, 500, None).await);
-    };
-    if !looked.wrong.is_empty() {
-        return Err(shown(site, request, 422, None).await);
+
+    /// What somebody typed.
+    fn typed(&self, name: &str) -> Option<String> {
+        self.request.field(&format!("{SET}{name}"))
     }
-    if let Some(status) = site.ask(Ask::Status).await {
-        site.sources.learn(&status.rows);
+
+    /// The form with what was typed; `wrong` are fields and what is wrong with each.
+    fn form(&self, status: u16, wrong: &[(Option<&'static Field>, String)], problem: Option<&str>) -> Reply {
+        let Self { site, request, looked, .. } = self;
+        // Who saw an error has seen the file as it is now.
+        let typed_on = request.field("version").filter(|_| status == 200);
+        let model = FormPage {
+            file: file(request),
+            form: &looked.forms[self.place],
+            version: typed_on.as_deref().unwrap_or(&looked.version),
+            page: given(request, "page").unwrap_or(1).max(1),
+            is_again: request.method == Method::POST,
+            typed: &|name| self.typed(name),
+            wrong,
+            problem,
+            choices: Family::ALL.map(|family| site.sources.choices(family)),
+            is_only: looked.forms.len() < 3,
+            token: &request.token,
+        };
+        page(request, status, &view::form(&model))
     }
-    let entry = given(request, "entry");
-    let place = looked.forms.iter().position(|form| form.entry == entry).ok_or_else(gone)?;
-    Ok((configured, name, looked, place))
 }
 
 /// The form of an entry, or of the whole file.
-pub(super) async fn begin(site: &Rc<Site>, request: &PageRequest) -> Reply {
-    match found(site, request).await {
-        Ok((_, _, looked, place)) => form(site, request, 200, &looked, place, &looked.version, &[], None),
-        Err(reply) => reply,
-    }
-}
-
-#[allow(clippy::too_many_arguments, reason = "each is another part of the page")]
-fn form(
-    site: &Site,
-    request: &PageRequest,
-    status: u16,
-    looked: &FileView,
-    place: usize,
-    version: &str,
-    wrong: &[(Option<&'static Field>, String)],
-    problem: Option<&str>,
-) -> Reply {
-    let form = &looked.forms[place];
-    let is_only = looked.forms.len() < 3;
-    let choices = Family::ALL.map(|family| site.sources.choices(family));
-    let (file, page_number) = (given(request, "file").unwrap_or(0), given(request, "page").unwrap_or(1).max(1));
-    let typed = |name: &str| request.field(&format!("{SET}{name}"));
-    let is_again = request.method == Method::POST;
-    let model = FormPage {
-        file,
-        form,
-        version,
-        page: page_number,
-        is_again,
-        typed: &typed,
-        wrong,
-        problem,
-        choices,
-        is_only,
-        token: &request.token,
-    };
-    page(request, status, &view::form(&model))
+pub(super) async fn begin(site: &Rc<Site>, request: &PageRequest) -> Handled {
+    Ok(Editing::of(site, request).await?.form(200, &[], None))
 }
 
 /// Takes what was typed: shows what would change, and saves it when that was seen.
-pub(super) async fn change(site: &Rc<Site>, request: &PageRequest) -> Reply {
-    let (configured, name, looked, place) = match found(site, request).await {
-        Ok(found) => found,
-        Err(reply) => return reply,
-    };
-    let version = request.field("version").unwrap_or_default();
-    let again = |status, wrong: &[(Option<&'static Field>, String)], problem: Option<&str>| {
-        form(site, request, status, &looked, place, &looked.version, wrong, problem)
-    };
-    let step = request.field("step").unwrap_or_default();
-    match step.as_str() {
-        "edit" => return form(site, request, 200, &looked, place, &version, &[], None),
-        "ask" => {
-            site.sources.ask_for(&looked.forms[place]).await;
-            return form(site, request, 200, &looked, place, &version, &[], None);
-        }
-        _ => {}
+pub(super) async fn change(site: &Rc<Site>, request: &PageRequest) -> Handled {
+    let editing = Editing::of(site, request).await?;
+    let Editing { configured, name, looked, place, .. } = &editing;
+    let (form, step) = (&looked.forms[*place], request.field("step").unwrap_or_default());
+    if step == "ask" {
+        site.sources.ask_for(form).await;
     }
+    if matches!(step.as_str(), "ask" | "edit") {
+        return Ok(editing.form(200, &[], None));
+    }
+    let version = request.field("version").unwrap_or_default();
     if version != looked.version {
         let why = "The file was changed in the meantime, on the host or in another tab. What you typed is still here: compare it with what is set now, then go on.";
-        return again(409, &[], Some(why));
+        return Err(editing.form(409, &[], Some(why)));
     }
-    let entry = looked.forms[place].entry;
     let is_removal = request.field("remove").is_some();
-    let ops = match entry {
+    let ops = match form.entry {
         Some(number) if is_removal => vec![Op::RemoveEntry(number)],
-        _ => operations(&looked.forms[place], |name| request.field(&format!("{SET}{name}"))),
+        _ => operations(form, |name| editing.typed(name)),
     };
     if ops.is_empty() {
-        return again(200, &[], Some("Nothing was changed."));
+        return Ok(editing.form(200, &[], Some("Nothing was changed.")));
     }
-    let is_saved = step == "save";
-    let wanted = Edit { version, ops: Ok(ops), is_saved, addresses: addresses(site).await };
-    match edit(site, &name, &configured.around, wanted).await {
-        Edited::Possible(changes) => {
-            let model = ConfirmPage {
-                file: given(request, "file").unwrap_or(0),
-                changes,
-                is_removal,
-                fields: request.fields(),
-            };
-            page(request, 200, &view::confirm(&model))
+    let wanted = Edit { version, ops: Ok(ops), is_saved: step == "save", addresses: addresses(site).await };
+    match edit(site, name, &configured.around, wanted).await {
+        Ok(None) => saved(site, request).await,
+        Ok(Some(changes)) => {
+            Ok(page(request, 200, &view::confirm(file(request), &changes, is_removal, &request.fields())))
         }
-        Edited::Saved => saved(site, request).await,
-        Edited::Misread(why) => again(400, &[], Some(&why)),
-        Edited::Changed => {
-            again(409, &[], Some("The file was changed at the same moment: nothing was saved. Please try again."))
+        Err(NotEdited::Misread(why)) => Err(editing.form(400, &[], Some(&why))),
+        Err(NotEdited::Changed) => {
+            let why = "The file was changed at the same moment: nothing was saved. Please try again.";
+            Err(editing.form(409, &[], Some(why)))
         }
-        Edited::Wrong(findings) => again(422, &told(&findings), None),
-        Edited::Failed(why) => again(500, &[], Some(&format!("Nothing was saved: {name} {why}."))),
+        Err(NotEdited::Wrong(findings)) => Err(editing.form(422, &told(&findings), None)),
+        Err(NotEdited::Failed(why)) => Err(editing.form(500, &[], Some(&format!("Nothing was saved: {name} {why}.")))),
     }
 }
 
-async fn saved(site: &Site, request: &PageRequest) -> Reply {
-    let file = given(request, "file").unwrap_or(0);
-    match site.ask(Ask::Reload).await {
-        None => Reply::text(503, GONE),
-        Some(errors) if errors.is_empty() => {
-            let to = HeaderValue::try_from(format!("/configuration?file={file}&saved=1"));
-            to.map_or_else(|_| Reply::see("/configuration"), |to| Reply::text(303, "saved").with(LOCATION, to))
-        }
-        Some(errors) => {
-            let why = format!("It was saved, but the service keeps the previous configuration: {}", errors.join("; "));
-            shown(site, request, 500, Some((Tone::Bad, why))).await
-        }
+async fn saved(site: &Site, request: &PageRequest) -> Handled {
+    let errors = ask(site, Ask::Reload).await?;
+    if errors.is_empty() {
+        return Ok(Reply::back_to(Some(&format!("/configuration?file={}&saved=1", file(request)))));
     }
+    let why = format!("It was saved, but the service keeps the previous configuration: {}", errors.join("; "));
+    shown(site, request, 500, Some((Tone::Bad, why))).await
 }
 
 /// Sends an example of each notification of a file, and says what came of it.
-pub(super) async fn test_notifications(site: &Site, request: &PageRequest) -> Reply {
-    let Some(configs) = site.ask(Ask::Configs).await else { return Reply::text(503, GONE) };
-    let Some((config, _)) = configs.get(given(request, "file").unwrap_or(0)) else {
-        return missing(request, "The file no longer exists.");
-    };
+pub(super) async fn notify(site: &Site, request: &PageRequest) -> Handled {
+    let configs = ask(site, Ask::Configs).await?;
+    let (config, _) = configs.get(file(request)).ok_or_else(|| missing(request, "The file no longer exists."))?;
     let (client, mut told, mut tone) = (Client::default(), Vec::new(), Tone::Info);
     for notification in &config.notify {
         let Some(event) = notification.on.iter().next() else { continue };
-        if let Some(tried) = notify::try_example(config, notification, event, &client).await {
+        if let Some(tried) = try_example(config, notification, event, &client).await {
             tone = if tried.has_arrived { tone } else { Tone::Bad };
             told.push(format!("The test for {} {}.", tried.origin, tried.said.trim_end_matches('.')));
         }

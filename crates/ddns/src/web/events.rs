@@ -3,18 +3,22 @@
 //! An event says no more than that, so that a browser that falls behind misses nothing and costs nothing: however much
 //! happens, one event is owed to it. A heartbeat finds those that are gone.
 
-use std::cell::Cell;
 use std::convert::Infallible;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use ddns_core::web::session::Id;
+use futures_util::future::{Either, select};
 use hyper::body::{Body, Bytes, Frame};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{sleep, timeout};
 
 use super::site::Site;
+
+/// How many browsers may listen at once: the rest of the connections is for pages.
+const MAX_LISTENERS: usize = 16;
 
 /// No browser gets more than one event in this time.
 const PACE: Duration = Duration::from_millis(300);
@@ -23,35 +27,33 @@ const PACE: Duration = Duration::from_millis(300);
 const HEARTBEAT: Duration = Duration::from_secs(20);
 
 /// The events of one browser, without an end.
-pub(super) struct EventStream {
-    site: Rc<Site>,
-    id: Id,
-    seen: u64,
-    is_begun: bool,
-    /// The next event may come from then on.
-    not_before: Instant,
-    timer: Pin<Box<Sleep>>,
-    /// Whether it has made room for another one.
-    is_over: Rc<Cell<bool>>,
-}
+pub(super) struct EventStream(mpsc::Receiver<String>);
 
 impl EventStream {
-    /// What a browser listens to.
+    /// What a browser listens to. The newest is the one that somebody looks at: the oldest makes room for it.
     pub(super) fn new(site: &Rc<Site>, id: &Id) -> Self {
-        Self {
-            site: Rc::clone(site),
-            id: id.clone(),
-            seen: site.changes.count(),
-            is_begun: false,
-            not_before: Instant::now(),
-            timer: Box::pin(sleep(HEARTBEAT)),
-            is_over: site.changes.enter(),
+        let (events, stream) = mpsc::channel(1);
+        let telling = tokio::task::spawn_local(tell(Rc::clone(site), id.clone(), site.changes.subscribe(), events));
+        let mut listening = site.listening.borrow_mut();
+        listening.retain(|telling| !telling.is_finished());
+        if listening.len() >= MAX_LISTENERS {
+            listening.remove(0).abort();
         }
+        listening.push(telling.abort_handle());
+        Self(stream)
     }
+}
 
-    fn send(&mut self, text: String) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.timer.as_mut().reset(Instant::now() + HEARTBEAT);
-        Poll::Ready(Some(Ok(Frame::data(text.into()))))
+/// Tells a browser of changes, until it is gone or its session ends.
+async fn tell(site: Rc<Site>, id: Id, mut changes: watch::Receiver<u64>, events: mpsc::Sender<String>) {
+    let mut text = "retry: 2000\n\n".to_owned();
+    while site.is_let_in(&id) && events.send(text).await.is_ok() {
+        sleep(PACE).await;
+        text = match select(pin!(events.closed()), pin!(timeout(HEARTBEAT, changes.changed()))).await {
+            Either::Left(_) => return,
+            Either::Right((Err(_), _)) => ":\n\n".to_owned(),
+            Either::Right((Ok(_), _)) => format!("event: changed\ndata: {}\n\n", *site.changes.borrow()),
+        };
     }
 }
 
@@ -63,31 +65,6 @@ impl Body for EventStream {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.is_over.get() || !self.site.is_let_in(&self.id) {
-            return Poll::Ready(None);
-        }
-        if !self.is_begun {
-            self.is_begun = true;
-            return self.send("retry: 2000\n\n".to_owned());
-        }
-        let count = self.site.changes.count();
-        if count != self.seen {
-            if Instant::now() >= self.not_before {
-                self.seen = count;
-                self.not_before = Instant::now() + PACE;
-                return self.send(format!("event: changed\ndata: {count}\n\n"));
-            }
-            let then = self.not_before;
-            self.timer.as_mut().reset(then);
-        }
-        if self.timer.as_mut().poll(context).is_ready() {
-            if count == self.seen {
-                return self.send(":\n\n".to_owned());
-            }
-            context.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        self.site.changes.wait(context);
-        Poll::Pending
+        self.0.poll_recv(context).map(|text| Some(Ok(Frame::data(text?.into()))))
     }
 }

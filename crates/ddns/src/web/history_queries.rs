@@ -2,28 +2,19 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ddns_core::journal::{DAYS, Day, Days, EventKind, Filter, Record, Row};
 use ddns_core::net::family::Family;
 use ddns_core::text::order;
 
 use super::site::{Ask, Site};
+use super::views::strip::Past;
 use crate::clock::local_offset;
 use crate::history;
 
 /// How many records are shown, on all pages together.
 pub(super) const MAX_RECORDS: usize = 2_000;
-
-/// The last days of some updates.
-#[derive(Default)]
-pub(super) struct Past {
-    /// One for each; empty where no history is kept.
-    pub(super) strips: Vec<[Day; DAYS]>,
-    /// Since when an address is the one of this host, in seconds since the epoch.
-    pub(super) since: HashMap<IpAddr, u64>,
-}
 
 /// The last days of these updates.
 pub(super) async fn days(site: &Site, rows: &[&Row], now: u64) -> Past {
@@ -71,13 +62,11 @@ async fn on_files<T: Send + 'static>(
     work: impl FnOnce(&[PathBuf]) -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
     let paths = site.ask(Ask::Histories).await.unwrap_or_default();
-    let named = |error: io::Error, path: Option<&Path>| match path {
-        Some(path) => io::Error::new(error.kind(), format!("{}: {error}", path.display())),
-        None => error,
-    };
     let done = tokio::task::spawn_blocking(move || {
-        let done = work(&paths);
-        done.map_err(|error| named(error, paths.first().map(PathBuf::as_path)))
+        work(&paths).map_err(|error| match paths.first() {
+            Some(path) => io::Error::new(error.kind(), format!("{}: {error}", path.display())),
+            None => error,
+        })
     });
     done.await.map_err(io::Error::other)?
 }

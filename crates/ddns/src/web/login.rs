@@ -5,23 +5,21 @@ use std::time::Duration;
 
 use ddns_core::text::duration::duration;
 use ddns_core::web::form::is_own_path;
-use ddns_core::web::overview::link;
+use ddns_core::web::list::link;
 use ddns_core::web::session::Id;
 use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE};
-use maud::Render as _;
 
-use super::pages::frame;
 use super::password::{MAX_PASSWORD_BYTES, is_right};
-use super::reply::{PageRequest, Reply};
+use super::reply::{Handled, Reply};
+use super::request::{PageRequest, cookie};
 use super::site::Site;
-use super::views::login::LoginForm;
-use super::visitor::cookie;
+use super::views;
 use crate::clock::steady_time;
 use crate::random::random;
 
 /// The page that asks for the password.
 pub(super) fn page(request: &PageRequest) -> Reply {
-    if request.visitor.is_let_in {
+    if request.is_let_in {
         return Reply::back_to(request.queried("to").as_deref());
     }
     form(200, request, None)
@@ -38,31 +36,28 @@ pub(super) fn way_in(request: &PageRequest) -> Reply {
 
 fn form(status: u16, request: &PageRequest, wrong: Option<&str>) -> Reply {
     let to = request.field("to").or_else(|| request.queried("to")).filter(|to| is_own_path(to));
-    let content = LoginForm { token: &request.token, to: to.as_deref(), wrong }.render();
-    Reply::page(status, frame(request, "Log in", None).around(&content))
+    request.page(status, "Log in", None, &views::login::form(&request.token, to.as_deref(), wrong))
 }
 
 /// Takes a password.
-pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Reply {
-    let Some(hash) = site.hash() else { return Reply::see("/") };
+pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Handled {
+    let Some(hash) = site.hash() else { return Ok(Reply::see("/")) };
     let password =
         request.field("password").filter(|password| password.len() <= MAX_PASSWORD_BYTES).unwrap_or_default();
     let (client, warned) = (request.visit.client, Rc::clone(site));
     let when_wrong = move || warned.warn(format!("somebody gave a wrong password on the page ({client})"));
-    match site.logins.check(client, move || is_right(&hash, &password), when_wrong).await {
-        Ok(true) => {}
-        Ok(false) => return form(403, request, Some("This is not the password.")),
-        Err(wait) => return slow_down(request, wait),
+    let checked = site.logins.check(client, move || is_right(&hash, &password), when_wrong).await;
+    if !checked.map_err(|wait| slow_down(request, wait))? {
+        return Err(form(403, request, Some("This is not the password.")));
     }
-    let Ok(random) = random() else { return Reply::text(500, "the system has no random numbers") };
     // A new one: knowing the old one must not log anybody in.
-    let id = Id::new(random);
+    let id = Id::new(random().map_err(|_| Reply::text(500, "the system has no random numbers"))?);
     site.sessions.borrow_mut().begin(id.clone(), steady_time());
     let reply = Reply::back_to(request.field("to").as_deref());
-    match cookie(site, &id, request.visit.is_secure) {
+    Ok(match cookie(site, &id, request.visit.is_secure) {
         Some(cookie) => reply.with(SET_COOKIE, cookie),
         None => reply,
-    }
+    })
 }
 
 fn slow_down(request: &PageRequest, wait: Duration) -> Reply {
@@ -74,8 +69,8 @@ fn slow_down(request: &PageRequest, wait: Duration) -> Reply {
 
 /// Ends the session.
 pub(super) fn log_out(site: &Site, request: &PageRequest) -> Reply {
-    site.sessions.borrow_mut().end(&request.visitor.id);
+    site.sessions.borrow_mut().end(&request.id);
     // Disconnect the event streams of this session.
-    site.changes.tell();
+    site.tell();
     Reply::see("/login")
 }

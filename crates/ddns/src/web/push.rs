@@ -10,7 +10,8 @@ use hyper::Method;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 
 use super::password::{MAX_PASSWORD_BYTES, is_right};
-use super::reply::{PageRequest, Reply};
+use super::reply::Reply;
+use super::request::PageRequest;
 use super::site::{Ask, Site};
 use crate::clock::steady_time;
 
@@ -20,7 +21,7 @@ pub(super) async fn receive(site: &Rc<Site>, request: &PageRequest) -> Reply {
 }
 
 async fn refused_or_told(site: &Rc<Site>, request: &PageRequest) -> Result<Reply, Reply> {
-    let (query, body) = (request.query(), std::str::from_utf8(&request.body).unwrap_or_default());
+    let (query, body) = (request.query.as_str(), request.text());
     match () {
         () if !matches!(request.method, Method::GET | Method::POST) => return Err(Reply::not_allowed("GET, POST")),
         () if is_of_browser(request.headers.keys().map(HeaderName::as_str)) => {

@@ -1,112 +1,29 @@
-//! A request to the page as the handlers see it, and their replies.
+//! What the handlers reply.
 
 use std::convert::Infallible;
-use std::net::IpAddr;
 
-use ddns_core::metrics::CONTENT_TYPE as CONTENT_TYPE_OF_METRICS;
 use ddns_core::text::own_json::indented;
 use ddns_core::web::form;
-use ddns_core::web::push::is_push;
-use ddns_core::web::visit::{Turned, Visit};
+use hyper::StatusCode;
 use hyper::body::{Body, Bytes};
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
-    LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
+    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use hyper::http::request::Parts;
-use hyper::{Method, StatusCode};
 use maud::Markup;
 use serde::Serialize;
 
 use super::events::EventStream;
-use super::site::Site;
-use super::visitor::{Visitor, arrive, recognize, single};
 use crate::http::Whole;
 
 /// Nothing of a page comes from another host, and nothing runs that stands in the page itself.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// One request, from somebody who knows the name of the page.
-pub(super) struct PageRequest {
-    pub(super) method: Method,
-    pub(super) path: String,
-    query: String,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Vec<u8>,
-    pub(super) visit: Visit,
-    pub(super) visitor: Visitor,
-    /// What forms of the page carry.
-    pub(super) token: String,
-    /// Whether the page asks for one.
-    pub(super) has_password: bool,
-}
+/// What a handler replies, or what keeps it from that: a reply as well.
+pub(super) type Handled = Result<Reply, Reply>;
 
-impl PageRequest {
-    /// Reads what came. None where the system has no random numbers.
-    pub(super) fn new(
-        head: Parts,
-        body: Vec<u8>,
-        peer: IpAddr,
-        is_secured: bool,
-        site: &Site,
-    ) -> Option<Result<Self, Turned>> {
-        let visit = match arrive(&head, peer, is_secured, site) {
-            Ok(visit) => visit,
-            Err(turned) => return Some(Err(turned)),
-        };
-        let Parts { method, uri, headers, .. } = head;
-        let visitor = recognize(&headers, site)?;
-        Some(Ok(Self {
-            method,
-            path: uri.path().to_owned(),
-            query: uri.query().unwrap_or_default().to_owned(),
-            headers,
-            body,
-            visit,
-            token: site.key.token(&visitor.id),
-            visitor,
-            has_password: site.web.borrow().password.is_some(),
-        }))
-    }
-
-    /// Whether it tells an address (F10).
-    pub(super) fn is_push(&self, site: &Site) -> bool {
-        is_push(&site.web.borrow(), self.method == Method::POST, &self.path, &self.query)
-    }
-
-    /// What stands behind the path.
-    pub(super) fn query(&self) -> &str {
-        &self.query
-    }
-
-    /// Path and query.
-    pub(super) fn target(&self) -> String {
-        if self.query.is_empty() { self.path.clone() } else { format!("{}?{}", self.path, self.query) }
-    }
-
-    /// A value of the query; `None` if it is not there.
-    pub(super) fn queried(&self, name: &str) -> Option<String> {
-        form::value(&self.query, name)
-    }
-
-    /// A field of a form; `None` if it is not there.
-    pub(super) fn field(&self, name: &str) -> Option<String> {
-        form::value(std::str::from_utf8(&self.body).ok()?, name)
-    }
-
-    /// Every field of a form, in order.
-    pub(super) fn fields(&self) -> Vec<(String, String)> {
-        form::fields(std::str::from_utf8(&self.body).unwrap_or_default()).collect()
-    }
-
-    /// A header that stands there once; `None` if it is not text.
-    pub(super) fn header(&self, name: impl hyper::header::AsHeaderName) -> Option<&str> {
-        single(&self.headers, name)
-    }
-}
-
-/// What a handler replies.
+/// A response.
 pub(super) struct Reply {
     status: StatusCode,
     headers: Vec<(HeaderName, HeaderValue)>,
@@ -119,7 +36,7 @@ pub(super) struct Reply {
 pub(super) type ReplyBody = Box<dyn Body<Data = Bytes, Error = Infallible> + Unpin>;
 
 impl Reply {
-    fn new(status: u16, content_type: &'static str, body: Bytes) -> Self {
+    pub(super) fn new(status: u16, content_type: &'static str, body: Bytes) -> Self {
         Self {
             status: StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             headers: vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))],
@@ -129,23 +46,13 @@ impl Reply {
     }
 
     /// A page.
-    pub(super) fn page(status: u16, markup: Markup) -> Self {
+    pub(super) fn html(status: u16, markup: Markup) -> Self {
         Self::new(status, "text/html; charset=utf-8", markup.into_string().into())
     }
 
     /// A value for programs.
     pub(super) fn json(status: u16, value: &impl Serialize) -> Self {
         Self::new(status, "application/json", indented(value).into())
-    }
-
-    /// The same, written before.
-    pub(super) fn static_json(text: &'static str) -> Self {
-        Self::new(200, "application/json", Bytes::from_static(text.as_bytes()))
-    }
-
-    /// What Prometheus reads.
-    pub(super) fn metrics(text: String) -> Self {
-        Self::new(200, CONTENT_TYPE_OF_METRICS, text.into())
     }
 
     /// A sentence.

@@ -4,19 +4,18 @@ use std::future::ready;
 use std::rc::Rc;
 
 use ddns_core::web::push::is_two_in_one;
-use ddns_core::web::visit::Turned;
 use futures_util::future::LocalBoxFuture;
 use hyper::Method;
 use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE};
 
 use super::events::EventStream;
-use super::reply::{PageRequest, Reply};
+use super::reply::{Handled, Reply};
+use super::request::{HEALTH, PageRequest};
 use super::site::Site;
 use super::views::assets::Asset;
-use super::visitor::HEALTH;
-use super::{api, configuration, guard, health, login, pages, push, wizard};
+use super::{api, configuration, login, pages, push, wizard};
 
-type Handler = for<'a> fn(&'a Rc<Site>, &'a PageRequest) -> LocalBoxFuture<'a, Reply>;
+type Handler = for<'a> fn(&'a Rc<Site>, &'a PageRequest) -> LocalBoxFuture<'a, Handled>;
 
 /// Who may request something.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,23 +66,21 @@ const ROUTES: &[WebRoute] = {
         row(People, GET, "/configuration", |site, request| Box::pin(configuration::show(site, request))),
         row(People, GET, "/configuration/edit", |site, request| Box::pin(configuration::begin(site, request))),
         row(People, POST, "/configuration/edit", |site, request| Box::pin(configuration::change(site, request))),
-        row(People, POST, "/configuration/notify", |site, request| {
-            Box::pin(configuration::test_notifications(site, request))
-        }),
+        row(People, POST, "/configuration/notify", |site, request| Box::pin(configuration::notify(site, request))),
         row(People, GET, "/log", |site, request| Box::pin(pages::log(site, request))),
         row(People, GET, "/recipes", |site, request| Box::pin(wizard::begin(site, request))),
         row(People, POST, "/recipes", |site, request| Box::pin(wizard::go_on(site, request))),
         row(People, GET, "/setup", |site, request| Box::pin(wizard::begin(site, request))),
         row(People, POST, "/setup", |site, request| Box::pin(wizard::go_on(site, request))),
-        row(Anybody, GET, "/login", |_, request| Box::pin(ready(login::page(request)))),
+        row(Anybody, GET, "/login", |_, request| Box::pin(ready(Ok(login::page(request))))),
         row(Anybody, POST, "/login", |site, request| Box::pin(login::log_in(site, request))),
-        row(People, POST, "/logout", |site, request| Box::pin(ready(login::log_out(site, request)))),
+        row(People, POST, "/logout", |site, request| Box::pin(ready(Ok(login::log_out(site, request))))),
         row(People, GET, "/events", |site, request| {
-            Box::pin(ready(Reply::events(EventStream::new(site, &request.visitor.id))))
+            Box::pin(ready(Ok(Reply::events(EventStream::new(site, &request.id)))))
         }),
-        row(Checks, GET, HEALTH, |site, _| Box::pin(health::alive(site))),
-        row(Checks, GET, "/readyz", |site, _| Box::pin(health::ready(site))),
-        row(Programs, GET, "/metrics", |site, _| Box::pin(health::metrics(site))),
+        row(Checks, GET, HEALTH, |site, _| Box::pin(api::alive(site))),
+        row(Checks, GET, "/readyz", |site, _| Box::pin(api::ready(site))),
+        row(Programs, GET, "/metrics", |site, _| Box::pin(api::metrics(site))),
         row(Programs, GET, "/api/v1/status", |site, _| Box::pin(api::status(site))),
         row(Programs, GET, "/api/v1/addresses", |site, _| Box::pin(api::addresses(site))),
         row(Programs, GET, "/api/v1/preview", |site, request| Box::pin(api::preview(site, request))),
@@ -91,105 +88,87 @@ const ROUTES: &[WebRoute] = {
         row(Programs, GET, CONFIG, |site, _| Box::pin(api::config(site))),
         row(Programs, PATCH, CONFIG, |site, request| Box::pin(api::edit(site, request))),
         row(Programs, POST, CHECK, |site, request| Box::pin(api::judge(site, request))),
-        row(Programs, GET, "/api/v1/openapi.json", |_, _| Box::pin(ready(api::description()))),
+        row(Programs, GET, "/api/v1/openapi.json", |_, _| Box::pin(ready(Ok(api::description())))),
         row(Programs, POST, "/api/v1/sync", |site, request| Box::pin(api::synchronize(site, request))),
     ]
 };
 
 /// The reply to a request.
-pub(super) async fn respond(site: &Rc<Site>, request: Result<PageRequest, Turned>) -> Reply {
-    let mut request = match request {
-        Ok(request) => request,
-        Err(turned) => {
-            let (status, why) = match turned {
-                Turned::Host => (421, "the page does not have this name: name it in `web.hosts`"),
-                Turned::Nobody => (
-                    400,
-                    "the proxy does not say who asks: it must end `X-Forwarded-For` with the address of its client",
-                ),
-                Turned::Proxy => {
-                    (403, "this came through a proxy, and the page has no password: see `web.password_file`")
-                }
-            };
-            return Reply::text(status, why);
-        }
-    };
+pub(super) async fn respond(site: &Rc<Site>, request: PageRequest) -> Reply {
+    routed(site, request).await.unwrap_or_else(|reply| reply)
+}
+
+async fn routed(site: &Rc<Site>, mut request: PageRequest) -> Handled {
     if request.is_push(site) {
-        return push::receive(site, &request).await;
+        return Ok(push::receive(site, &request).await);
     }
     if is_two_in_one(&site.web.borrow(), &request.path) {
-        return push::two_in_one(site, &request);
+        return Err(push::two_in_one(site, &request));
     }
-    if guard::is_taken(&request) {
-        return Reply::text(403, "another site may not use the page");
+    if request.is_taken() {
+        return Err(Reply::text(403, "another site may not use the page"));
     }
     if let Some(asset) = Asset::at(&request.path) {
-        return if guard::is_safe(&request.method) {
-            Reply::file(asset.content(), asset.content_type)
-        } else {
-            Reply::not_allowed("GET, HEAD")
-        };
+        let file = || Reply::file(asset.content(), asset.content_type);
+        return request.is_safe().then(file).ok_or_else(|| Reply::not_allowed("GET, HEAD"));
     }
     let there: Vec<&WebRoute> = ROUTES.iter().filter(|route| route.path == request.path).collect();
     if there.is_empty() {
-        let is_person =
-            request.visitor.is_let_in && guard::is_safe(&request.method) && !request.path.starts_with("/api/");
-        return if is_person {
+        let is_person = request.is_let_in && request.is_safe() && !request.path.starts_with("/api/");
+        return Err(if is_person {
             pages::missing(&request, "The page has no such address.")
         } else {
             Reply::text(404, "there is nothing at this address")
-        };
+        });
     }
     // hyper leaves the body of a response to HEAD out.
     let method = if request.method == Method::HEAD { &Method::GET } else { &request.method };
     let Some(route) = there.iter().find(|route| route.method == method) else {
         let is_read = there.iter().any(|route| route.method == Method::GET);
         let methods = there.iter().map(|route| route.method.as_str()).chain(is_read.then_some("HEAD"));
-        return Reply::not_allowed(&methods.collect::<Vec<_>>().join(", "));
+        return Err(Reply::not_allowed(&methods.collect::<Vec<_>>().join(", ")));
     };
-    if let Some(refused) = refuse(route, &mut request, site) {
-        return refused;
-    }
-    let reply = (route.handler)(site, &request).await;
+    admit(route, &mut request, site)?;
+    let reply = (route.handler)(site, &request).await.unwrap_or_else(|reply| reply);
     // A program keeps no cookies.
-    match request
-        .visitor
-        .cookie(site, request.visit.is_secure)
-        .filter(|_| !matches!(route.access, Access::Programs | Access::Checks))
-    {
-        Some(cookie) if !reply.sets(&SET_COOKIE) => reply.with(SET_COOKIE, cookie),
-        _ => reply,
-    }
+    let is_kept = matches!(route.access, Access::Anybody | Access::People) && !reply.sets(&SET_COOKIE);
+    Ok(match request.cookie(site).filter(|_| is_kept) {
+        Some(cookie) => reply.with(SET_COOKIE, cookie),
+        None => reply,
+    })
 }
 
 /// Turns those away who may not request this.
-fn refuse(route: &WebRoute, request: &mut PageRequest, site: &Site) -> Option<Reply> {
+fn admit(route: &WebRoute, request: &mut PageRequest, site: &Site) -> Result<(), Reply> {
     let is_for_programs = route.access == Access::Programs;
-    if is_for_programs && let Some(is_right) = guard::bearer(request, site) {
-        if !is_right {
-            let client = request.visit.client;
-            if let Err(wait) = site.logins.wrong(client) {
-                let reply = api::error(429, "there were too many wrong tries");
-                return Some(reply.with(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1)));
-            }
-            site.warn(format!("somebody gave a wrong token to the page ({client})"));
-            return Some(unauthorized("the token is not the one in `web.token_file`"));
+    match request.bearer(site).filter(|_| is_for_programs) {
+        Some(true) => {
+            request.is_let_in = true;
+            return Ok(());
         }
-        (request.visitor.is_program, request.visitor.is_let_in) = (true, true);
-        return None;
+        Some(false) => {
+            let client = request.visit.client;
+            site.logins.wrong(client).map_err(|wait| {
+                let reply = api::error(429, "there were too many wrong tries");
+                reply.with(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1))
+            })?;
+            site.warn(format!("somebody gave a wrong token to the page ({client})"));
+            return Err(unauthorized("the token is not the one in `web.token_file`"));
+        }
+        None => {}
     }
-    if !matches!(route.access, Access::Anybody | Access::Checks) && !request.visitor.is_let_in {
-        return Some(match route.method {
+    if !matches!(route.access, Access::Anybody | Access::Checks) && !request.is_let_in {
+        return Err(match route.method {
             _ if is_for_programs => unauthorized("log in, or send the token of `web.token_file`"),
             Method::GET => login::way_in(request),
             _ => Reply::text(403, "the session has ended: log in again"),
         });
     }
-    if guard::is_safe(&route.method) || guard::may_change(request, &request.visit.host, &request.visitor, site) {
-        return None;
+    if request.is_safe() || request.may_change(site) {
+        return Ok(());
     }
     let why = "this was not sent by a page of ours, or by an old one: load the page again";
-    Some(if is_for_programs { api::error(403, why) } else { Reply::text(403, why) })
+    Err(if is_for_programs { api::error(403, why) } else { Reply::text(403, why) })
 }
 
 fn unauthorized(why: &str) -> Reply {

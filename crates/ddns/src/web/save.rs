@@ -23,14 +23,6 @@ pub(super) struct Opened {
     pub(super) version: String,
 }
 
-/// Why a file was not replaced.
-pub(super) enum Refused {
-    /// It is not the one that was edited.
-    Changed,
-    /// A phrase that follows its name.
-    Failed(String),
-}
-
 /// Reads a file, or says why it cannot be read: a phrase that follows its name.
 pub(super) fn open(name: &str) -> Result<Opened, String> {
     let version = fs::metadata(name).map(|metadata| version(&metadata)).unwrap_or_default();
@@ -44,40 +36,27 @@ fn version(metadata: &Metadata) -> String {
     format!("{:x}-{:x}-{}", metadata.dev(), metadata.ino(), numbers.join("-"))
 }
 
-/// Puts a text in the place of the file that has this version. Where the name is a link, the file behind it is replaced.
-pub(super) fn replace(name: &str, edited: &str, text: &str) -> Result<(), Refused> {
-    let failed = |error: io::Error| {
-        let text = error.to_string();
-        Refused::Failed(format!(
-            "cannot be written ({})",
-            text.split(" (os error").next().unwrap_or_default().to_lowercase()
-        ))
-    };
+/// Puts a text in the place of the file that has this version. Where the name is a link, the file behind it is replaced. Fails with a
+/// phrase that follows its name; `None` if the file is another one now.
+pub(super) fn replace(name: &str, edited: &str, text: &str) -> Result<(), Option<String>> {
+    let failed = |error: io::Error| Some(not_written(&error));
     let path = fs::canonicalize(name).map_err(failed)?;
     let before = fs::metadata(&path).map_err(failed)?;
-    if version(&before) != edited {
-        return Err(Refused::Changed);
+    if before.permissions().readonly() {
+        return Err(Some("is read-only: make it writable, or edit it on the host".to_owned()));
     }
     let new = beside(&path).map_err(failed)?;
-    let written = write(&new, (&path, &before), text).and_then(|()| {
-        let is_same = fs::metadata(&path).is_ok_and(|now| version(&now) == edited);
-        if is_same { fs::rename(&new, &path).map(|()| true) } else { Ok(false) }
-    });
-    match written {
-        Ok(true) => {
-            // The file is there in any case; whether its name survives a power cut is up to the disk.
-            let _ = path.parent().map(File::open).transpose().ok().flatten().map(|folder| folder.sync_all());
-            Ok(())
-        }
-        Ok(false) => {
-            let _ = fs::remove_file(&new);
-            Err(Refused::Changed)
-        }
-        Err(error) => {
-            let _ = fs::remove_file(&new);
-            Err(failed(error))
-        }
+    let is_same = || fs::metadata(&path).is_ok_and(|now| version(&now) == edited);
+    let replaced = write(&new, (&path, &before), text)
+        .map_err(failed)
+        .and_then(|()| if is_same() { fs::rename(&new, &path).map_err(failed) } else { Err(None) });
+    if replaced.is_err() {
+        let _ = fs::remove_file(&new);
+    } else if let Some(Ok(folder)) = path.parent().map(File::open) {
+        // The file is there in any case; whether its name survives a power cut is up to the disk.
+        let _ = folder.sync_all();
     }
+    replaced
 }
 
 /// A name in the same folder that nobody else has.
@@ -141,6 +120,11 @@ fn value(file: &File, name: &str) -> io::Result<Option<Vec<u8>>> {
 pub(super) fn create(path: &Path, text: &str) -> Result<(), String> {
     open_file::create(path, text).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => "exists already and is not overwritten".to_owned(),
-        _ => format!("cannot be written ({error})"),
+        _ => not_written(&error),
     })
+}
+
+fn not_written(error: &io::Error) -> String {
+    let text = error.to_string().to_lowercase();
+    format!("cannot be written ({})", text.split(" (os error").next().unwrap_or_default())
 }

@@ -16,7 +16,8 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-use super::reply::{PageRequest, Reply, ReplyBody};
+use super::reply::{Reply, ReplyBody};
+use super::request::PageRequest;
 use super::route;
 use super::site::{Ask, Site};
 use crate::http::server::{
@@ -74,7 +75,7 @@ impl PageServer {
 
     /// Tells everybody who shows the page that something changed.
     pub(crate) fn changed(&self) {
-        self.site.changes.tell();
+        self.site.tell();
     }
 
     /// What somebody asks of the service.
@@ -137,8 +138,8 @@ async fn respond(
         Ok(body) => {
             activity.enter(ConnectionPhase::Responding);
             match PageRequest::new(head, body, from.ip(), is_secured, site) {
-                Some(request) => route::respond(site, request).await,
-                None => Reply::text(500, "the system has no random numbers"),
+                Ok(request) => route::respond(site, request).await,
+                Err(turned_away) => turned_away,
             }
         }
         Err((Some(status), why)) => Reply::text(status, &why).last(),

@@ -13,14 +13,13 @@ use ddns_core::journal::{Status, SyncResult};
 use ddns_core::net::family::Family;
 use ddns_core::update::domain::Domain;
 use ddns_core::web::access::{password, token};
-use ddns_core::web::list::ListFilter;
 use ddns_core::web::push::{PushAnswer, PushRate, PushRequest};
 use ddns_core::web::session::{Id, SessionKey, Sessions};
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::{Mutex, oneshot, watch};
+use tokio::task::AbortHandle;
 use tokio_rustls::TlsAcceptor;
 
-use super::changes::ChangeFeed;
 use super::sources::Sources;
 use super::try_line::TryLine;
 use crate::clock::{steady_time, unix_time};
@@ -42,8 +41,8 @@ pub(crate) enum Ask {
     Push { name: String, push: PushRequest, done: oneshot::Sender<PushAnswer> },
     /// A warning for the log.
     Warn(String),
-    /// The updates that are wanted, with their requests.
-    Previews(Wanted, oneshot::Sender<Previews>),
+    /// The updates that are wanted, with their requests: without the first `skip`, and no more than `take`.
+    Previews { is_wanted: IsWanted, skip: usize, take: usize, done: oneshot::Sender<Previews> },
     /// The files of its histories, with everything in them.
     Histories(oneshot::Sender<Vec<PathBuf>>),
     /// That the event loop responds.
@@ -67,24 +66,13 @@ pub(crate) fn answer<T>(respond: oneshot::Sender<T>, value: T) {
     let _ = respond.send(value);
 }
 
-/// Which updates are wanted.
-pub(crate) struct Wanted {
-    pub(crate) filter: ListFilter,
-    /// Only the update of this domain and type.
-    pub(crate) update: Option<(String, String)>,
-    /// How many come before the first that is shown.
-    pub(crate) skip: usize,
-    /// No more are shown.
-    pub(crate) take: usize,
-}
+/// Whether an update is wanted.
+type IsWanted = Box<dyn Fn(&Domain, Family) -> bool>;
 
-impl Wanted {
-    pub(crate) fn includes(&self, domain: &Domain, family: Family) -> bool {
-        match &self.update {
-            Some((name, kind)) => domain.as_str() == name && family.record_type() == kind,
-            None => self.filter.includes(domain.as_str()),
-        }
-    }
+/// Updates whose domains contain a text.
+pub(super) fn containing(search: &str) -> IsWanted {
+    let search = search.to_lowercase();
+    Box::new(move |domain, _| domain.as_str().to_lowercase().contains(&search))
 }
 
 /// What a service runs on.
@@ -125,7 +113,10 @@ pub(super) struct Site {
     pub(super) push_rate: RefCell<PushRate>,
     /// Held by what is done beside the event loop: one thing at a time.
     beside: Arc<Mutex<()>>,
-    pub(super) changes: ChangeFeed,
+    /// How often something changed.
+    pub(super) changes: watch::Sender<u64>,
+    /// The tasks that tell browsers of it, the oldest first.
+    pub(super) listening: RefCell<Vec<AbortHandle>>,
     asks: UnboundedSender<Ask>,
     pub(super) sources: Rc<Sources>,
     /// What came of the last synchronization that somebody asked for, and when; without a result while it runs.
@@ -149,7 +140,8 @@ impl Site {
             pushes: Rc::default(),
             push_rate: RefCell::default(),
             beside: Arc::default(),
-            changes: ChangeFeed::default(),
+            changes: watch::Sender::default(),
+            listening: RefCell::default(),
             asks,
             sources: Rc::default(),
             outcome: RefCell::default(),
@@ -163,7 +155,7 @@ impl Site {
         }
         self.web.replace(web.clone());
         self.tls.replace(tls);
-        self.changes.tell();
+        self.tell();
     }
 
     /// The hash of the password; `None` if no password is configured.
@@ -191,10 +183,10 @@ impl Site {
     /// Synchronizes; what came of it is shown to everybody.
     pub(super) async fn synchronize(self: Rc<Self>, retry_stopped: bool) {
         self.outcome.replace(Some((unix_time().seconds, None)));
-        self.changes.tell();
+        self.tell();
         let result = self.ask(|done| Ask::Synchronize { retry_stopped, done }).await;
         self.outcome.replace(result.map(|result| (unix_time().seconds, Some(result))));
-        self.changes.tell();
+        self.tell();
     }
 
     /// How the synchronization stands that somebody asked for; without a result while it runs. `None` if that is long ago.
@@ -214,6 +206,11 @@ impl Site {
             work()
         });
         done.await.ok()
+    }
+
+    /// Tells everybody who shows the page that something changed.
+    pub(super) fn tell(&self) {
+        self.changes.send_modify(|count| *count = count.wrapping_add(1));
     }
 
     pub(super) fn warn(&self, text: String) {

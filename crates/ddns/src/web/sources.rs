@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -11,8 +12,9 @@ use ddns_core::config::Config;
 use ddns_core::config::validate::Valid;
 use ddns_core::journal::Row;
 use ddns_core::net::family::Family;
+use ddns_core::net::local_address::LocalAddress;
 use ddns_core::net::ssl::Ssl;
-use ddns_core::web::controls::{Content, EditForm};
+use ddns_core::web::controls::{EditControl, EditForm};
 use tokio::time::timeout;
 
 use super::views::configuration::SourceChoice;
@@ -73,8 +75,7 @@ impl Sources {
 
     fn note(&self, family: Family, lookup: &Lookup) {
         for attempt in &lookup.attempts {
-            let gives =
-                attempt.result.as_ref().map_or_else(|_| "no address".to_owned(), |choice| choice.ip.to_string());
+            let gives = given(attempt.result.as_ref().ok().map(|choice| choice.ip));
             self.given.borrow_mut().insert((family.index(), attempt.source.clone()), gives);
         }
     }
@@ -92,12 +93,7 @@ impl Sources {
         let client = Client::default();
         for family in Family::ALL {
             let name = ["index4", "index6"][family.index()];
-            let own = form.controls.iter().filter(|control| control.field.name == name).flat_map(|control| {
-                match &control.content {
-                    Content::Items(items) => items.as_slice(),
-                    _ => &[],
-                }
-            });
+            let own = form.controls.iter().filter(|control| control.field.name == name).flat_map(EditControl::items);
             let texts = own.filter(|(_, is_all)| *is_all).map(|(text, _)| text.as_str()).chain(["default", "public"]);
             let mut all: Vec<Source> = texts.filter_map(|text| Source::parse(text).ok()).collect();
             all.retain(|source| !source.runs_a_program());
@@ -111,21 +107,27 @@ impl Sources {
     /// The sources that a form offers, each with what it gave last, and others that gave something.
     pub(super) fn choices(&self, family: Family) -> Vec<SourceChoice> {
         let known = self.given.borrow();
-        let last = |source: &str| known.get(&(family.index(), source.to_owned())).cloned().unwrap_or_default();
-        let own = own_address(family).map_or_else(|| "no address".to_owned(), |ip| ip.to_string());
-        let offered = |source: &str, gives: String| SourceChoice { source: source.to_owned(), gives, is_offered: true };
-        let mut all = vec![offered("default", own), offered("public", last("public"))];
-        for local in local_addresses().unwrap_or_default().iter().filter(|local| local.unusable().is_none()) {
-            let source = format!("interface:{}", local.interface);
-            if local.ip.is_ipv4() == (family == Family::V4) && all.iter().all(|other| other.source != source) {
-                all.push(offered(&source, local.ip.to_string()));
+        let last = known.get(&(family.index(), "public".to_owned())).cloned().unwrap_or_default();
+        let mut all: Vec<SourceChoice> = Vec::new();
+        let mut offer = |source: &str, gives: &str, is_offered| {
+            if all.iter().all(|other| other.source != source) {
+                all.push(SourceChoice { source: source.to_owned(), gives: gives.to_owned(), is_offered });
             }
+        };
+        offer("default", &given(own_address(family)), true);
+        offer("public", &last, true);
+        let is_of = |local: &&LocalAddress| local.unusable().is_none() && Family::of(local.ip) == Some(family);
+        for local in local_addresses().unwrap_or_default().iter().filter(is_of) {
+            offer(&format!("interface:{}", local.interface), &local.ip.to_string(), true);
         }
         for ((_, source), gives) in known.iter().filter(|((of, _), _)| *of == family.index()) {
-            if all.iter().all(|other| other.source != *source) {
-                all.push(SourceChoice { source: source.clone(), gives: gives.clone(), is_offered: false });
-            }
+            offer(source, gives, false);
         }
         all
     }
+}
+
+/// What a source gave, in words.
+fn given(ip: Option<IpAddr>) -> String {
+    ip.map_or_else(|| "no address".to_owned(), |ip| ip.to_string())
 }

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ddns_core::web::tries::{Admission, Tries};
+use ddns_core::web::tries::Tries;
 use tokio::sync::Notify;
 
 use crate::clock::steady_time;
@@ -37,36 +37,27 @@ impl TryLine {
     ) -> Result<bool, Duration> {
         let line = Rc::clone(self);
         let checking = tokio::task::spawn_local(async move {
-            let result = line.take_turn(client, is_right).await;
-            if result == Ok(false) {
+            line.turn(client).await?;
+            let is_right = tokio::task::spawn_blocking(is_right).await.unwrap_or(false);
+            line.tries.borrow_mut().end(client, is_right, steady_time());
+            line.checked.notify_waiters();
+            if !is_right {
                 when_wrong();
             }
-            result
+            Ok(is_right)
         });
         checking.await.unwrap_or(Ok(false))
     }
 
-    /// One at a time: each takes memory and a thread, and tries at the same moment would all be free.
-    async fn take_turn(
-        &self,
-        client: IpAddr,
-        is_right: impl FnOnce() -> bool + Send + 'static,
-    ) -> Result<bool, Duration> {
+    /// Waits for the turn of a client. One at a time: each takes memory and a thread, and tries at the same moment would all be free.
+    async fn turn(&self, client: IpAddr) -> Result<(), Duration> {
         let number = self.tries.borrow_mut().wait(client, steady_time())?;
         loop {
             let turn = self.tries.borrow_mut().turn(number, steady_time());
             match turn {
-                Admission::Now => break,
-                Admission::Later => self.checked.notified().await,
-                Admission::Never(wait) => {
-                    self.checked.notify_waiters();
-                    return Err(wait);
-                }
+                None => self.checked.notified().await,
+                Some(turn) => return turn.inspect_err(|_| self.checked.notify_waiters()),
             }
         }
-        let is_right = tokio::task::spawn_blocking(is_right).await.unwrap_or(false);
-        self.tries.borrow_mut().end(client, is_right, steady_time());
-        self.checked.notify_waiters();
-        Ok(is_right)
     }
 }

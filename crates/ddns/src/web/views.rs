@@ -7,7 +7,6 @@ pub(crate) mod details;
 mod group;
 pub(crate) mod history;
 pub(crate) mod layout;
-pub(crate) mod log;
 pub(crate) mod login;
 pub(crate) mod overview;
 pub(crate) mod parts;

@@ -60,10 +60,12 @@ fn i3_i6_a_state_has_one_key_and_one_word_everywhere() {
     assert!(described.contains(&UpdateState::ALL.map(|state| state.key().to_owned()).to_vec()), "{described:?}");
     let (style, page, exposed) =
         (text("crates/ddns/src/web/assets/style.css"), text("docs/running-as-a-service.md"), exposed());
+    let sprite = text("crates/ddns/src/web/assets/sprite.svg");
     let told = listed("docs/metrics.md", "ddns_records");
     for state in UpdateState::ALL {
         let (key, word) = (state.key(), state.word());
         assert!(style.contains(&format!(".state.{key}")), "{key} has no colour");
+        assert!(sprite.contains(&format!("id=\"i-{key}\"")), "{key} has no sign");
         assert!(page.contains(&format!("\n| {word} | `{key}` |")), "{key} is not told");
         // Of these two, only a cache knows.
         let is_of_service = !matches!(state, UpdateState::Accepted | UpdateState::InDoubt);

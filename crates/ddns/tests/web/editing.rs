@@ -6,8 +6,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::{Value, json};
 
 use crate::support::page::{Answer, Page, Visitor, address, decoded, encoded};
+use crate::support::tools::{LOOPBACK, inside, sh};
 use crate::support::watching::{Endpoint, SOON, Watch, host, until};
-use crate::support::{Response, mode};
+use crate::support::{Response, Sandbox, mode};
 
 const SECRET: &str = "s3cret-key-of-mine";
 
@@ -26,7 +27,11 @@ const TWO: &str = r#"// mine
 const BEARER: &str = "Authorization: Bearer 0123456789abcdef0123456789abcdef";
 
 fn page_of(name: &str, text: &str) -> Page {
-    let (endpoint, sandbox) = (Endpoint::new(), host());
+    page_in(host(), name, text)
+}
+
+fn page_in(sandbox: Sandbox, name: &str, text: &str) -> Page {
+    let endpoint = Endpoint::new();
     sandbox.write("token", "0123456789abcdef0123456789abcdef\n");
     let text = text.replace("ID", &endpoint.id()).replace("SOURCE", &endpoint.receiver.index4()).replace("KEY", SECRET);
     sandbox.write(name, text);
@@ -174,6 +179,53 @@ fn i7_an_edit_that_cannot_be_saved_loses_nothing() {
         "{answer}"
     );
     assert_eq!(page.sandbox.read(&name), before);
+}
+
+/// A disk that is really full, one that is read-only, and a file that nobody may write: a sentence for each, nothing is lost, and
+/// what was typed can be saved when there is room again.
+#[test]
+fn i7_what_cannot_be_written_gives_a_sentence_and_loses_nothing() {
+    let name = "web::editing::i7_what_cannot_be_written_gives_a_sentence_and_loses_nothing";
+    if !inside(name, LOOPBACK) {
+        return;
+    }
+    let (sandbox, file) = (host(), "disk/config.json");
+    let disk = sandbox.path("disk").display().to_string();
+    sh(&format!("mkdir {disk} && mount -t tmpfs -o size=64k tmpfs {disk}"));
+    let page = page_in(sandbox, file, &TWO.replace(", \"token_file\": \"token\"", ""));
+    page.endpoint.wait(3, SOON);
+    let (before, visitor) = (page.sandbox.read(file), visitor(&page));
+    let save = || step(&page, &visitor, &filled(&page, &visitor, &[("ttl", "7")]), "save");
+    for (spoil, mend, expected) in [
+        (
+            format!("dd if=/dev/zero of={disk}/fill bs=4k 2>/dev/null || true"),
+            format!("rm {disk}/fill"),
+            "cannot be written (no space left on device)",
+        ),
+        (
+            format!("mount -o remount,ro {disk}"),
+            format!("mount -o remount,rw {disk}"),
+            "cannot be written (read-only file system)",
+        ),
+        (format!("chmod 444 {disk}/config.json"), format!("chmod 600 {disk}/config.json"), "is read-only"),
+    ] {
+        sh(&spoil);
+        let answer = decoded(&save().expect(500).body);
+        let sentence = format!("Nothing was saved: {file} {expected}");
+        assert!(answer.contains(&sentence) && answer.contains("value=\"7\""), "{answer}");
+        let source = encoded(&page.endpoint.receiver.index4());
+        let id = encoded(&page.endpoint.id());
+        let fields = format!("name=own&domains=x.example.com&body=&index6=none&id={id}&index4={source}&step=add");
+        let answer = decoded(&page.post("/recipes", &visitor, &fields).expect(422).body);
+        assert!(answer.contains(&format!("Nothing was added: {file} {expected}")), "{answer}");
+        assert!(answer.contains("name=\"domains\" value=\"x.example.com\""), "{answer}");
+        sh(&mend);
+        assert_eq!(page.sandbox.read(file), before);
+        let left = fs::read_dir(page.sandbox.path("disk")).expect("the disk");
+        assert_eq!(left.count(), 1, "nothing is left beside it");
+    }
+    save().expect(303);
+    assert!(page.sandbox.read(file).contains("\"ttl\": 7}"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::support::page::{Answer, Page, Visitor, address, cookie_of, decoded, encoded};
-use crate::support::tools::{skipped, tool};
+use crate::support::tools::{LOOPBACK, inside, sh, skipped, tool};
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms};
 use crate::support::{Sandbox, mode};
 
@@ -253,6 +253,34 @@ fn i2_a_saved_file_keeps_its_access_control_list() {
         assert_eq!(run(&getfacl, &["-cpn"], &path), before, "{file:?} {folder:?}");
         page.watch.stop();
     }
+}
+
+/// The first file on a disk that is really full: a sentence, and no half of a file; what was typed is still there.
+#[test]
+fn i1_set_up_on_a_full_disk_leaves_no_file() {
+    if !inside("web::setting_up::i1_set_up_on_a_full_disk_leaves_no_file", LOOPBACK) {
+        return;
+    }
+    let sandbox = host();
+    let disk = sandbox.path("disk").display().to_string();
+    sh(&format!("mkdir {disk} && mount -t tmpfs -o size=64k tmpfs {disk}"));
+    sh(&format!("dd if=/dev/zero of={disk}/fill bs=4k 2>/dev/null || true"));
+    let page = empty_in(sandbox, &["--web", "127.0.0.1:0", "-c", "disk/config.json"]);
+    let visitor = visitor(&page.get("/setup?name=own").expect(200));
+    let (id, source) = (page.endpoint.id(), page.endpoint.receiver.index4());
+    let fields = [("name", "own"), ("id", &id), ("body", ""), ("domains", "a.example"), ("index4", &source)];
+    let fields = form(&[&fields[..], &[("index6", "none"), ("step", "save")]].concat());
+    let answer = decoded(&page.post("/setup", &visitor, &fields).expect(422).body);
+    assert!(
+        answer.contains("Nothing was saved")
+            && answer.contains("disk/config.json cannot be written (no space left on device)"),
+        "{answer}"
+    );
+    assert!(answer.contains("name=\"domains\" value=\"a.example\""), "{answer}");
+    assert!(!page.sandbox.path("disk/config.json").exists());
+    sh(&format!("rm {disk}/fill"));
+    page.post("/setup", &visitor, &fields).expect(303);
+    page.endpoint.wait(1, SOON);
 }
 
 #[test]

@@ -20,9 +20,9 @@ fn retry(domain: &str, why: &str, seconds: u64) -> Row {
     Row { next: Some(seconds), failures: Some(3), reason: Some(why.to_owned()), ..row }
 }
 
-fn query(text: &str) -> OverviewQuery {
+fn query(text: &str) -> ListQuery {
     let pairs: Vec<(&str, &str)> = text.split('&').filter_map(|pair| pair.split_once('=')).collect();
-    OverviewQuery::read(|name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+    ListQuery::read(|name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
 }
 
 #[test]
@@ -70,10 +70,10 @@ fn i1_a_filter_a_sort_and_a_page_are_part_of_the_address() {
     assert_eq!(names("state=what&sort=what&page=-1").len(), 3);
     for text in ["", "q=ab", "state=stopped", "sort=-name&page=2"] {
         let query = query(text);
-        assert_eq!(self::query(query.link().trim_start_matches(['/', '?'])), query);
+        assert_eq!(self::query(query.link("/").trim_start_matches(['/', '?'])), query);
     }
-    let search = OverviewQuery { search: "a&b=c d".to_owned(), ..OverviewQuery::default() };
-    assert_eq!(search.link(), "/?q=a%26b%3Dc+d");
+    let search = ListQuery { search: "a&b=c d".to_owned(), ..ListQuery::default() };
+    assert_eq!(search.link("/"), "/?q=a%26b%3Dc+d");
     assert!(query("sort=name").sorted(Sort::Name).is_reverse && !query("sort=-name").sorted(Sort::Name).is_reverse);
 }
 

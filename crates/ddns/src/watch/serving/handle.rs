@@ -8,7 +8,6 @@ use ddns_core::lease::standing::Standing;
 use ddns_core::net::family::Family;
 use ddns_core::text::duration::whole_seconds;
 use ddns_core::text::own_json::indented;
-use ddns_core::update::domain::Domain;
 
 use super::{Serving, tell};
 use crate::clock::steady_time;
@@ -92,9 +91,8 @@ impl Serving<'_, '_> {
                 self.waiting.push(Waiting::Page(done));
                 self.synchronize();
             }
-            Ask::Previews(wanted, respond) => {
-                let is_wanted = |domain: &Domain, family| wanted.includes(domain, family);
-                answer(respond, self.driver.engine.previews(is_wanted, wanted.skip, wanted.take));
+            Ask::Previews { is_wanted, skip, take, done } => {
+                answer(done, self.driver.engine.previews(is_wanted, skip, take));
             }
             Ask::Histories(respond) => {
                 self.sinks.history.save();

@@ -33,6 +33,11 @@
     }
   };
 
+  const without = (node) => {
+    const next = node.nextSibling;
+    node.remove();
+    return next;
+  };
   // Makes `old` equal to `fresh` and keeps every node that can be kept: focus, selection and scrolling stay.
   const morph = (old, fresh) => {
     for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
@@ -41,11 +46,7 @@
     if (old.matches("input, select") && is_edited(old)) return;
     let place = old.firstChild;
     for (const next of [...fresh.childNodes]) {
-      while (place && next.id && place.id !== next.id && [...old.children].some((node) => node.id === next.id)) {
-        const gone = place;
-        place = place.nextSibling;
-        gone.remove();
-      }
+      while (place && next.id && place.id !== next.id && [...old.children].some((node) => node.id === next.id)) place = without(place);
       if (place && place.nodeName === next.nodeName && (place.id || "") === (next.id || "")) {
         if (next.nodeType === Node.ELEMENT_NODE) morph(place, next);
         else if (place.nodeValue !== next.nodeValue) place.nodeValue = next.nodeValue;
@@ -54,11 +55,7 @@
         old.insertBefore(document.importNode(next, true), place);
       }
     }
-    while (place) {
-      const gone = place;
-      place = place.nextSibling;
-      gone.remove();
-    }
+    while (place) place = without(place);
   };
 
   const equip = () => {
@@ -142,10 +139,11 @@
     const said = left === 1 ? "1 service matches." : `${left} services match.`;
     put(document.getElementById("narrowed"), !word ? "" : is_whole && left ? said : "Enter searches all services.");
   };
-  document.addEventListener("input", (event) => { if (event.target.id === "find") narrow(event.target); });
-
   // What was typed is not lost without a question.
-  document.addEventListener("input", (event) => { event.target.closest("[data-guard]")?.setAttribute("data-dirty", ""); });
+  document.addEventListener("input", ({ target }) => {
+    if (target.id === "find") narrow(target);
+    target.closest("[data-guard]")?.setAttribute("data-dirty", "");
+  });
   let leaving = false;
   for (const name of ["pagehide", "pageshow"]) addEventListener(name, () => { leaving = name === "pagehide"; });
   addEventListener("beforeunload", (event) => { if (!leaving && document.querySelector("[data-dirty]")) event.preventDefault(); });

@@ -4,64 +4,46 @@
 use ddns_core::journal::UpdateState;
 use ddns_core::net::local_address::LocalAddress;
 use ddns_core::web::when::When;
-use maud::{Markup, Render, html};
+use maud::{Markup, html};
 
-use super::parts::{Tone, action, empty, notice, prose, said, time};
+use super::parts::{Tone, action, empty, head, notice, prose, said, time};
 use crate::lookup::report::{LookupReport, SourceReport, described, verdict};
 
-/// What the view is made of.
-pub(crate) struct AddressesModel<'a> {
-    pub(crate) report: &'a LookupReport,
-    /// When the sources were asked; none while they are.
-    pub(crate) asked: Option<When>,
-    pub(crate) token: &'a str,
-}
-
-impl Render for AddressesModel<'_> {
-    fn render(&self) -> Markup {
-        let again = html! { button { "Ask again" } };
-        html! {
-            div.stack {
-                div.head {
-                    div {
-                        h1 { "Addresses" }
-                        p.soft {
-                            "The first source that gives an address decides."
-                            @if let Some(asked) = &self.asked { " Asked " (time(asked)) "." }
-                        }
-                    }
-                    @if self.asked.is_some() { (action("/addresses", self.token, &again)) }
+/// The report; `asked` is when the sources were asked, none while they are.
+pub(crate) fn page(report: &LookupReport, asked: Option<&When>, token: &str) -> Markup {
+    html! {
+        div.stack {
+            (head("Addresses", html! {
+                "The first source that gives an address decides."
+                @if let Some(asked) = asked { " Asked " (time(asked)) "." }
+            }, html! { @if asked.is_some() { (action("/addresses", token, &html! { button { "Ask again" } })) } }))
+            @if asked.is_none() {
+                (notice(Tone::Info, html! { "The sources are being asked. " a href="/addresses" data-again { "Show what they say" } }))
+            } @else if report.lists.is_empty() {
+                section.card.flush {
+                    (empty("No sources", html! { "No domain is switched on, so no address is looked for." }))
                 }
-                @if self.asked.is_none() {
-                    (notice(Tone::Info, html! { "The sources are being asked. " a href="/addresses" data-again { "Show what they say" } }))
-                } @else if self.report.lists.is_empty() {
-                    section.card.flush {
-                        (empty("No sources", html! { "No domain is switched on, so no address is looked for." }))
-                    }
-                }
-                div.columns { @for list in &self.report.lists { (sources(list)) } }
-                (self.host())
             }
+            div.columns { @for list in &report.lists { (sources(list)) } }
+            (host(report))
         }
     }
 }
 
-impl AddressesModel<'_> {
-    fn host(&self) -> Markup {
-        html! {
-            section.card.flush aria-labelledby="local" {
-                header { h2 #local { "Addresses of this host" } }
-                @match &self.report.local {
-                    Err(why) => (notice(Tone::Warning, html! { "The addresses of this host cannot be listed: " (why) })),
-                    Ok(local) if local.is_empty() => {
-                        (empty("No address", html! { "No interface of this host has an address: it has no network." }))
+fn host(report: &LookupReport) -> Markup {
+    html! {
+        section.card.flush aria-labelledby="local" {
+            header { h2 #local { "Addresses of this host" } }
+            @match &report.local {
+                Err(why) => (notice(Tone::Warning, html! { "The addresses of this host cannot be listed: " (why) })),
+                Ok(local) if local.is_empty() => {
+                    (empty("No address", html! { "No interface of this host has an address: it has no network." }))
+                }
+                Ok(local) => table.cards {
+                    thead {
+                        tr { @for title in ["Address", "Interface", "Verdict", "What it is"] { th scope="col" { (title) } } }
                     }
-                    Ok(local) => table.cards {
-                        thead {
-                            tr { @for title in ["Address", "Interface", "Verdict", "What it is"] { th scope="col" { (title) } } }
-                        }
-                        tbody { @for local in local { (row(local)) } }
-                    }
+                    tbody { @for local in local { (row(local)) } }
                 }
             }
         }

@@ -4,8 +4,9 @@ use ddns_core::config::fields::{Field, Kind};
 use ddns_core::text::number::grouped;
 use ddns_core::web::controls::{Content, EditControl, EditForm, in_words, is_locked};
 use maud::{Markup, html};
+use serde::Serialize;
 
-use super::parts::{FormField, ListRange, Tone, code, notice, pager, token_field};
+use super::parts::{FormField, Tone, code, head, notice, pager, token_field};
 
 /// What the names of settings begin with in a form; it has others of its own.
 pub(crate) const SET: &str = "set.";
@@ -41,10 +42,7 @@ pub(crate) fn page(model: &FilePage<'_>) -> Markup {
     let can_edit = *may_edit && looked.is_ok_and(|looked| looked.wrong.is_empty());
     html! {
         div.stack {
-            div.head {
-                div { h1 { "Configuration" } p.soft { (name) } }
-                @if can_edit { a.button href="/recipes" { "Add an entry" } }
-            }
+            (head("Configuration", name, html! { @if can_edit { a.button href="/recipes" { "Add an entry" } } }))
             @if names.len() > 1 {
                 nav.chips aria-label="Files" {
                     @for (other, name) in names.iter().enumerate() {
@@ -63,10 +61,10 @@ pub(crate) fn page(model: &FilePage<'_>) -> Markup {
                         }))
                     }
                     @if !may_edit { p.soft { "To edit it here, set " code { "\"allow_edit\": true" } " in " code { "web" } " on the host." } }
-                    @for form in looked.forms.iter().filter(|form| form.entry.is_some()) {
+                    // The entries come before what holds for the whole file.
+                    @for form in looked.forms.iter().skip(1).chain(looked.forms.first()) {
                         (summary(form, *number, can_edit, looked.forms.len() > 2))
                     }
-                    @for form in looked.forms.iter().filter(|form| form.entry.is_none()) { (summary(form, *number, can_edit, true)) }
                     @if *notifications > 0 {
                         section.card aria-labelledby="test" {
                             h2 #test { "Notifications" }
@@ -103,7 +101,7 @@ fn summary(form: &EditForm, file: usize, can_edit: bool, is_one_of_several: bool
                 @if can_edit { a.button href=(link(file, form)) { "Edit" span.unseen { " " (title(form, is_one_of_several)) } } }
             }
             @if form.controls.iter().any(|control| is_shown(&control)) {
-                dl.pairs { @for control in form.controls.iter().filter(is_shown) { dt { (control.label()) } dd { (value(control)) } } }
+                dl.pairs { @for control in form.controls.iter().filter(is_shown) { dt { (control.field.label) } dd { (value(control)) } } }
             } @else { p.soft { "Nothing is set." } }
         }
     }
@@ -175,13 +173,8 @@ pub(crate) fn form(model: &FormPage<'_>) -> Markup {
     let (first, rest): (Vec<&EditControl>, Vec<&EditControl>) =
         form.controls.iter().filter(can_set).partition(is_first);
     let is_dirty = !wrong.is_empty() || model.is_again;
-    let elsewhere: Vec<&str> = wrong
-        .iter()
-        .filter(|(field, _)| {
-            !field.is_some_and(|field| form.controls.iter().any(|control| control.field.key == field.key))
-        })
-        .map(|(_, why)| why.as_str())
-        .collect();
+    let is_here = |field: &Field| form.controls.iter().any(|control| control.field.key == field.key);
+    let elsewhere = || wrong.iter().filter(|(field, _)| !field.is_some_and(is_here)).map(|(_, why)| why);
     let about = html! {
         (token_field(token))
         input type="hidden" name="file" value=(file);
@@ -194,7 +187,7 @@ pub(crate) fn form(model: &FormPage<'_>) -> Markup {
             h1 { (title(form, !is_only)) }
             @if let Some(problem) = problem { (notice(Tone::Warning, problem)) }
             @if !wrong.is_empty() {
-                (notice(Tone::Bad, html! { "Nothing was changed yet: see below what is wrong." @if !elsewhere.is_empty() { ul { @for why in elsewhere { li { (why) } } } } }))
+                (notice(Tone::Bad, html! { "Nothing was changed yet: see below what is wrong." @if elsewhere().next().is_some() { ul { @for why in elsewhere() { li { (why) } } } } }))
             }
             form.card method="post" action={ "/configuration/edit" } data-guard data-dirty[is_dirty] {
                 (about)
@@ -245,7 +238,7 @@ fn field(model: &FormPage<'_>, control: &EditControl) -> Markup {
     };
     let id = name.replace('.', "-");
     let around =
-        FormField { id: &id, label: control.label(), help: Some(&help), wrong: wrong_of(model, control.field) };
+        FormField { id: &id, label: control.field.label, help: Some(&help), wrong: wrong_of(model, control.field) };
     match control.field.kind {
         Kind::Domains => return domains(model, control, &around),
         Kind::Sources => return sources(model, control, &around),
@@ -263,31 +256,28 @@ fn field(model: &FormPage<'_>, control: &EditControl) -> Markup {
         control.field.kind,
         Kind::Document | Kind::Headers | Kind::Values | Kind::Object | Kind::ObjectOrText | Kind::Callbacks
     );
-    let described = around.described();
-    let invalid = around.wrong.map(|_| "true");
-    let rows = shown.lines().count().clamp(2, 12);
-    let input = html! {
-        @if is_choice && (shown.is_empty() || words.iter().any(|word| word.eq_ignore_ascii_case(shown))) {
-            select id=(id) name={ (SET) (name) } aria-describedby=[described] aria-invalid=[invalid] {
-                option value="" selected[shown.is_empty()] { "not set" }
-                @for word in words { option value=(word) selected[word.eq_ignore_ascii_case(shown)] { (word) } }
-            }
-        } @else if is_long {
-            textarea id=(id) name={ (SET) (name) } rows=(rows) aria-describedby=[described] aria-invalid=[invalid] autocapitalize="none" spellcheck="false" autocomplete="off" { (shown) }
-        } @else {
-            input type="text" id=(id) name={ (SET) (name) } value=(shown) aria-describedby=[described] aria-invalid=[invalid] autocapitalize="none" spellcheck="false" autocomplete="off";
-        }
+    let set = format!("{SET}{name}");
+    let input = |around: &FormField<'_>| match () {
+        () if is_choice && (shown.is_empty() || words.iter().any(|word| word.eq_ignore_ascii_case(shown))) => around
+            .around(&html! {
+                select id=(id) name=(set) aria-describedby=[around.described()] aria-invalid=[around.invalid()] {
+                    option value="" selected[shown.is_empty()] { "not set" }
+                    @for word in words { option value=(word) selected[word.eq_ignore_ascii_case(shown)] { (word) } }
+                }
+            }),
+        () if is_long => around.area(&set, shown, 2),
+        () => around.input(&set, "text", Some(shown), None),
     };
-    let Content::WriteOnly(outline) = &control.content else { return around.around(&input) };
+    let Content::WriteOnly(outline) = &control.content else { return input(&around) };
     let is_open = typed.as_deref().is_some_and(|text| !text.trim().is_empty()) || around.wrong.is_some();
     html! {
         div.field {
-            span.label { (control.label()) }
+            span.label { (control.field.label) }
             p { span.tag { "set" } " " span.mono { (outline) } }
             details open[is_open] {
-                summary { "Replace" span.unseen { " " (control.label()) } }
+                summary { "Replace" span.unseen { " " (control.field.label) } }
                 div.stack {
-                    (FormField { label: &format!("New {}", lower(control.label())), ..around }.around(&input))
+                    (input(&FormField { label: &format!("New {}", lower(control.field.label)), ..around }))
                     label.choice { input type="checkbox" name={ (SET) "unset." (name) }; "Remove it" }
                 }
             }
@@ -301,13 +291,13 @@ fn lower(label: &str) -> String {
 }
 
 fn domains(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) -> Markup {
-    let items = if let Content::Items(items) = &control.content { items.as_slice() } else { &[] };
+    let items = control.items();
     let (name, page) = (control.field.name, model.page.min(items.len().div_ceil(PER_PAGE)).max(1));
     let add = format!("{name}.add");
     let typed = (model.typed)(&add).unwrap_or_default();
     html! {
         fieldset.field {
-            legend.label { (control.label()) }
+            legend.label { (control.field.label) }
             @if !items.is_empty() {
                 ul.items {
                     @for (number, (shown, _)) in items.iter().enumerate().skip((page - 1) * PER_PAGE).take(PER_PAGE) {
@@ -316,18 +306,17 @@ fn domains(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
                     }
                 }
                 @if items.len() > PER_PAGE {
-                    (pager(ListRange { page, per_page: PER_PAGE, total: items.len() }, control.label(), |page| format!("{}&page={page}", link(model.file, model.form))))
+                    (pager((page, PER_PAGE, items.len()), control.field.label, |page| format!("{}&page={page}", link(model.file, model.form))))
                 }
             }
-            (FormField { label: &format!("Add {}", control.label()), help: Some("Names such as home.example.com, one on each line."), ..*around }.around(&html! {
-                textarea id=(around.id) name={ (SET) (add) } rows=(typed.lines().count().clamp(1, 8)) aria-describedby=[around.described()] aria-invalid=[around.wrong.map(|_| "true")] autocapitalize="none" spellcheck="false" { (typed) }
-            }))
+            (FormField { label: &format!("Add {}", control.field.label), help: Some("Names such as home.example.com, one on each line."), ..*around }
+                .area(&format!("{SET}{add}"), &typed, 1))
         }
     }
 }
 
 fn sources(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) -> Markup {
-    let items = if let Content::Items(items) = &control.content { items.as_slice() } else { &[] };
+    let items = control.items();
     let name = control.field.name;
     let choices = &model.choices[usize::from(name == "index6")];
     let with = |source: &str| match choices.iter().find(|choice| choice.source == source && !choice.gives.is_empty()) {
@@ -341,7 +330,7 @@ fn sources(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
     let described = around.described();
     html! {
         fieldset.field {
-            legend.label { (control.label()) }
+            legend.label { (control.field.label) }
             @for (number, (shown, _)) in items.iter().enumerate() {
                 @let item = format!("{name}.{number}");
                 @let chosen = (model.typed)(&item).unwrap_or_default();
@@ -361,51 +350,42 @@ fn sources(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
                 summary { "Another source" }
                 input type="text" name={ (SET) (other) } value=((model.typed)(&other).unwrap_or_default()) aria-label="Another source, such as url:https://example.com/ip" placeholder="url:https://example.com/ip" autocapitalize="none" spellcheck="false";
             }
-            @if let Some(wrong) = around.wrong { p.wrong id={ (around.id) "-wrong" } { (wrong) } }
-            @if let Some(help) = around.help { p.help id={ (around.id) "-help" } { (help) } }
+            (around.notes())
         }
     }
 }
 
 /// A request before and after an edit.
+#[derive(Serialize)]
 pub(crate) struct Change {
     pub(crate) about: String,
     pub(crate) before: Option<String>,
     pub(crate) after: Option<String>,
 }
 
-/// What is confirmed.
-pub(crate) struct ConfirmPage {
-    pub(crate) file: usize,
-    pub(crate) changes: Vec<Change>,
-    pub(crate) is_removal: bool,
-    /// Everything that was typed.
-    pub(crate) fields: Vec<(String, String)>,
-}
-
-/// What would change, and the button that does it.
-pub(crate) fn confirm(model: &ConfirmPage) -> Markup {
-    let ConfirmPage { file, changes, is_removal, fields } = model;
+/// What would change, and the button that does it with everything that was typed.
+pub(crate) fn confirm(file: usize, changes: &[Change], is_removal: bool, typed: &[(String, String)]) -> Markup {
     let more = changes.len().saturating_sub(MAX_SHOWN);
     html! {
         div.stack {
             nav.crumb aria-label="Back" { a href={ "/configuration?file=" (file) } { "‹ Configuration" } }
-            h1 { (if *is_removal { "Remove this entry?" } else { "Save these changes?" }) }
+            h1 { (if is_removal { "Remove this entry?" } else { "Save these changes?" }) }
             @if changes.is_empty() { (notice(Tone::Info, "What is sent stays the same.")) }
             @else { p.soft { "This changes what is sent. Secrets show as ***; an address that is not known is an example." } }
             @for Change { about, before, after } in changes.iter().take(MAX_SHOWN) {
                 section.card aria-label=(about) {
                     h2 { (about) }
                     div.columns {
-                        div { h3 { "Now" } @match before { Some(text) => (code(text, &format!("the request for {about} now"))), None => p.soft { "Nothing is sent." } } }
-                        div { h3 { "Then" } @match after { Some(text) => (code(text, &format!("the request for {about} then"))), None => p.soft { "Nothing more is sent." } } }
+                        @for (when, shown, none) in [("Now", before, "Nothing is sent."), ("Then", after, "Nothing more is sent.")] {
+                            div { h3 { (when) } @match shown { Some(text) => (code(text, &format!("the request for {about} {}", when.to_lowercase()))), None => p.soft { (none) } } }
+                        }
                     }
                 }
             }
             @if more > 0 { p.soft { "And " (grouped(more)) " more." } }
             form.row method="post" action="/configuration/edit" data-guard data-dirty {
-                @for (name, text) in fields.iter().filter(|(name, _)| name != "step") { input type="hidden" name=(name) value=(text); }
-                button.main name="step" value="save" { (if *is_removal { "Remove and run" } else { "Save and run" }) }
+                @for (name, text) in typed.iter().filter(|(name, _)| name != "step") { input type="hidden" name=(name) value=(text); }
+                button.main name="step" value="save" { (if is_removal { "Remove and run" } else { "Save and run" }) }
                 button name="step" value="edit" { "Back" }
             }
         }

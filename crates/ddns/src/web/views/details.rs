@@ -1,46 +1,44 @@
 //! One update: how it stands, its request, the last response and what decided on it, its history.
 
+use ddns_core::engine::Preview;
 use ddns_core::journal::{EventKind, Record, Row, SyncResult, UpdateState};
-use ddns_core::web::overview::{address, details_link, link};
+use ddns_core::web::list::link;
+use ddns_core::web::overview::address;
 use ddns_core::web::when::Clock;
-use maud::{Markup, Render, html};
+use maud::{Markup, html};
 
 use super::history::records;
-use super::overview::{last, outcome, why};
+use super::overview::{last, of, outcome, why};
 use super::parts::{action, code, empty, pill, prose, response_text, time};
-use super::requests::{RequestContent, RequestItem, body};
-use super::strip::{Strip, large, legend, table};
+use super::requests::body;
+use super::strip::{Strip, legend, strip, table};
 
 /// What the view is made of.
 pub(crate) struct DetailsModel<'a> {
     pub(crate) row: &'a Row,
-    /// None where it cannot be shown now.
-    pub(crate) request: Option<RequestItem>,
+    /// Its request.
+    pub(crate) preview: &'a Preview,
     /// The last days; `None` if there is no history.
     pub(crate) strip: Option<Strip>,
     /// The latest first.
     pub(crate) history: Vec<Record>,
-    /// What decided on the last response.
-    pub(crate) decided: Option<String>,
     /// How the synchronization stands that somebody asked for.
     pub(crate) outcome: Option<(u64, Option<SyncResult>)>,
     pub(crate) clock: Clock<'a>,
     pub(crate) token: &'a str,
 }
 
-impl Render for DetailsModel<'_> {
-    fn render(&self) -> Markup {
+impl DetailsModel<'_> {
+    pub(crate) fn page(&self) -> Markup {
         let state = self.row.state;
-        let back = details_link(self.row);
-        let back = html! { input type="hidden" name="back" value=(back); };
-        let button = match state {
-            UpdateState::Stopped => {
-                action("/retry-stopped", self.token, &html! { (back) button.main { "Send stopped again" } })
-            }
-            UpdateState::UpToDate | UpdateState::Sending => {
-                action("/sync", self.token, &html! { (back) button { "Synchronize now" } })
-            }
-            _ => action("/sync", self.token, &html! { (back) button.main { "Try now" } }),
+        let (path, words, is_main) = match state {
+            UpdateState::Stopped => ("/retry-stopped", "Send stopped again", true),
+            UpdateState::UpToDate | UpdateState::Sending => ("/sync", "Synchronize now", false),
+            _ => ("/sync", "Try now", true),
+        };
+        let button = html! {
+            input type="hidden" name="back" value=(of(self.row));
+            button.main[is_main] { (words) }
         };
         html! {
             div.stack {
@@ -51,14 +49,18 @@ impl Render for DetailsModel<'_> {
                         span.tag { (self.row.kind) }
                         (pill(state, state.word()))
                     }
-                    (button)
+                    (action(path, self.token, &button))
                 }
                 (outcome(self.outcome.as_ref(), &self.clock))
                 (self.facts())
-                @if let Some(days) = &self.strip { (self.days(days)) }
-                @if let Some(item) = &self.request {
-                    section.card aria-labelledby="request" { h2 #request { "Request" } (body(item)) }
+                @if let Some(days) = &self.strip {
+                    section.card aria-labelledby="days" {
+                        header { h2 #days { "Last 30 days" } (legend()) }
+                        (strip(days, &self.clock, true))
+                        (table(days, &self.clock))
+                    }
                 }
+                section.card aria-labelledby="request" { h2 #request { "Request" } (body(self.preview, self.clock.now)) }
                 section.card.flush aria-labelledby="history" {
                     header {
                         h2 #history { "History" }
@@ -73,11 +75,10 @@ impl Render for DetailsModel<'_> {
             }
         }
     }
-}
 
-impl DetailsModel<'_> {
     fn facts(&self) -> Markup {
         let row = self.row;
+        let of_request = || self.preview.redacted().map(|request| request.url.origin());
         html! {
             section.card aria-labelledby="now" {
                 h2 #now { "Now" }
@@ -100,22 +101,14 @@ impl DetailsModel<'_> {
                     }
                     @if let Some(dns) = &row.dns { dt { "In DNS" } dd { (prose(&dns.text)) @if let Some(asked) = dns.asked { span.soft { ", asked " (time(&self.clock.when(asked))) } } } }
                     @if let Some(ip) = row.in_doubt { dt { "In doubt" } dd { span.mono { (ip) } span.soft { " was sent; the endpoint may have it" } } }
-                    @if let Some(endpoint) = self.endpoint() { dt { "Endpoint" } dd { code { (endpoint) } } }
+                    @if let Some(endpoint) = row.endpoint.clone().or_else(of_request) { dt { "Endpoint" } dd { code { (endpoint) } } }
                     dt { "Last response" }
                     dd { (last(row)) }
                     @if let Some(text) = self.response() { dt { "Response text" } dd { (code(text, "the text of the last response")) } }
-                    @if let Some(decided) = &self.decided { dt { "Decided by" } dd { (prose(decided)) } }
+                    @if let Some(decided) = &self.preview.decided { dt { "Decided by" } dd { (prose(decided)) } }
                 }
             }
         }
-    }
-
-    fn endpoint(&self) -> Option<&str> {
-        let of_request = self.request.as_ref().and_then(|item| match &item.request {
-            RequestContent::Shown { endpoint, .. } => Some(endpoint.as_str()),
-            _ => None,
-        });
-        self.row.endpoint.as_deref().or(of_request)
     }
 
     /// What the last response said, where it was no success.
@@ -124,15 +117,5 @@ impl DetailsModel<'_> {
         let is_failure = matches!(last.event, EventKind::Failed | EventKind::Stopped);
         let reason = self.row.reason.as_deref().filter(|_| self.row.state == UpdateState::Retrying);
         response_text(reason.or(last.reason.as_deref().filter(|_| is_failure))?)
-    }
-
-    fn days(&self, days: &Strip) -> Markup {
-        html! {
-            section.card aria-labelledby="days" {
-                header { h2 #days { "Last 30 days" } (legend()) }
-                (large(days, &self.clock))
-                (table(days, &self.clock))
-            }
-        }
     }
 }

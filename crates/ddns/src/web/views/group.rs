@@ -4,6 +4,7 @@ use ddns_core::journal::UpdateState;
 use ddns_core::lease::membership::Membership;
 use ddns_core::lease::standing::{Role, Seen, Standing};
 use ddns_core::text::number::grouped;
+use ddns_core::web::controls::in_words;
 use ddns_core::web::when::Clock;
 use maud::{Markup, html};
 
@@ -21,7 +22,7 @@ pub(super) fn section(membership: &Membership, clock: &Clock<'_>) -> Markup {
             ul.steps {
                 li {
                     p { strong { (member) } " " (membership.sentence()) "." }
-                    @for remark in membership.remarks() { (notice(Tone::Warning, html! { (capital(&remark)) "." })) }
+                    @for remark in membership.remarks() { (notice(Tone::Warning, in_words(&remark, None))) }
                     @if let (Err(_), Some(left_over)) = (store, lease_left) {
                         p { "Without the store this host may send for another " (left(left_over.as_secs())) "." }
                     }
@@ -36,12 +37,6 @@ pub(super) fn section(membership: &Membership, clock: &Clock<'_>) -> Markup {
             @if !members.is_empty() { (table(members)) }
         }
     }
-}
-
-/// `the store` as the beginning of a sentence.
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn sign(role: Role) -> Markup {

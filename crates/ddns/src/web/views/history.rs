@@ -1,77 +1,43 @@
-//! What happened, the latest first: the same that `ddns history` shows.
+//! What happened, the latest first: in the words of `ddns history`, and in those of the log.
 
 use ddns_core::journal::{EventKind, Record, RecordKind, UpdateState};
-use ddns_core::net::family::Family;
-use ddns_core::text::duration::seconds;
-use ddns_core::text::number::grouped;
-use ddns_core::web::list::ListFilter;
-use ddns_core::web::overview::link;
+use ddns_core::text::log_format::Level;
+use ddns_core::web::list::ListQuery;
+use ddns_core::web::overview::details_link;
 use ddns_core::web::when::Clock;
-use maud::{Markup, Render, html};
+use maud::{Markup, html};
 
-use super::parts::{ListRange, Tone, empty, notice, pager, response, said, time};
+use super::parts::{Tone, empty, head, notice, pager, prose, said, search, time};
+use crate::output::log::RecentLine;
 
 /// How many records a page shows.
 pub(crate) const PER_PAGE: usize = 50;
 
-/// What the view is made of.
-pub(crate) struct HistoryModel<'a> {
-    pub(crate) filter: &'a ListFilter,
-    pub(crate) kind: RecordKind,
-    /// Those of this page, the latest first.
-    pub(crate) records: &'a [Record],
-    pub(crate) range: ListRange,
-    pub(crate) clock: Clock<'a>,
-    /// Why the history cannot be read.
-    pub(crate) trouble: Option<String>,
-}
-
-impl Render for HistoryModel<'_> {
-    fn render(&self) -> Markup {
-        html! {
-            div.stack {
-                div.head { h1 { "History" } }
-                @if let Some(why) = &self.trouble {
-                    (notice(Tone::Bad, html! { "The history cannot be read: " (why) ". Updates go on." }))
-                }
-                section.card.flush aria-label="History" {
-                    (self.bar())
-                    @if self.records.is_empty() { (self.nothing()) } @else {
-                        (records(self.records, &self.clock, true))
-                        (pager(self.range, "history", |page| self.filter.on_page(page).link("/history")))
-                    }
+/// A page of all records that are wanted, or why they cannot be read.
+pub(crate) fn page(all: &Result<Vec<Record>, String>, query: &ListQuery, clock: &Clock<'_>) -> Markup {
+    let known = all.as_deref().unwrap_or_default();
+    let shown = known.chunks(PER_PAGE).nth(query.page - 1).unwrap_or_default();
+    let kinds = html! {
+        select name="outcome" aria-label="Outcome" data-submit {
+            @for kind in RecordKind::ALL { option value=(kind.key()) selected[kind == query.outcome] { (kind.word()) } }
+        }
+    };
+    html! {
+        div.stack {
+            div.head { h1 { "History" } }
+            @if let Err(why) = all { (notice(Tone::Bad, html! { "The history cannot be read: " (why) ". Updates go on." })) }
+            section.card.flush aria-label="History" {
+                div.bar { (search("/history", "Filter by domain", &query.search, &kinds)) }
+                @if !shown.is_empty() {
+                    (records(shown, clock, true))
+                    (pager((query.page, PER_PAGE, known.len()), "history", |page| query.on_page(page).link("/history")))
+                } @else if query.search.is_empty() && query.outcome == RecordKind::All {
+                    (empty("Nothing yet", "Outcomes and changes of the address are shown here as they come."))
+                } @else {
+                    (empty("Nothing matches", html! { "Nothing of this kind happened. " a href="/history" { "Show everything" } "." }))
                 }
             }
         }
-    }
-}
-
-impl HistoryModel<'_> {
-    fn bar(&self) -> Markup {
-        html! {
-            div.bar {
-                form action="/history" role="search" {
-                    input type="search" name="q" value=(self.filter.search) aria-label="Filter by domain"
-                        placeholder="Filter by domain" autocapitalize="none" spellcheck="false";
-                    select name="outcome" aria-label="Outcome" data-submit {
-                        @for kind in RecordKind::ALL {
-                            option value=(kind.key()) selected[kind == self.kind] { (kind.word()) }
-                        }
-                    }
-                    button { "Filter" }
-                }
-            }
-        }
-    }
-
-    fn nothing(&self) -> Markup {
-        if self.filter.search.is_empty() && self.kind == RecordKind::All {
-            return empty("Nothing yet", html! { "Outcomes and changes of the address are shown here as they come." });
-        }
-        empty(
-            "Nothing matches",
-            html! { "Nothing of this kind happened. " a href="/history" { "Show everything" } "." },
-        )
     }
 }
 
@@ -85,17 +51,18 @@ pub(super) fn records(records: &[Record], clock: &Clock<'_>, has_names: bool) ->
                     div.soft { p { (time(&when)) } p.small { (when.exact.get(..19).unwrap_or_default().replace('T', " ")) } }
                     div {
                         p.row {
-                            (sign(record.event))
                             @if has_names {
-                                @match &record.domain {
-                                    Some(domain) => strong { (name(record, domain)) },
-                                    None => span { "this host" },
+                                @match (&record.domain, record.family) {
+                                    (Some(domain), Some(family)) => strong { a href=(details_link(domain, family.record_type(), record.endpoint.as_deref())) { (domain) } },
+                                    (Some(domain), None) => strong { (domain) },
+                                    (None, _) => span { "this host" },
                                 }
                             }
                             @if let Some(family) = record.family { span.tag { (family.record_type()) } }
+                            @if let Some(ip) = record.address { span.mono { (ip) } }
                             @if let Some(endpoint) = &record.endpoint { span.soft.small { (endpoint) } }
                         }
-                        (told(record, clock))
+                        p { (said(sign(record.event), "")) " " (prose(&record.sentence())) }
                     }
                 }
             }
@@ -103,22 +70,9 @@ pub(super) fn records(records: &[Record], clock: &Clock<'_>, has_names: bool) ->
     }
 }
 
-/// A domain that leads to its details, where it has some.
-fn name(record: &Record, domain: &str) -> Markup {
-    let pairs = |family: Family| {
-        let endpoint = record.endpoint.clone().map(|endpoint| ("endpoint", endpoint));
-        [("domain", domain.to_owned()), ("type", family.record_type().to_owned())].into_iter().chain(endpoint)
-    };
-    html! {
-        @match record.family {
-            Some(family) => a href=(link("/update", pairs(family))) { (domain) },
-            None => (domain),
-        }
-    }
-}
-
-fn sign(event: EventKind) -> Markup {
-    let state = match event {
+/// The state whose sign an event has.
+fn sign(event: EventKind) -> UpdateState {
+    match event {
         EventKind::Accepted
         | EventKind::Unchanged
         | EventKind::AlreadyThere
@@ -133,40 +87,30 @@ fn sign(event: EventKind) -> Markup {
         EventKind::Address => UpdateState::Sending,
         EventKind::NoAddress => UpdateState::NoAddress,
         EventKind::GaveBack => UpdateState::StandBy,
-    };
-    said(state, event.word())
+    }
 }
 
-fn told(record: &Record, clock: &Clock<'_>) -> Markup {
-    let address = || html! { @if let Some(ip) = record.address { span.mono { (ip) } } };
-    let before = || html! { @if let Some(ip) = record.previous.filter(|_| record.is_change()) { ", before " span.mono { (ip) } } };
-    let source = || html! { @if let Some(source) = &record.source { "from " code { (source) } } };
-    let reason = record.reason.as_deref().unwrap_or_default();
+/// What the service logged lately, the latest first, as the log itself has it: masked.
+pub(crate) fn log(lines: &[RecentLine], clock: &Clock<'_>) -> Markup {
     html! {
-        p.soft {
-            @match record.event {
-                EventKind::Accepted | EventKind::Unchanged | EventKind::AlreadyThere | EventKind::Made => {
-                    (address()) (before())
-                    @if let Some(status) = record.status { " · " (status) }
-                    @if let Some(took) = record.took { " in " (grouped(usize::try_from(took).unwrap_or(usize::MAX))) " ms" }
-                    @if record.attempt > 1 { " · try " (record.attempt) }
+        div.stack {
+            (head("Log", "The latest lines since the service started, the newest first. The log itself has all of them.", ""))
+            section.card.flush aria-label="Log" {
+                @if lines.is_empty() { (empty("Nothing yet", "Lines are shown here as they are logged.")) }
+                ol.timeline {
+                    @for line in lines {
+                        li { span.soft { (time(&clock.when(line.at))) } p { (level(line.level)) " " span.lines { (line.text) } } }
+                    }
                 }
-                EventKind::Failed => { (address()) " · " (response(reason)) @if record.attempt > 1 { " Try " (record.attempt) "." } }
-                EventKind::Stopped => { (address()) " · the service refused it permanently. " (response(reason)) }
-                EventKind::HeldBack => {
-                    (address()) " · " (reason)
-                    @if let Some(until) = record.until { ", until " (time(&clock.when(until))) }
-                }
-                EventKind::Visible | EventKind::NotVisible | EventKind::Drifted => {
-                    (address()) " · " (reason)
-                    @if let Some(after) = record.after { " · " (seconds(after)) " after it was accepted" }
-                }
-                EventKind::Address => { (address()) (before()) " · " (source()) }
-                EventKind::NoAddress => { "No source gave an address" (before()) "." }
-                EventKind::SourceFailed => { (source()) ": " (reason) }
-                EventKind::SourceRecovered => { (source()) }
-                EventKind::TookOver | EventKind::GaveBack | EventKind::Lost => { "This host " (record.sentence()) "." }
             }
         }
+    }
+}
+
+fn level(level: Level) -> Markup {
+    match level {
+        Level::Debug | Level::Info => html! {},
+        Level::Warning => said(UpdateState::Retrying, "warning:"),
+        Level::Error | Level::Critical => said(UpdateState::Stopped, "error:"),
     }
 }

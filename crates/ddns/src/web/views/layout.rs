@@ -3,99 +3,67 @@
 use maud::{DOCTYPE, Markup, html};
 
 use super::assets::{ICON, SCRIPT, STYLE};
-use super::parts::{Icon, sprite, token_field};
+use super::parts::{SPRITE, icon, token_field};
 
-/// The views that can be reached from every page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tab {
-    Overview,
-    Addresses,
-    Requests,
-    History,
-    Configuration,
-    Log,
-    Recipes,
-}
-
-/// Each with its path and its name, in their order.
-const TABS: [(Tab, &str, &str); 7] = [
-    (Tab::Overview, "/", "Overview"),
-    (Tab::Addresses, "/addresses", "Addresses"),
-    (Tab::Requests, "/requests", "Requests"),
-    (Tab::History, "/history", "History"),
-    (Tab::Log, "/log", "Log"),
-    (Tab::Configuration, "/configuration", "Configuration"),
-    (Tab::Recipes, "/recipes", "Recipes"),
+/// The views that can be reached from every page: path, name, and whether it is brought up to date while it is shown.
+const TABS: [(&str, &str, bool); 7] = [
+    ("/", "Overview", true),
+    ("/addresses", "Addresses", true),
+    ("/requests", "Requests", true),
+    ("/history", "History", true),
+    ("/log", "Log", true),
+    ("/configuration", "Configuration", false),
+    ("/recipes", "Recipes", false),
 ];
 
-/// What a page needs besides its own content.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Frame<'a> {
-    /// The name in the title of the window.
-    pub(crate) title: &'a str,
-    /// None for a page outside of the views, such as that for logging in.
-    pub(crate) tab: Option<Tab>,
-    /// Whether the way to the views is shown.
-    pub(crate) has_tabs: bool,
-    /// Proves that a form was sent from this page.
-    pub(crate) token: &'a str,
-    /// Whether somebody is logged in who can log out.
-    pub(crate) can_log_out: bool,
-    /// Whether the page is brought up to date while it is shown.
-    pub(crate) is_live: bool,
-}
-
-impl Frame<'_> {
-    /// The whole page.
-    pub(crate) fn around(&self, content: &Markup) -> Markup {
-        html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    title { (self.title) " · ddns" }
-                    link rel="icon" href=(ICON.path()) type="image/svg+xml";
-                    link rel="stylesheet" href=(STYLE.path());
-                    script src=(SCRIPT.path()) {}
-                }
-                body {
-                    a.skip href="#content" { "Skip to the content" }
-                    (sprite())
-                    (self.top())
-                    main #content tabindex="-1" data-live[self.is_live] { (content) }
-                    footer.foot { span { "ddns " (env!("CARGO_PKG_VERSION")) } }
-                    p #connection role="status" hidden { "Reconnecting: the service does not respond. What you see may be old." }
-                }
+/// The whole page. `title` is the name in the title of the window; `tab` the path of its view, empty where it is none of them, `None`
+/// where the way to them is not shown; `token` proves that a form was sent from this page.
+pub(crate) fn page(title: &str, tab: Option<&str>, token: &str, can_log_out: bool, content: &Markup) -> Markup {
+    let is_live = TABS.iter().any(|(path, _, is_live)| *is_live && tab == Some(path));
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " · ddns" }
+                link rel="icon" href=(ICON.path()) type="image/svg+xml";
+                link rel="stylesheet" href=(STYLE.path());
+                script src=(SCRIPT.path()) {}
+            }
+            body {
+                a.skip href="#content" { "Skip to the content" }
+                (SPRITE)
+                (top(tab, token, can_log_out))
+                main #content tabindex="-1" data-live[is_live] { (content) }
+                footer.foot { span { "ddns " (env!("CARGO_PKG_VERSION")) } }
+                p #connection role="status" hidden { "Reconnecting: the service does not respond. What you see may be old." }
             }
         }
     }
+}
 
-    fn top(&self) -> Markup {
-        html! {
-            header.top {
-                div {
-                    a.brand href="/" { (mark()) "ddns" }
-                    @if self.has_tabs {
-                        nav.tabs aria-label="Views" {
-                            ul {
-                                @for (tab, path, name) in TABS {
-                                    li { a href=(path) aria-current=[(self.tab == Some(tab)).then_some("page")] { (name) } }
-                                }
+fn top(tab: Option<&str>, token: &str, can_log_out: bool) -> Markup {
+    html! {
+        header.top {
+            div {
+                a.brand href="/" { (mark()) "ddns" }
+                @if let Some(current) = tab {
+                    nav.tabs aria-label="Views" {
+                        ul {
+                            @for (path, name, _) in TABS {
+                                li { a href=(path) aria-current=[(path == current).then_some("page")] { (name) } }
                             }
                         }
                     }
-                    div.tools {
-                        button.bare type="button" hidden data-theme-switch title="Light or dark" {
-                            (Icon::Theme) span.unseen { "Light or dark" }
-                        }
-                        @if self.can_log_out {
-                            form method="post" action="/logout" {
-                                (token_field(self.token))
-                                button.bare { "Log out" }
-                            }
-                        }
+                }
+                div.tools {
+                    button.bare type="button" hidden data-theme-switch title="Light or dark" {
+                        (icon("theme")) span.unseen { "Light or dark" }
+                    }
+                    @if can_log_out {
+                        form method="post" action="/logout" { (token_field(token)) button.bare { "Log out" } }
                     }
                 }
             }

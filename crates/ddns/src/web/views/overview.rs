@@ -2,31 +2,30 @@
 
 use ddns_core::journal::{Row, Status, SyncResult, UpdateState};
 use ddns_core::text::number::grouped;
-use ddns_core::web::overview::{Current, Overview, OverviewQuery, PER_PAGE, Sort, Trouble, address, details_link};
+use ddns_core::web::list::{ListQuery, Sort};
+use ddns_core::web::overview::{Current, Overview, PER_PAGE, Trouble, address, details_link};
 use ddns_core::web::when::Clock;
-use maud::{Markup, Render, html};
+use maud::{Markup, html};
 
 use super::group;
-use super::parts::{Icon, ListRange, Tone, action, empty, left, notice, pager, pill, response, said, state, time};
-use super::strip::{Strip, strip};
+use super::parts::{Tone, action, empty, icon, left, notice, pager, pill, response, said, search, time};
+use super::strip::{Past, Strip, strip};
 
 /// What the view is made of.
 pub(crate) struct OverviewModel<'a> {
     pub(crate) status: &'a Status,
     pub(crate) view: &'a Overview<'a>,
-    pub(crate) query: &'a OverviewQuery,
+    pub(crate) query: &'a ListQuery,
     pub(crate) clock: Clock<'a>,
     pub(crate) token: &'a str,
-    /// The last days of each row of the page; empty where there is no history.
-    pub(crate) strips: Vec<Strip>,
-    /// Since when each of the addresses is the one of this host, where that is known.
-    pub(crate) since: Vec<Option<u64>>,
+    /// The last days of each row of the page, and since when addresses are those of this host.
+    pub(crate) past: Past,
     /// How the synchronization stands that somebody asked for.
     pub(crate) outcome: Option<(u64, Option<SyncResult>)>,
 }
 
-impl Render for OverviewModel<'_> {
-    fn render(&self) -> Markup {
+impl OverviewModel<'_> {
+    pub(crate) fn page(&self) -> Markup {
         html! {
             div.stack {
                 (self.hero())
@@ -38,45 +37,36 @@ impl Render for OverviewModel<'_> {
             }
         }
     }
-}
 
-impl OverviewModel<'_> {
     fn hero(&self) -> Markup {
         let view = self.view;
-        let button = html! { button.main { "Synchronize now" } };
         html! {
             section.card.hero aria-labelledby="headline" {
                 div.head {
                     div class={ "say " (view.worst.key()) } {
-                        (Icon::of(view.worst))
+                        (icon(view.worst.key()))
                         div {
                             h1 #headline { (view.headline) }
-                            @if let Some(next) = self.status.next {
-                                p.soft { "Next check in " (left(next)) }
-                            }
+                            @if let Some(next) = self.status.next { p.soft { "Next check in " (left(next)) } }
                         }
                     }
-                    @if view.all > 0 { (action("/sync", self.token, &button)) }
+                    @if view.all > 0 { (action("/sync", self.token, &html! { button.main { "Synchronize now" } })) }
                 }
                 @if !view.addresses.is_empty() {
-                    dl.facts {
-                        @for (at, current) in view.addresses.iter().enumerate() {
-                            (self.fact(*current, self.since.get(at).copied().flatten()))
-                        }
-                    }
+                    dl.facts { @for current in &view.addresses { (self.fact(current)) } }
                 }
             }
         }
     }
 
-    fn fact(&self, current: Current<'_>, since: Option<u64>) -> Markup {
+    fn fact(&self, current: &Current<'_>) -> Markup {
         html! {
             div {
                 dt { (if current.ip.is_ipv4() { "IPv4 address" } else { "IPv6 address" }) }
                 dd.value { (current.ip) }
                 dd.soft {
                     "from " code { (current.source) }
-                    @if let Some(since) = since { " · since " (time(&self.clock.since(since))) }
+                    @if let Some(since) = self.past.since.get(&current.ip) { " · since " (time(&self.clock.since(*since))) }
                     " · " (grouped(current.count)) (if current.count == 1 { " update" } else { " updates" })
                 }
             }
@@ -85,19 +75,18 @@ impl OverviewModel<'_> {
 
     fn trouble(&self) -> Markup {
         let view = self.view;
-        let has = |state: UpdateState| view.counts.iter().any(|(known, _)| *known == state);
-        let again = html! { button { "Send stopped again" } };
+        let is_stopped = view.counts.iter().any(|(state, _)| *state == UpdateState::Stopped);
         html! {
             section.card.flush aria-labelledby="trouble" {
                 header {
                     h2 #trouble { "What needs attention" }
-                    @if has(UpdateState::Stopped) { (action("/retry-stopped", self.token, &again)) }
+                    @if is_stopped { (action("/retry-stopped", self.token, &html! { button { "Send stopped again" } })) }
                 }
                 ul.trouble { @for trouble in &view.trouble { (self.sentence(trouble)) } }
                 @if view.more_trouble > 0 {
                     p.verdict {
                         "And for " (grouped(view.more_trouble)) " more reasons. "
-                        a href=(self.query.in_state(None).sorted(Sort::State).link()) { "Show the worst first" }
+                        a href=(self.query.in_state(None).sorted(Sort::State).link("/")) { "Show the worst first" }
                     }
                 }
             }
@@ -112,7 +101,7 @@ impl OverviewModel<'_> {
                 div.what {
                     p.who {
                         @for row in &trouble.named {
-                            span { a href=(details_link(row)) { (row.domain) } " " span.tag { (row.kind) } }
+                            span { a href=(of(row)) { (row.domain) } " " span.tag { (row.kind) } }
                         }
                         @if more > 0 { span.soft { "and " (grouped(more)) " more" } }
                         (pill(trouble.state, trouble.state.word()))
@@ -120,9 +109,9 @@ impl OverviewModel<'_> {
                     p { (why(first, trouble.next)) " " (self.held(first)) }
                 }
                 @if more > 0 {
-                    a.button href=(self.query.in_state(Some(trouble.state)).link()) { "Show all" }
+                    a.button href=(self.query.in_state(Some(trouble.state)).link("/")) { "Show all" }
                 } @else {
-                    a.button.spare href=(details_link(first)) { "Details" }
+                    a.button.spare href=(of(first)) { "Details" }
                 }
             }
         }
@@ -165,9 +154,9 @@ impl OverviewModel<'_> {
                     } @else {
                         table.updates {
                             (self.head())
-                            tbody { @for (at, row) in view.rows.iter().enumerate() { (self.row(row, self.strips.get(at))) } }
+                            tbody { @for (at, row) in view.rows.iter().enumerate() { (self.row(row, self.past.strips.get(at))) } }
                         }
-                        (pager(ListRange { page: view.page, per_page: PER_PAGE, total: view.total }, "updates", |page| query.on_page(page).link()))
+                        (pager((view.page, PER_PAGE, view.total), "updates", |page| query.on_page(page).link("/")))
                     }
                 }
             }
@@ -176,26 +165,20 @@ impl OverviewModel<'_> {
 
     fn bar(&self) -> Markup {
         let (view, query) = (self.view, self.query);
-        let chip = |state: Option<UpdateState>, words: &str, count: usize| {
-            html! {
-                a href=(query.in_state(state).link()) aria-current=[(query.state == state).then_some("true")] {
-                    @if let Some(state) = state { (Icon::of(state)) }
-                    (words) span.number { (grouped(count)) }
-                }
-            }
-        };
+        let states = view.counts.iter().map(|(state, count)| (Some(*state), *count));
         html! {
             div.bar {
-                form action="/" role="search" {
-                    input type="search" name="q" value=(query.search) aria-label="Filter by domain, address or source"
-                        placeholder="Filter by domain, address or source" autocapitalize="none" spellcheck="false";
+                (search("/", "Filter by domain, address or source", &query.search, &html! {
                     @if let Some(state) = query.state { input type="hidden" name="state" value=(state.key()); }
-                    button { "Filter" }
-                }
+                }))
                 @if view.counts.len() > 1 || query.state.is_some() {
                     nav.chips aria-label="States" {
-                        (chip(None, "all", view.all))
-                        @for (state, count) in &view.counts { (chip(Some(*state), state.word(), *count)) }
+                        @for (state, count) in [(None, view.all)].into_iter().chain(states) {
+                            a href=(query.in_state(state).link("/")) aria-current=[(query.state == state).then_some("true")] {
+                                @if let Some(state) = state { (icon(state.key())) }
+                                (state.map_or("all", UpdateState::word)) span.number { (grouped(count)) }
+                            }
+                        }
                     }
                 }
             }
@@ -203,23 +186,17 @@ impl OverviewModel<'_> {
     }
 
     fn head(&self) -> Markup {
-        let column = |sort: Sort, words: &str| {
-            let order = match (self.query.sort == sort, self.query.is_reverse) {
-                (false, _) => None,
-                (true, false) => Some("ascending"),
-                (true, true) => Some("descending"),
-            };
-            html! { th scope="col" aria-sort=[order] { a href=(self.query.sorted(sort).link()) { (words) } } }
-        };
+        let order = if self.query.is_reverse { "descending" } else { "ascending" };
+        let sorts =
+            [(Sort::Name, "Name"), (Sort::State, "State"), (Sort::Address, "Address"), (Sort::Accepted, "Accepted")];
         html! {
             thead {
                 tr {
-                    (column(Sort::Name, "Name"))
-                    (column(Sort::State, "State"))
-                    (column(Sort::Address, "Address"))
-                    (column(Sort::Accepted, "Accepted"))
+                    @for (sort, words) in sorts {
+                        th scope="col" aria-sort=[(self.query.sort == sort).then_some(order)] { a href=(self.query.sorted(sort).link("/")) { (words) } }
+                    }
                     th scope="col" { "Last response" }
-                    @if !self.strips.is_empty() { th scope="col" { "Last 30 days" } }
+                    @if !self.past.strips.is_empty() { th scope="col" { "Last 30 days" } }
                 }
             }
         }
@@ -229,17 +206,26 @@ impl OverviewModel<'_> {
         html! {
             tr {
                 th {
-                    a href=(details_link(row)) { (row.domain) } " " span.tag { (row.kind) }
+                    a href=(of(row)) { (row.domain) } " " span.tag { (row.kind) }
                     @if let Some(endpoint) = &row.endpoint { span.small.soft { (endpoint) } }
                 }
-                td { (state(row.state)) (next(row)) (dns(row)) }
+                td {
+                    (said(row.state, row.state.word()))
+                    @if let Some(seconds) = row.next { span.small.soft { "next try in " (left(seconds)) } }
+                    (dns(row))
+                }
                 td.mono { @match address(row) { Some(ip) => (ip), None => "–" } }
                 td { @match row.accepted { Some(at) => (time(&self.clock.when(at))), None if row.state == UpdateState::StandBy => "–", None => "never" } }
                 td { (last(row)) }
-                @if let Some(days) = days { td { (strip(days, &self.clock)) } }
+                @if let Some(days) = days { td { (strip(days, &self.clock, false)) } }
             }
         }
     }
+}
+
+/// The address of the details of a row.
+pub(super) fn of(row: &Row) -> String {
+    details_link(&row.domain, &row.kind, row.endpoint.as_deref())
 }
 
 /// What came of a synchronization that somebody asked for.
@@ -264,13 +250,6 @@ pub(super) fn dns(row: &Row) -> Markup {
                 @if dns.is_wrong() { (said(UpdateState::InDoubt, &words)) } @else { span.soft { (words) } }
             }
         }
-    }
-}
-
-/// When a row is sent again.
-fn next(row: &Row) -> Markup {
-    html! {
-        @if let Some(seconds) = row.next { span.small.soft { "next try in " (left(seconds)) } }
     }
 }
 

@@ -3,83 +3,26 @@
 use ddns_core::journal::UpdateState;
 use ddns_core::text::number::grouped;
 use ddns_core::web::when::{When, countdown};
-use maud::{Markup, Render, html};
+use maud::{Markup, PreEscaped, Render, html};
 
 use ddns_core::net::status::with_reason;
 
-/// A sign, in the order of [`SHAPES`]; the words are beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Icon {
-    Good,
-    Sending,
-    Held,
-    Doubt,
-    NoAddress,
-    Retrying,
-    Stopped,
-    Info,
-    Theme,
-    Empty,
+/// The drawings of all signs, once for each page.
+pub(super) const SPRITE: PreEscaped<&str> = PreEscaped(include_str!("../assets/sprite.svg"));
+
+/// A sign of [`SPRITE`]; each state has one of its key. The words are beside it.
+pub(crate) fn icon(name: &str) -> Markup {
+    html! { svg.i aria-hidden="true" { use href={ "#i-" (name) } {} } }
 }
 
-impl Icon {
-    pub(crate) fn of(state: UpdateState) -> Self {
-        match state {
-            UpdateState::UpToDate | UpdateState::Accepted => Self::Good,
-            UpdateState::Sending => Self::Sending,
-            UpdateState::HeldBack | UpdateState::StandBy => Self::Held,
-            UpdateState::InDoubt => Self::Doubt,
-            UpdateState::NoAddress => Self::NoAddress,
-            UpdateState::Retrying => Self::Retrying,
-            UpdateState::Stopped => Self::Stopped,
-        }
-    }
-}
-
-impl Render for Icon {
-    fn render(&self) -> Markup {
-        html! { svg.i aria-hidden="true" { use href={ "#" (SHAPES[*self as usize].0) } {} } }
-    }
-}
-
-/// The drawing of every [`Icon`], and what it is called.
-const SHAPES: [(&str, &str); Icon::Empty as usize + 1] = [
-    ("i-good", "M3 8.5 6.5 12 13 4.5"),
-    ("i-sending", "M8 13V3M3.5 7.5 8 3l4.5 4.5"),
-    ("i-held", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM8 4.5V8h3"),
-    ("i-doubt", "M8 1.5 14.5 8 8 14.5 1.5 8z"),
-    ("i-none", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2z"),
-    ("i-retrying", "M8 2.5 14.5 13.5h-13zM8 7v2.6M8 11.6v.01"),
-    ("i-stopped", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM4.5 8h7"),
-    ("i-info", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM8 7.5v3.5M8 5v.01"),
-    ("i-theme", "M8 2a6 6 0 1 0 0 12A6 6 0 1 0 8 2zM8 2v12M10.5 3v10M13 5v6"),
-    ("i-empty", "M2 9l2-6h8l2 6v4H2zM2 9h3.5l1 2h3l1-2H14"),
-];
-
-/// The drawings, once for each page.
-pub(super) fn sprite() -> Markup {
-    html! {
-        svg width="0" height="0" aria-hidden="true" hidden {
-            @for (id, shape) in SHAPES {
-                symbol id=(id) viewBox="0 0 16 16" { path d=(shape) {} }
-            }
-        }
-    }
-}
-
-/// A state by word, sign and colour.
-pub(crate) fn state(state: UpdateState) -> Markup {
-    said(state, state.word())
-}
-
-/// What looks like a state, in other words.
+/// A state by word, sign and colour; or what looks like it, in other words.
 pub(crate) fn said(state: UpdateState, words: &str) -> Markup {
-    html! { span class={ "state " (state.key()) } { (Icon::of(state)) (words) } }
+    html! { span class={ "state " (state.key()) } { (icon(state.key())) (words) } }
 }
 
 /// The same on a ground of its colour.
 pub(crate) fn pill(state: UpdateState, words: &str) -> Markup {
-    html! { span class={ "state pill " (state.key()) } { (Icon::of(state)) (words) } }
+    html! { span class={ "state pill " (state.key()) } { (icon(state.key())) (words) } }
 }
 
 /// A moment in words, and the exact one on hover.
@@ -92,20 +35,24 @@ pub(crate) fn left(seconds: u64) -> Markup {
     html! { span.count role="timer" data-left=(seconds) { (countdown(seconds)) } }
 }
 
-/// How a request ended, as a sentence: `503` and `503: words` are responses, all else is why there was none.
-pub(crate) fn response(why: &str) -> String {
+/// Status and text of a response, of how a request ended: `503` and `503: words`; `None` if there was no response.
+fn responded(why: &str) -> Option<(u16, &str)> {
     let (number, words) = why.split_once(": ").unwrap_or((why, ""));
-    let Some(status) = (number.len() == 3).then(|| number.parse().ok()).flatten() else {
-        return format!("There was no response: {}.", why.trim_end_matches('.'));
-    };
-    let words = if words.is_empty() { String::new() } else { format!(": {}", words.trim_end_matches('.')) };
-    format!("The response was {}{words}.", with_reason(status))
+    Some((number.parse().ok().filter(|_| number.len() == 3)?, words))
+}
+
+/// How a request ended, as a sentence.
+pub(crate) fn response(why: &str) -> String {
+    match responded(why) {
+        None => format!("There was no response: {}.", why.trim_end_matches('.')),
+        Some((status, "")) => format!("The response was {}.", with_reason(status)),
+        Some((status, words)) => format!("The response was {}: {}.", with_reason(status), words.trim_end_matches('.')),
+    }
 }
 
 /// The text of a response, of how a request ended; `None` if there is none.
 pub(crate) fn response_text(why: &str) -> Option<&str> {
-    let (number, words) = why.split_once(": ")?;
-    (number.len() == 3 && number.parse::<u16>().is_ok() && !words.is_empty()).then_some(words)
+    responded(why).map(|(_, words)| words).filter(|words| !words.is_empty())
 }
 
 /// A sentence of ours, in which words between backticks are code.
@@ -130,18 +77,22 @@ pub(crate) enum Tone {
 
 /// Something that must be said: one sentence and what to do.
 pub(crate) fn notice(tone: Tone, text: impl Render) -> Markup {
-    let (class, icon) = match tone {
-        Tone::Info => ("notice info", Icon::Info),
-        Tone::Warning => ("notice warn", Icon::Retrying),
-        Tone::Bad => ("notice bad", Icon::Stopped),
+    let (class, sign, role) = match tone {
+        Tone::Info => ("notice info", "info", "status"),
+        Tone::Warning => ("notice warn", "retrying", "status"),
+        Tone::Bad => ("notice bad", "stopped", "alert"),
     };
-    let role = if tone == Tone::Bad { "alert" } else { "status" };
-    html! { div class=(class) role=(role) { (icon) div { (text) } } }
+    html! { div class=(class) role=(role) { (icon(sign)) div { (text) } } }
+}
+
+/// What a view begins with: its title, what is said of it, and what can be done.
+pub(crate) fn head(title: &str, about: impl Render, button: impl Render) -> Markup {
+    html! { div.head { div { h1 { (title) } p.soft { (about) } } (button) } }
 }
 
 /// Nothing to show, and why.
 pub(crate) fn empty(title: &str, text: impl Render) -> Markup {
-    html! { div.empty { (Icon::Empty) h2 { (title) } p { (text) } } }
+    html! { div.empty { (icon("empty")) h2 { (title) } p { (text) } } }
 }
 
 /// A text as it is, with a button that copies it where scripts run.
@@ -164,37 +115,63 @@ pub(crate) struct FormField<'a> {
 }
 
 impl FormField<'_> {
-    /// The control gets what connects it with help and error: see [`FormField::described`].
+    /// The control gets what connects it with help and error: [`FormField::described`] and [`FormField::invalid`].
     pub(crate) fn around(&self, control: &Markup) -> Markup {
         html! {
             div.field {
                 label for=(self.id) { (self.label) }
                 (control)
-                @if let Some(wrong) = self.wrong { p.wrong id={ (self.id) "-wrong" } { (Icon::Retrying) span { (wrong) } } }
-                @if let Some(help) = self.help { p.help id={ (self.id) "-help" } { (help) } }
+                (self.notes())
             }
+        }
+    }
+
+    /// What stands below the control.
+    pub(crate) fn notes(&self) -> Markup {
+        html! {
+            @if let Some(wrong) = self.wrong { p.wrong id={ (self.id) "-wrong" } { (icon("retrying")) span { (wrong) } } }
+            @if let Some(help) = self.help { p.help id={ (self.id) "-help" } { (help) } }
         }
     }
 
     /// The value of `aria-describedby` of the control.
     pub(crate) fn described(&self) -> Option<String> {
-        let id = self.id;
-        match (self.wrong, self.help) {
-            (Some(_), Some(_)) => Some(format!("{id}-wrong {id}-help")),
-            (Some(_), None) => Some(format!("{id}-wrong")),
-            (None, Some(_)) => Some(format!("{id}-help")),
-            (None, None) => None,
-        }
+        let parts = [(self.wrong, "wrong"), (self.help, "help")].into_iter().filter(|(text, _)| text.is_some());
+        let ids: Vec<String> = parts.map(|(_, part)| format!("{}-{part}", self.id)).collect();
+        (!ids.is_empty()).then(|| ids.join(" "))
     }
 
-    /// A control for one line of text. A password is never shown, so it has no value.
-    pub(crate) fn input(&self, name: &str, value: &str, kind: &str) -> Markup {
-        let is_secret = kind == "password";
+    /// The value of `aria-invalid` of the control.
+    pub(crate) fn invalid(&self) -> Option<&'static str> {
+        self.wrong.map(|_| "true")
+    }
+
+    /// A control for one line of text, with the id of a list to choose from. The key of a service is nothing that a browser
+    /// should offer for another.
+    pub(crate) fn input(&self, name: &str, kind: &str, value: Option<&str>, list: Option<&str>) -> Markup {
         self.around(&html! {
-            input type=(kind) id=(self.id) name=(name) value=[(!is_secret).then_some(value)]
-                aria-describedby=[self.described()] aria-invalid=[self.wrong.map(|_| "true")]
-                autocapitalize="none" spellcheck="false";
+            input type=(kind) id=(self.id) name=(name) value=[value] list=[list] aria-describedby=[self.described()]
+                aria-invalid=[self.invalid()] autocapitalize="none" spellcheck="false" autocomplete="off";
         })
+    }
+
+    /// A control for several lines, as many as the text has.
+    pub(crate) fn area(&self, name: &str, text: &str, least: usize) -> Markup {
+        self.around(&html! {
+            textarea id=(self.id) name=(name) rows=(text.lines().count().clamp(least, 12)) aria-describedby=[self.described()]
+                aria-invalid=[self.invalid()] autocapitalize="none" spellcheck="false" autocomplete="off" { (text) }
+        })
+    }
+}
+
+/// The form above a list that narrows it down.
+pub(crate) fn search(path: &str, label: &str, text: &str, more: &Markup) -> Markup {
+    html! {
+        form action=(path) role="search" {
+            input type="search" name="q" value=(text) aria-label=(label) placeholder=(label) autocapitalize="none" spellcheck="false";
+            (more)
+            button { "Filter" }
+        }
     }
 }
 
@@ -208,18 +185,13 @@ pub(crate) fn token_field(token: &str) -> Markup {
     html! { input type="hidden" name="token" value=(token); }
 }
 
-/// Which part of a long list is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ListRange {
-    /// From 1.
-    pub(crate) page: usize,
-    pub(crate) per_page: usize,
-    pub(crate) total: usize,
-}
-
-/// `1–50 of 10,000`, and the way to the pages before and after; `link` gives the address of a page.
-pub(crate) fn pager(range: ListRange, what: &str, link: impl Fn(usize) -> String) -> Markup {
-    let ListRange { page, per_page, total } = range;
+/// `1–50 of 10,000`, and the way to the pages before and after: of a page from 1, how many it shows, and how many there are in all.
+/// `link` gives the address of a page.
+pub(crate) fn pager(
+    (page, per_page, total): (usize, usize, usize),
+    what: &str,
+    link: impl Fn(usize) -> String,
+) -> Markup {
     let first = (page - 1).saturating_mul(per_page).saturating_add(1);
     let last = page.saturating_mul(per_page).min(total);
     let is_last = last >= total;

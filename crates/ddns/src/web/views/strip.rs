@@ -1,11 +1,23 @@
 //! The last days of an update: one cell a day, the worst that happened, changes of the address marked.
 
+use std::collections::HashMap;
+use std::net::IpAddr;
+
 use ddns_core::journal::{DAYS, Day, EventKind, UpdateState};
 use ddns_core::web::when::Clock;
 use maud::{Markup, html};
 
 /// One cell for each day, the oldest first.
 pub(crate) type Strip = [Day; DAYS];
+
+/// The last days of some updates.
+#[derive(Default)]
+pub(crate) struct Past {
+    /// One for each; empty where no history is kept.
+    pub(crate) strips: Vec<Strip>,
+    /// Since when an address is the one of this host, in seconds since the epoch.
+    pub(crate) since: HashMap<IpAddr, u64>,
+}
 
 /// A cell and the gap behind it.
 const STEP: usize = 6;
@@ -27,36 +39,25 @@ fn paths(cells: &[Day]) -> Markup {
     }
 }
 
-/// The strip of an update. What is drawn is said, too.
-pub(crate) fn strip(cells: &Strip, clock: &Clock<'_>) -> Markup {
-    html! { svg.strip role="img" aria-label=(said(cells, clock)) { (paths(cells)) } }
-}
-
-/// The same as large as there is room.
-pub(crate) fn large(cells: &Strip, clock: &Clock<'_>) -> Markup {
-    let width = cells.len() * STEP - 2;
-    html! {
-        svg.strip.wide viewBox={ "0 0 " (width) " 18" } role="img" aria-label=(said(cells, clock)) { (paths(cells)) }
-    }
+/// The strip of an update; as large as there is room, where it `is_wide`. What is drawn is said, too.
+pub(crate) fn strip(cells: &Strip, clock: &Clock<'_>, is_wide: bool) -> Markup {
+    let size = is_wide.then(|| format!("0 0 {} 18", cells.len() * STEP - 2));
+    html! { svg.strip.wide[is_wide] viewBox=[size] role="img" aria-label=(said(cells, clock)) { (paths(cells)) } }
 }
 
 /// `30 days: failed on 12 Nov, 13 Nov; address changed on 12 Nov`
 fn said(cells: &Strip, clock: &Clock<'_>) -> String {
-    let dates = |wanted: fn(&Day) -> bool| -> Vec<String> {
-        (0..DAYS).filter(|at| wanted(&cells[*at])).map(|at| date(at, clock)).collect()
+    let told = |what: &str, wanted: fn(&Day) -> bool| {
+        let dates: Vec<String> = (0..DAYS).filter(|at| wanted(&cells[*at])).map(|at| date(at, clock)).collect();
+        (!dates.is_empty()).then(|| format!("{what} on {}", dates.join(", ")))
     };
     let kinds = [
-        ("stopped on", dates(|day| day.worst == Some(EventKind::Stopped))),
-        ("failed on", dates(|day| day.worst == Some(EventKind::Failed))),
-        ("address changed on", dates(|day| day.is_change)),
+        told("stopped", |day| day.worst == Some(EventKind::Stopped)),
+        told("failed", |day| day.worst == Some(EventKind::Failed)),
+        told("address changed", |day| day.is_change),
     ];
-    let told: Vec<String> = kinds
-        .into_iter()
-        .filter(|(_, dates)| !dates.is_empty())
-        .map(|(what, dates)| format!("{what} {}", dates.join(", ")))
-        .collect();
-    let told = if told.is_empty() { "nothing failed".to_owned() } else { told.join("; ") };
-    format!("{DAYS} days: {told}")
+    let told = kinds.into_iter().flatten().collect::<Vec<_>>().join("; ");
+    format!("{DAYS} days: {}", if told.is_empty() { "nothing failed" } else { &told })
 }
 
 /// `12 Nov`: the day of a cell, the last one is today.
@@ -104,21 +105,22 @@ fn words(worst: Option<EventKind>) -> &'static str {
 
 /// What the colours mean.
 pub(crate) fn legend() -> Markup {
-    let cell = |worst: Option<EventKind>, is_change: bool| {
-        html! {
-            li {
-                svg.strip viewBox="0 0 4 18" aria-hidden="true" { (paths(&[Day { worst, is_change }])) }
-                (if is_change { EventKind::Address.word() } else { words(worst) })
-            }
-        }
-    };
+    let good = Some(EventKind::Accepted);
+    let cells = [
+        (good, false),
+        (Some(EventKind::Failed), false),
+        (Some(EventKind::Stopped), false),
+        (good, true),
+        (None, false),
+    ];
     html! {
         ul.legend {
-            (cell(Some(EventKind::Accepted), false))
-            (cell(Some(EventKind::Failed), false))
-            (cell(Some(EventKind::Stopped), false))
-            (cell(Some(EventKind::Accepted), true))
-            (cell(None, false))
+            @for (worst, is_change) in cells {
+                li {
+                    svg.strip viewBox="0 0 4 18" aria-hidden="true" { (paths(&[Day { worst, is_change }])) }
+                    (if is_change { EventKind::Address.word() } else { words(worst) })
+                }
+            }
         }
     }
 }

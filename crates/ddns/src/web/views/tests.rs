@@ -2,26 +2,31 @@
 
 use std::fs;
 use std::net::IpAddr;
+use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::address::lookup::Lookup;
 use ddns_core::address::observation::Choice;
 use ddns_core::address::source::Source;
-use ddns_core::journal::{DAYS, Day, EventKind, Record, RecordKind, Row, Status, SyncResult, UpdateState};
+use ddns_core::config::validate::validate_text;
+use ddns_core::engine::Previews;
+use ddns_core::journal::{DAYS, Day, EventKind, Record, Row, Status, SyncResult, UpdateState};
 use ddns_core::lease::membership::Membership;
 use ddns_core::lease::standing::{Role, Seen, Standing};
 use ddns_core::net::family::Family;
 use ddns_core::net::local_address::{Flags, Lifetime, LocalAddress, Scope};
-use ddns_core::web::list::ListFilter;
-use ddns_core::web::overview::{OverviewQuery, overview};
+use ddns_core::web::list::ListQuery;
+use ddns_core::web::overview::overview;
 use ddns_core::web::when::Clock;
-use maud::{Markup, Render};
+use maud::Markup;
 
-use super::layout::{Frame, Tab};
-use super::parts::ListRange;
-use super::requests::{RequestContent, RequestItem};
-use super::strip::Strip;
-use super::{addresses, assets, details, history, login, requests};
+use super::details::DetailsModel;
+use super::layout;
+use super::overview::OverviewModel;
+use super::strip::{Past, Strip};
+use super::{addresses, assets, history, login, requests};
+use crate::compose;
+use crate::environment::Environment;
 use crate::lookup::report::{LookupReport, SourceReport};
 
 /// 2026-11-15T19:03:32Z
@@ -151,45 +156,32 @@ fn strip(seed: usize) -> Strip {
     days
 }
 
-fn overview_of(status: &Status, query: &OverviewQuery) -> Markup {
+fn overview_of(status: &Status, query: &ListQuery) -> Markup {
     let view = overview(status, query);
     let strips = (0..view.rows.len()).map(strip).collect();
-    let since = view.addresses.iter().map(|_| Some(NOW - 78_540)).collect();
-    super::overview::OverviewModel {
-        status,
-        view: &view,
-        query,
-        clock: clock(),
-        token: TOKEN,
-        strips,
-        since,
-        outcome: None,
-    }
-    .render()
+    let since = view.addresses.iter().map(|current| (current.ip, NOW - 78_540)).collect();
+    let past = Past { strips, since };
+    OverviewModel { status, view: &view, query, clock: clock(), token: TOKEN, past, outcome: None }.page()
 }
 
-fn item(domain: &str, request: RequestContent) -> RequestItem {
-    RequestItem {
-        domain: domain.to_owned(),
-        kind: "A".to_owned(),
-        verdict: "would be sent: changed from 203.0.113.5".to_owned(),
-        address: Some("203.0.113.7, from public: 2 of 3 services agree".to_owned()),
-        warnings: vec![],
-        request,
-    }
-}
-
-fn shown() -> RequestContent {
-    let text = "POST /update?host=home.example.com HTTP/1.1\nHost: dns.example.com\nUser-Agent: ddns/0.1\n\
-                Authorization: Basic ***\nContent-Type: application/json\n\n{\"ip\":\"203.0.113.7\",\"key\":\"***\"}";
-    let curl = "curl -q -i -g --path-as-is --noproxy '*' --http1.1 -A ddns/0.1 -u '***:***' -H 'Content-Type: application/json' \
-                -H Expect: --data-raw '{\"ip\":\"203.0.113.7\",\"key\":\"***\"}' https://dns.example.com/update?host=home.example.com";
-    RequestContent::Shown {
-        text: text.to_owned(),
-        curl: curl.to_owned(),
-        endpoint: "https://dns.example.com".to_owned(),
-        proxy: Some("http://proxy.example:3128".to_owned()),
-    }
+/// Two requests with an address each, one that goes together with another, and one without an address.
+fn previews() -> Previews {
+    let text = r#"{"cache": false, "providers": [
+        {"provider": "callback", "id": "https://u:s3cret@dns.example.com/update?host=__DOMAIN__", "token": {"ip": "__IP__"},
+         "ipv4": ["home.example.com", "www.example.com"], "proxy": "http://proxy.example:3128"},
+        {"provider": "callback", "id": "https://dns.example.net/?a=__IPV4__&aaaa=__IPV6__", "ipv4": ["both.example.com"],
+         "ipv6": ["both.example.com"]},
+        {"provider": "callback", "id": "https://dns.example.org/__IP__", "ipv6": ["none.example.com"]}]}"#;
+    let configs = Rc::new(vec![validate_text("config.json", text).expect("a configuration")]);
+    let plan = compose::plan(&configs, &Environment::read());
+    let found = |address: &str| {
+        let mut lookup = Lookup::default();
+        let choice = Choice { ip: ip(address).expect("an address"), why: "2 of 3 services agree".to_owned() };
+        lookup.add(&Source::parse("public").expect("a source"), Ok(choice), Duration::ZERO);
+        Some(lookup)
+    };
+    let both = [found("10.0.0.7"), found("2001:db8:5a0:1200::7")];
+    compose::look(&plan, &[[found("203.0.113.7"), None], both, [None, None]]).previews(|_, _| true, 0, 10)
 }
 
 fn records() -> Vec<Record> {
@@ -305,11 +297,7 @@ fn addresses_of(is_empty: bool) -> Markup {
     let (local, lists) = if is_empty { (vec![], vec![]) } else { (host, lists) };
     let report = LookupReport { local: Ok(local), lists };
     let asked = (!is_empty).then(|| clock().when(NOW - 3));
-    addresses::AddressesModel { report: &report, asked, token: TOKEN }.render()
-}
-
-fn frame(title: &str, tab: Option<Tab>) -> Frame<'_> {
-    Frame { title, tab, has_tabs: tab.is_some(), token: TOKEN, can_log_out: tab.is_some(), is_live: tab.is_some() }
+    addresses::page(&report, asked.as_ref(), TOKEN)
 }
 
 /// Each view by a name.
@@ -321,55 +309,26 @@ fn pages() -> Vec<(&'static str, String)> {
         group: Some(nasty_membership()),
         ..Status::default()
     };
-    let search = OverviewQuery { search: NASTY.to_owned(), page: 1, ..OverviewQuery::default() };
-    let first = OverviewQuery { page: 1, ..OverviewQuery::default() };
+    let search = ListQuery { search: NASTY.to_owned(), page: 1, ..ListQuery::default() };
+    let first = ListQuery { page: 1, ..ListQuery::default() };
     let many: Vec<Row> =
         (0..10_000).map(|at| row(&format!("host{at:05}.example.com"), "203.0.113.7", UpdateState::UpToDate)).collect();
     let many = Status { rows: many, ..good.clone() };
-    let filter = ListFilter { page: 1, ..ListFilter::default() };
-    let none = ListFilter { search: NASTY.to_owned(), page: 1, ..ListFilter::default() };
-    let range = ListRange { page: 1, per_page: 50, total: 3 };
+    let (previews, none) = (previews(), Previews { shown: Vec::new(), total: 0, due: 0 });
     let details_of = |row: &Row, has_history: bool| {
-        details::DetailsModel {
-            row,
-            request: Some(item(&row.domain, shown())),
-            strip: has_history.then(|| strip(5)),
-            history: if has_history {
-                records().into_iter().filter(|record| record.domain.is_some()).collect()
-            } else {
-                vec![]
-            },
-            decided: has_history.then(|| "`accept[1]` holds".to_owned()),
-            outcome: Some((NOW - 5, Some(SyncResult { good: false, text: "1 of 2 failed".to_owned() }))),
-            clock: clock(),
-            token: TOKEN,
-        }
-        .render()
+        let mut history = records();
+        history.retain(|record| has_history && record.domain.is_some());
+        let outcome = Some((NOW - 5, Some(SyncResult { good: false, text: "1 of 2 failed".to_owned() })));
+        let (preview, strip) = (&previews.shown[0], has_history.then(|| strip(5)));
+        DetailsModel { row, preview, strip, history, outcome, clock: clock(), token: TOKEN }.page()
     };
-    let requests_of = |items: Vec<RequestItem>, filter: &ListFilter| {
-        let closing = "Nothing was sent. A run now would send 1 of 2 updates.".to_owned();
-        requests::RequestsModel { filter, items, range, closing }.render()
+    let history_of = |records, query| history::page(&records, query, &clock());
+    let login = |wrong| login::form(TOKEN, Some(NASTY), wrong);
+    let gone = login::error("There is nothing here", "No page has this address.");
+    let of = |tab: Option<&str>, title, content: Markup| {
+        layout::page(title, tab, TOKEN, tab.is_some(), &content).into_string()
     };
-    let history_of = |records: &[Record], filter: &ListFilter, trouble: Option<String>| {
-        let range = ListRange { page: 2, per_page: 50, total: 1_234 };
-        history::HistoryModel { filter, kind: RecordKind::All, records, range, clock: clock(), trouble }.render()
-    };
-    let items = vec![
-        item("home.example.com", shown()),
-        RequestItem {
-            warnings: vec!["it is private: the internet cannot reach it".to_owned()],
-            ..item("www.example.com", RequestContent::Together)
-        },
-        RequestItem {
-            verdict: "cannot be sent: no IPv6 address found".to_owned(),
-            address: None,
-            ..item(NASTY, RequestContent::None)
-        },
-    ];
-    let login = |wrong| login::LoginForm { token: TOKEN, to: Some(NASTY), wrong }.render();
-    let gone = login::ErrorPage { title: "There is nothing here", text: "No page has this address." }.render();
-    let of = |tab, title, content: Markup| frame(title, tab).around(&content).into_string();
-    let (tab, list) = (Some(Tab::Overview), Some(Tab::Requests));
+    let tab = Some("/");
     let (holder, stand_by) = (membership(Role::Holder, "router-a"), membership(Role::StandBy, "router-b"));
     let mut alone = holder.clone();
     alone.standing.store = Err("connect to 10.0.0.1:2379: connection refused".to_owned());
@@ -385,15 +344,12 @@ fn pages() -> Vec<(&'static str, String)> {
         ("overview-search", of(tab, "Overview", overview_of(&status, &search))),
         ("details", of(tab, "home.example.com", details_of(&status.rows[8], true))),
         ("details-bare", of(tab, "lan.example.org", details_of(&status.rows[10], false))),
-        ("addresses", of(Some(Tab::Addresses), "Addresses", addresses_of(false))),
-        ("addresses-empty", of(Some(Tab::Addresses), "Addresses", addresses_of(true))),
-        ("requests", of(list, "Requests", requests_of(items, &filter))),
-        ("requests-empty", of(list, "Requests", requests_of(vec![], &none))),
-        ("history", of(Some(Tab::History), "History", history_of(&records(), &filter, None))),
-        (
-            "history-broken",
-            of(Some(Tab::History), "History", history_of(&[], &none, Some("permission denied".to_owned()))),
-        ),
+        ("addresses", of(Some("/addresses"), "Addresses", addresses_of(false))),
+        ("addresses-empty", of(Some("/addresses"), "Addresses", addresses_of(true))),
+        ("requests", of(Some("/requests"), "Requests", requests::page(&previews, &first, NOW))),
+        ("requests-empty", of(Some("/requests"), "Requests", requests::page(&none, &search, NOW))),
+        ("history", of(Some("/history"), "History", history_of(Ok(records()), &first))),
+        ("history-broken", of(Some("/history"), "History", history_of(Err("permission denied".to_owned()), &search))),
         ("login", of(None, "Log in", login(None))),
         ("login-wrong", of(None, "Log in", login(Some("This is not the password.")))),
         ("wrong", of(None, "Not found", gone)),

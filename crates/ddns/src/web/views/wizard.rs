@@ -1,12 +1,13 @@
 //! *Recipes* and set-up: a service, its questions, what was found, and what would be sent.
 
+use ddns_core::address::lookup::Lookup;
 use ddns_core::journal::UpdateState;
 use ddns_core::net::family::Family;
 use ddns_core::recipe::{KINDS, Recipe};
 use ddns_core::set_up::{OWN, SetUpQuestion};
 use maud::{Markup, html};
 
-use super::parts::{FormField, Tone, code, empty, notice, prose, said, token_field};
+use super::parts::{FormField, Tone, code, empty, head, notice, prose, said, token_field};
 use crate::set_up::{RedactedRequest, SentOnce};
 
 /// How many requests are shown.
@@ -23,35 +24,12 @@ pub(crate) enum WizardMode {
 
 impl WizardMode {
     fn path(self) -> &'static str {
-        match self {
-            Self::Recipes => "/recipes",
-            Self::SetUp => "/setup",
-        }
-    }
-
-    fn title(self) -> &'static str {
-        match self {
-            Self::Recipes => "Recipes",
-            Self::SetUp => "Where is your domain?",
-        }
+        if self == Self::SetUp { "/setup" } else { "/recipes" }
     }
 }
 
 /// What goes from one form to the next: what was typed, and the token of the page.
 pub(crate) type Carried<'a> = (Vec<(String, String)>, &'a str);
-
-/// What was found out about a family: address, source and reason, or why there is none.
-pub(crate) struct FoundAddress {
-    pub(crate) family: Family,
-    pub(crate) result: Result<(String, String, String), Vec<String>>,
-}
-
-/// A clause as a sentence.
-pub(crate) fn sentence(clause: &str) -> String {
-    let mut letters = clause.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}{}", letters.as_str(), if clause.ends_with('.') { "" } else { "." })
-}
 
 fn hidden(fields: &[(String, String)], token: &str) -> Markup {
     html! {
@@ -60,16 +38,10 @@ fn hidden(fields: &[(String, String)], token: &str) -> Markup {
     }
 }
 
-/// A recipe to choose; the script narrows the list by what people call it.
-fn listed(mode: WizardMode, recipe: &Recipe, is_form: bool) -> Markup {
-    let Recipe { name, title, aliases, about, .. } = recipe;
-    let find = [name.as_str(), title, &aliases.join(" "), about].join(" ");
-    service(mode, (name, title, about), Some(&find), is_form)
-}
-
 /// A service to choose: a link, or a button where something was typed that must not get lost.
 fn service(mode: WizardMode, (name, title, about): (&str, &str, &str), find: Option<&str>, is_form: bool) -> Markup {
     html! {
+        // The script narrows the list by what people call it.
         li data-find=[find] {
             @if is_form { button.link name="name" value=(name) { (title) } }
             @else { a href={ (mode.path()) "?name=" (name) } { (title) } }
@@ -88,22 +60,22 @@ pub(crate) fn list(
 ) -> Markup {
     let is_form = !typed.is_empty();
     let kept: Vec<_> = typed.iter().filter(|(name, _)| name != "name").cloned().collect();
+    // What was searched for comes in the order in which it fits.
+    let of_kind = |kind| recipes.iter().filter(|recipe| recipe.kind == kind).collect();
+    let mut sections: Vec<(&str, Vec<&Recipe>)> = match word {
+        "" => KINDS.into_iter().map(|(kind, heading)| (heading, of_kind(kind))).collect(),
+        _ => vec![("Services that match", recipes.iter().collect())],
+    };
+    sections.retain(|(_, recipes)| !recipes.is_empty());
     html! {
         div.stack {
-            div.head {
-                div {
-                    h1 { (mode.title()) }
-                    p.soft {
-                        @match mode {
-                            WizardMode::SetUp => {
-                                "There is no configuration yet. Choose the service that has your domain; nothing is sent and "
-                                "nothing is written before you say so."
-                                @if let Some(target) = target { " It will be written to " code { (target) } "." }
-                            }
-                            WizardMode::Recipes => "Choose a service, answer its questions, and get the configuration for it.",
-                        }
-                    }
-                }
+            @match mode {
+                WizardMode::SetUp => (head("Where is your domain?", html! {
+                    "There is no configuration yet. Choose the service that has your domain; nothing is sent and nothing is written "
+                    "before you say so."
+                    @if let Some(target) = target { " It will be written to " code { (target) } "." }
+                }, "")),
+                WizardMode::Recipes => (head("Recipes", "Choose a service, answer its questions, and get the configuration for it.", "")),
             }
             form.stack method=(if is_form { "post" } else { "get" }) action=(mode.path()) {
                 @if is_form { (hidden(&kept, token)) }
@@ -116,22 +88,14 @@ pub(crate) fn list(
                 section.card aria-label="Your own URL" {
                     ul.services { (service(mode, (OWN, "My own URL", "Any server that takes an update by HTTP."), None, is_form)) }
                 }
-                @if recipes.is_empty() {
-                    (empty("No service matches", "Try fewer letters, or take a URL of your own."))
-                } @else if !word.is_empty() {
-                    section.card aria-label="Services that match" {
-                        ul.services { @for it in recipes { (listed(mode, it, is_form)) } }
-                    }
-                } @else {
-                    @for (kind, heading) in KINDS {
-                        @if recipes.iter().any(|recipe| recipe.kind == kind) {
-                            section.card aria-label=(heading) {
-                                h2 { (heading) }
-                                ul.services {
-                                    @for it in recipes.iter().filter(|recipe| recipe.kind == kind) {
-                                        (listed(mode, it, is_form))
-                                    }
-                                }
+                @if recipes.is_empty() { (empty("No service matches", "Try fewer letters, or take a URL of your own.")) }
+                @for (heading, recipes) in sections {
+                    section.card aria-label=(heading) {
+                        @if word.is_empty() { h2 { (heading) } }
+                        ul.services {
+                            @for Recipe { name, title, aliases, about, .. } in recipes {
+                                @let find = [name.as_str(), title, &aliases.join(" "), about].join(" ");
+                                (service(mode, (name, title, about), Some(&find), is_form))
                             }
                         }
                     }
@@ -146,31 +110,20 @@ pub(crate) fn unknown(mode: WizardMode, why: &str) -> Markup {
     html! { div.stack { (notice(Tone::Bad, why)) p { a href=(mode.path()) { "All services" } } } }
 }
 
-/// The questions of a service, with what was typed, and what is wrong with it.
-pub(crate) struct WizardForm<'a> {
-    pub(crate) mode: WizardMode,
-    /// Of the service.
-    pub(crate) name: &'a str,
-    /// `None` for a URL of one's own.
-    pub(crate) recipe: Option<&'a Recipe>,
-    pub(crate) questions: Vec<(&'a SetUpQuestion, Option<String>)>,
-    pub(crate) wrong: &'a [(String, Option<String>)],
-    pub(crate) problem: Option<&'a str>,
-    pub(crate) token: &'a str,
-}
-
-pub(crate) fn questions(form: &WizardForm<'_>) -> Markup {
-    let WizardForm { mode, name, recipe, questions, wrong, problem, token } = form;
+/// The questions of a service with what was typed; `wrong` is what is wrong with each. Without a recipe it is a URL of one's own.
+pub(crate) fn questions(
+    mode: WizardMode,
+    recipe: Option<&Recipe>,
+    (name, token): (&str, &str),
+    questions: &[(&SetUpQuestion, Option<String>)],
+    wrong: &[(String, Option<String>)],
+    problem: Option<&str>,
+) -> Markup {
     html! {
         div.stack {
-            div.head {
-                div {
-                    h1 { (recipe.map_or("My own URL", |recipe| recipe.title.as_str())) }
-                    @if let Some(recipe) = recipe {
-                        p.soft { (recipe.about) " " a href=(recipe.documentation) rel="noreferrer" { "Its own documentation" } }
-                    }
-                }
-            }
+            (head(recipe.map_or("My own URL", |recipe| recipe.title.as_str()), html! {
+                @if let Some(recipe) = recipe { (recipe.about) " " a href=(recipe.documentation) rel="noreferrer" { "Its own documentation" } }
+            }, ""))
             @if let Some(problem) = problem { (notice(Tone::Bad, prose(problem))) }
             form.card method="post" action=(mode.path()) {
                 (token_field(token))
@@ -198,100 +151,99 @@ fn field(question: &SetUpQuestion, typed: Option<&str>, wrong: Option<&str>) -> 
     let kept = typed.filter(|_| *is_secret && wrong.is_none());
     let help = if kept.is_some() { "It is set. Leave this empty to keep it." } else { help };
     let field = FormField { id: &id, label, help: Some(help).filter(|help| !help.is_empty()), wrong };
-    if !is_secret && family.is_none() {
-        return field.input(name, typed.or(suggested.as_deref()).unwrap_or_default(), "text");
-    }
+    // What is secret is never shown.
     let value = typed.or(suggested.as_deref()).filter(|_| !is_secret);
     html! {
-        // A key of a service is nothing that a browser should offer for another.
-        (field.around(&html! {
-            input type=(if *is_secret { "password" } else { "text" }) id=(id) name=(name) value=[value] list=[family.map(|_| "sources")]
-                autocomplete="off" aria-describedby=[field.described()] aria-invalid=[wrong.map(|_| "true")] autocapitalize="none"
-                spellcheck="false";
-        }))
+        (field.input(name, if *is_secret { "password" } else { "text" }, value, family.map(|_| "sources")))
         @if let Some(kept) = kept { input type="hidden" name={ "kept." (name) } value=(kept); }
     }
 }
 
-/// The last step.
-pub(crate) struct Review<'a> {
-    pub(crate) mode: WizardMode,
-    pub(crate) carried: &'a [(String, String)],
-    pub(crate) token: &'a str,
-    pub(crate) problem: Option<(Tone, String)>,
-    pub(crate) found: &'a [FoundAddress],
-    pub(crate) requests: &'a [RedactedRequest],
-    pub(crate) total: usize,
-    /// What was sent just now; `None` if nobody wanted that.
-    pub(crate) sent: Option<&'a [SentOnce]>,
-    /// The text of the configuration, where it may be copied.
-    pub(crate) text: Option<&'a str>,
-    /// Where it goes; `None` if the page cannot write it.
-    pub(crate) file: Option<&'a str>,
-    pub(crate) keeps_page: bool,
-    /// The command that makes a service of it.
-    pub(crate) install: Option<String>,
-}
-
-pub(crate) fn review(review: &Review<'_>) -> Markup {
-    let Review { mode, carried, token, problem, found, requests, total, sent, text, file, keeps_page, install } =
-        review;
-    let has_address = found.iter().any(|found| found.result.is_ok());
+/// The last step: what was found, what is sent, and the buttons. `file` is where it goes, none where the page cannot write it; `text`
+/// is the configuration, where it may be copied.
+pub(crate) fn review(
+    mode: WizardMode,
+    (carried, token): &Carried<'_>,
+    problem: Option<&str>,
+    (sections, has_address): (&[Markup], bool),
+    file: Option<&str>,
+    text: Option<&str>,
+) -> Markup {
+    let (step, words, how) = match mode {
+        WizardMode::SetUp => ("save", "Save and run", ""),
+        WizardMode::Recipes => ("add", "Add to the configuration", ", as one more entry"),
+    };
     html! {
         div.stack {
             h1 { "Does this look right?" }
-            @if let Some((tone, problem)) = problem { (notice(*tone, problem)) }
+            @if let Some(problem) = problem { (notice(Tone::Bad, problem)) }
             form.stack method="post" action=(mode.path()) {
                 (hidden(carried, token))
-                section.card aria-label="Addresses" {
-                    h2 { "Addresses of this host" }
-                    dl.pairs {
-                        @for found in *found {
-                            dt { (found.family) }
-                            @match &found.result {
-                                Ok((ip, source, why)) => dd { strong { (ip) } " from " (source) ": " (why) }
-                                Err(whys) => dd {
-                                    "None was found." ul { @for why in whys { li { (why) } } }
-                                    @if has_address { button name="step" value={ "without " (found.family) } { "Leave " (found.family) " out" } }
-                                }
-                            }
-                        }
-                    }
-                }
-                section.card aria-label="Requests" {
-                    h2 { "What is sent" }
-                    p.soft { "*** hides what may be a password or key." }
-                    @for request in *requests {
-                        h3 { (request.about) ", to " (request.origin) }
-                        @if !request.missing.is_empty() { p.soft { (example(&request.missing)) } }
-                        @if let Some(sent) = sent { div.columns { (shown(request)) (responded(request, sent)) } } @else { (shown(request)) }
-                    }
-                    @if *total > MAX_REQUESTS { p.soft { "And " (total - MAX_REQUESTS) " more." } }
-                }
-                @if let Some(install) = install {
-                    section.card aria-label="Afterwards" {
-                        h2 { "Afterwards" }
-                        label.row { input type="checkbox" name="web" value="keep" checked[*keeps_page]; " Keep this page: it becomes part of the configuration" }
-                        p.soft { "ddns runs until you stop it. To start it with this host, also after a reboot, install it as a service: run this command there." }
-                        (code(install, "the command"))
-                    }
-                }
+                @for section in sections { (section) }
                 div.row {
                     @if has_address { button name="step" value="send" { "Send it once" } }
-                    @match (mode, file) {
-                        (WizardMode::SetUp, Some(_)) => button.main name="step" value="save" { "Save and run" }
-                        (WizardMode::Recipes, Some(_)) => button.main name="step" value="add" { "Add to the configuration" }
-                        (_, None) => {}
-                    }
+                    @if file.is_some() { button.main name="step" value=(step) { (words) } }
                     button name="step" value="back" { "Back" }
-                    @match (mode, file) {
-                        (WizardMode::SetUp, Some(file)) => span.soft { "to " (file) }
-                        (WizardMode::Recipes, Some(file)) => span.soft { "to " (file) ", as one more entry" }
-                        (_, None) => span.soft { "Copy the configuration below into a file. It holds what you typed: keep it to yourself." }
+                    span.soft {
+                        @match file {
+                            Some(file) => { "to " (file) (how) }
+                            None => "Copy the configuration below into a file. It holds what you typed: keep it to yourself.",
+                        }
                     }
                 }
             }
             @if let Some(text) = text { h2 { "The configuration" } (code(text, "the configuration")) }
+        }
+    }
+}
+
+/// What the sources gave, by family; a family without an address can be left out, where the other has one.
+pub(crate) fn found(lookups: [Option<&Lookup>; 2], has_address: bool) -> Markup {
+    html! {
+        section.card aria-label="Addresses" {
+            h2 { "Addresses of this host" }
+            dl.pairs {
+                @for (family, lookup) in Family::ALL.into_iter().zip(lookups) {
+                    @if let Some(lookup) = lookup {
+                        dt { (family) }
+                        @match lookup.found() {
+                            Some((source, choice)) => dd { strong { (choice.ip) } " from " (source) ": " (choice.why) }
+                            None => dd {
+                                "None was found." ul { @for (source, why) in lookup.failed() { li { (source) ": " (why) } } }
+                                @if has_address { button name="step" value={ "without " (family) } { "Leave " (family) " out" } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The first of all requests, and what came of them where they were sent.
+pub(crate) fn requests(requests: &[RedactedRequest], total: usize, sent: Option<&[SentOnce]>) -> Markup {
+    html! {
+        section.card aria-label="Requests" {
+            h2 { "What is sent" }
+            p.soft { "*** hides what may be a password or key." }
+            @for request in requests {
+                h3 { (request.about) ", to " (request.origin) }
+                @if !request.missing.is_empty() { p.soft { (example(&request.missing)) } }
+                @if let Some(sent) = sent { div.columns { (shown(request)) (responded(request, sent)) } } @else { (shown(request)) }
+            }
+            @if total > MAX_REQUESTS { p.soft { "And " (total - MAX_REQUESTS) " more." } }
+        }
+    }
+}
+
+/// What can be done later: `install` is the command that makes a service of the first configuration.
+pub(crate) fn afterwards(install: &str, keeps_page: bool) -> Markup {
+    html! {
+        section.card aria-label="Afterwards" {
+            h2 { "Afterwards" }
+            label.choice { input type="checkbox" name="web" value="keep" checked[keeps_page]; "Keep this page: it becomes part of the configuration" }
+            p.soft { "ddns runs until you stop it. To start it with this host, also after a reboot, install it as a service: run this command there." }
+            (code(install, "the command"))
         }
     }
 }
@@ -306,10 +258,6 @@ fn shown(sent: &RedactedRequest) -> Markup {
     }
 }
 
-fn families(all: &[Family], word: &str) -> String {
-    all.iter().map(Family::to_string).collect::<Vec<_>>().join(word)
-}
-
 /// What is said of a request whose address is an example.
 fn example(missing: &[Family]) -> String {
     let each: Vec<String> = missing.iter().map(|family| format!("{} ({family})", family.documentation())).collect();
@@ -322,25 +270,22 @@ fn example(missing: &[Family]) -> String {
 /// What came of a request: the updates of it have one response.
 fn responded(request: &RedactedRequest, sent: &[SentOnce]) -> Markup {
     let is_of = |one: &&SentOnce| request.about.split(", ").any(|about| about == one.about.to_string());
-    let Some(one) = sent.iter().find(is_of) else {
-        let (state, words) = match &request.missing[..] {
-            [] => (UpdateState::UpToDate, "accepted before: nothing was sent".to_owned()),
-            missing => (
-                UpdateState::NoAddress,
-                format!("not sent: there is no {} address here", families(missing, " and no ")),
-            ),
-        };
-        return html! { div { p { (said(state, &words)) } } };
+    let one = sent.iter().find(is_of);
+    let missing: Vec<String> = request.missing.iter().map(Family::to_string).collect();
+    let (state, words) = match one {
+        Some(one) if one.is_accepted => (UpdateState::UpToDate, format!("accepted: {}", one.words)),
+        Some(one) => (UpdateState::Stopped, format!("not accepted: {}", one.words)),
+        None if missing.is_empty() => (UpdateState::UpToDate, "accepted before: nothing was sent".to_owned()),
+        None => (UpdateState::NoAddress, format!("not sent: there is no {} address here", missing.join(" and no "))),
     };
-    let (state, words) =
-        if one.is_accepted { (UpdateState::UpToDate, "accepted") } else { (UpdateState::Stopped, "not accepted") };
     html! {
         div {
-            p { (said(state, &format!("{words}: {}", one.words))) }
-            @if one.is_accepted {}
-            @else if one.text.trim().is_empty() { p.soft { "(no text)" } }
-            @else { (code(&one.text, &format!("the response for {}, from {}", request.about, request.origin))) }
-            @if !one.is_accepted { p { "Compare this with your answers: Back leads to them, and nothing that you typed is lost." } }
+            p { (said(state, &words)) }
+            @if let Some(refused) = one.filter(|one| !one.is_accepted) {
+                @if refused.text.trim().is_empty() { p.soft { "(no text)" } }
+                @else { (code(&refused.text, &format!("the response for {}, from {}", request.about, request.origin))) }
+                p { "Compare this with your answers: Back leads to them, and nothing that you typed is lost." }
+            }
         }
     }
 }
