@@ -14,8 +14,9 @@ use futures_util::future::{FutureExt as _, LocalBoxFuture, Shared, join_all};
 use tokio::time::sleep;
 
 use crate::clock::steady_time;
+use crate::udp::TRIES;
 
-pub(crate) use exchange::{TRIES, exchange};
+pub(crate) use exchange::exchange;
 
 /// Names the resolvers of this host.
 const RESOLV_CONF: &str = "/etc/resolv.conf";

@@ -10,6 +10,7 @@ mod pushed;
 mod quorum;
 pub(crate) mod report;
 mod router;
+mod server;
 mod source;
 mod stun;
 mod url;

@@ -149,10 +149,8 @@ pub fn gateways(message_bytes: &[u8], found: &mut Vec<Gateway>) -> Result<DumpSt
         }
         let mut route = Gateway { metric: 0, ip: Ipv4Addr::UNSPECIFIED, interface: 0 };
         while !rest.is_empty() {
-            let kind = half(rest, 2)?;
-            let (value, next) = cut(rest, usize::from(half(rest, 0)?), ATTRIBUTE_HEADER)?;
-            rest = next;
-            match kind & KIND_BITS {
+            let (kind, value) = attribute(&mut rest)?;
+            match kind {
                 GATEWAY => route.ip = <[u8; 4]>::try_from(value).map_err(|_| MalformedMessage)?.into(),
                 OUT_INTERFACE => route.interface = number(value)?,
                 PRIORITY => route.metric = number(value)?,
@@ -231,10 +229,8 @@ fn address(body: &[u8], name: &impl Fn(u32) -> Option<String>) -> Result<Option<
     let (mut ip, mut local, mut lifetimes, mut flags) = (None, None, None, u32::from(short_flags));
     let mut rest = after.get(4..).unwrap_or_default();
     while !rest.is_empty() {
-        let kind = half(rest, 2)?;
-        let (value, next) = cut(rest, usize::from(half(rest, 0)?), ATTRIBUTE_HEADER)?;
-        rest = next;
-        match kind & KIND_BITS {
+        let (kind, value) = attribute(&mut rest)?;
+        match kind {
             ADDRESS => ip = Some(ip_of(family, value)?),
             LOCAL => local = Some(ip_of(family, value)?),
             // The time it is preferred, then the time it is valid, then when it was made and changed.
@@ -298,6 +294,14 @@ fn scope_of(scope: u8) -> Scope {
 
 fn lifetime_of(seconds: u32) -> Lifetime {
     if seconds == u32::MAX { Lifetime::Forever } else { Lifetime::Seconds(seconds) }
+}
+
+/// Takes the first attribute off a row of them: its kind and value.
+fn attribute<'a>(rest: &mut &'a [u8]) -> Result<(u16, &'a [u8]), MalformedMessage> {
+    let kind = half(rest, 2)? & KIND_BITS;
+    let (value, next) = cut(rest, half(rest, 0)?.into(), ATTRIBUTE_HEADER)?;
+    *rest = next;
+    Ok((kind, value))
 }
 
 /// What is `length` bytes long with its header: its body, and what follows from the next multiple of 4.

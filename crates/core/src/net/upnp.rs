@@ -72,24 +72,21 @@ impl WanService {
 /// The services of a description that know the outer address, the best first.
 pub fn services(description: &str, base: &Url) -> Vec<WanService> {
     let Ok(gateway) = base.host.parse() else { return Vec::new() };
-    let found: Vec<WanService> = between(description, "service")
-        .filter_map(|service| {
-            let urn = between(service, "serviceType").next()?.trim();
-            let path = between(service, "controlURL").next()?.trim();
-            let control = if path.starts_with('/') && !path.starts_with("//") {
-                Url { path: path.to_owned(), ..base.clone() }
-            } else {
-                of_gateway(path, gateway).filter(|url| url.port == base.port)?
-            };
-            let is_clean = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>&\"".contains(&byte));
-            (is_clean(urn) && is_clean(path)).then(|| WanService { urn: urn.to_owned(), control })
-        })
-        .collect();
-    let of_kind = |kind: &str| {
-        let end = format!(":service:{kind}");
-        found.iter().filter(move |service| service.urn.ends_with(&end)).cloned().collect::<Vec<_>>()
+    let of = |service| {
+        let urn = between(service, "serviceType").next()?.trim();
+        let path = between(service, "controlURL").next()?.trim();
+        let rank = SERVICES.iter().position(|kind| urn.ends_with(&format!(":service:{kind}")))?;
+        let control = if path.starts_with('/') && !path.starts_with("//") {
+            Url { path: path.to_owned(), ..base.clone() }
+        } else {
+            of_gateway(path, gateway).filter(|url| url.port == base.port)?
+        };
+        let is_clean = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>&\"".contains(&byte));
+        (is_clean(urn) && is_clean(path)).then(|| (rank, WanService { urn: urn.to_owned(), control }))
     };
-    SERVICES.iter().flat_map(|kind| of_kind(kind)).collect()
+    let mut found: Vec<(usize, WanService)> = between(description, "service").filter_map(of).collect();
+    found.sort_by_key(|(rank, _)| *rank);
+    found.into_iter().map(|(_, service)| service).collect()
 }
 
 /// The address in the answer to a call; `None` if it is empty, or none.

@@ -22,6 +22,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::Query;
 use crate::http::{Client, How, Over, Want};
 use crate::platform::gateway;
+use crate::udp;
 
 /// All of it may take so long.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -53,9 +54,11 @@ async fn ask_within(router: Ipv4Addr, client: &Client) -> Result<Choice, String>
         }
         client.router.replace(None);
     }
-    match by_nat_pmp(router).await {
-        Ok(NatPmpAnswer::Address(ip, _)) => judged(router, ip, "NAT-PMP"),
-        Ok(NatPmpAnswer::NoAddress) => Err(format!("{NO_PUBLIC_ADDRESS}, or has no address: it names none by NAT-PMP")),
+    match udp::ask((router, natpmp::PORT).into(), None, &natpmp::QUESTION, &TRIES, natpmp::read).await {
+        Ok(Some(NatPmpAnswer::Address(ip))) => judged(router, ip, "NAT-PMP"),
+        Ok(Some(NatPmpAnswer::NoAddress)) => {
+            Err(format!("{NO_PUBLIC_ADDRESS}, or has no address: it names none by NAT-PMP"))
+        }
         _ => {
             let ip = by_upnp(router, client).await?;
             judged(router, ip, "UPnP")
@@ -68,24 +71,6 @@ fn judged(router: Ipv4Addr, ip: Ipv4Addr, how: &str) -> Result<Choice, String> {
         return Ok(Choice { ip: ip.into(), why: format!("the router {router} said so by {how}") });
     }
     Err(format!("{NO_PUBLIC_ADDRESS}: it has {ip}"))
-}
-
-async fn by_nat_pmp(router: Ipv4Addr) -> io::Result<NatPmpAnswer> {
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
-    // Only answers of the router arrive.
-    socket.connect((router, natpmp::PORT)).await?;
-    let mut buffer = [0; 64];
-    for patience in TRIES {
-        socket.send(&natpmp::QUESTION).await?;
-        let end = Instant::now() + patience;
-        while let Ok(received) = timeout_at(end, socket.recv(&mut buffer)).await {
-            match natpmp::read(&buffer[..received?]) {
-                NatPmpAnswer::Foreign => {}
-                answer => return Ok(answer),
-            }
-        }
-    }
-    Err(io::ErrorKind::TimedOut.into())
 }
 
 async fn by_upnp(router: Ipv4Addr, client: &Client) -> Result<Ipv4Addr, String> {
