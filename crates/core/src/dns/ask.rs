@@ -174,31 +174,26 @@ impl<'a> Look<'a> {
         if let Some(ips) = self.zones.addresses(host, self.now) {
             return ips.to_vec();
         }
-        let (mut ips, mut ttl) = (Vec::new(), u32::MAX);
+        let mut records = Vec::new();
         for kind in [DnsKind::A, DnsKind::AAAA] {
             match self.resolver(host, kind) {
-                Ok((_, answer)) => {
-                    let found = answer.records.iter().filter_map(|record| Some((record.address()?, record.ttl)));
-                    found.for_each(|(ip, left)| {
-                        ips.push(ip);
-                        ttl = ttl.min(left);
-                    });
-                }
+                Ok((_, answer)) => records.extend(&answer.records),
                 Err(Open::Ask(more)) => missing.extend(more),
                 // The other servers may have one.
                 Err(Open::Unknown(_)) => {}
             }
         }
-        if missing.is_empty() {
-            self.zones.learn_addresses(host, ips.clone(), ttl, self.now);
+        if !missing.is_empty() {
+            return Vec::new();
         }
-        ips
+        self.zones.learn_addresses(host, records.into_iter(), self.now)
     }
 
-    /// Some of these hosts, drawn anew in each round.
+    /// Some of these hosts, drawn anew in each round, and for each name: many of them are to be asked about by all servers alike.
     pub(super) fn drawn(&self, hosts: &[DnsName], most: usize) -> Vec<(DnsName, u16)> {
+        let Sought { seed, name, .. } = self.sought;
         let mut hosts = hosts.to_vec();
-        hosts.sort_by_cached_key(|host| FxBuildHasher.hash_one((self.sought.seed, host)));
+        hosts.sort_by_cached_key(|host| FxBuildHasher.hash_one((seed, name, host)));
         hosts.into_iter().take(most).map(|host| (host, PORT)).collect()
     }
 }

@@ -88,9 +88,7 @@ impl Look<'_> {
         for host in &found.0 {
             // Whoever gives an address speaks for this zone alone.
             let glue = answer.additional.iter().filter(|record| record.owner == *host && is_within(host, zone));
-            let glue = glue.filter_map(|record| Some((record.address()?, record.ttl)));
-            let (ips, ttls): (Vec<_>, Vec<_>) = glue.unzip();
-            self.zones.learn_addresses(host, ips, ttls.into_iter().min().unwrap_or_default(), self.now);
+            self.zones.learn_addresses(host, glue, self.now);
         }
         self.zones.learn(below, found, depth + 1, self.now);
         if answer.is_authoritative {

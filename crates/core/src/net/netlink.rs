@@ -30,11 +30,8 @@ const ERROR: u16 = 2;
 const DONE: u16 = 3;
 const OVERRUN: u16 = 4;
 const NEW_LINK: u16 = 16;
-const GET_LINK: u16 = 18;
 const NEW_ADDRESS: u16 = 20;
 const NEW_ROUTE: u16 = 24;
-const GET_ROUTE: u16 = 26;
-const GET_ADDRESS: u16 = 22;
 const REQUEST_DUMP: u16 = 0x301;
 const DUMP_INTERRUPTED: u16 = 0x10;
 
@@ -68,28 +65,24 @@ pub enum DumpState {
     Refused(i32),
 }
 
-/// What can be requested.
+/// What can be requested, by the kind of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
 pub enum List {
-    /// All addresses of both families.
-    Addresses,
     /// All interfaces.
-    Links,
+    Links = 18,
+    /// All addresses of both families.
+    Addresses = 22,
     /// The routes of IPv4.
-    Routes,
+    Routes = 26,
 }
 
 /// The bytes of a request.
 pub fn request(list: List) -> Vec<u8> {
     // Both messages may be as short as their beginning: what is left out is empty, and so nothing is left out.
     const LENGTH: u8 = 32;
-    let kind = match list {
-        List::Addresses => GET_ADDRESS,
-        List::Links => GET_LINK,
-        List::Routes => GET_ROUTE,
-    };
     let mut bytes = u32::from(LENGTH).to_ne_bytes().to_vec();
-    bytes.extend(kind.to_ne_bytes());
+    bytes.extend((list as u16).to_ne_bytes());
     bytes.extend(REQUEST_DUMP.to_ne_bytes());
     // The only request on its socket needs no number.
     bytes.resize(LENGTH.into(), 0);

@@ -37,10 +37,7 @@ const SEARCH: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(700
 const REQUEST: Duration = Duration::from_secs(2);
 
 pub(super) async fn ask(address: Option<Ipv4Addr>, query: Query<'_>, client: &Client) -> Result<Choice, String> {
-    let router = match address {
-        Some(address) => address,
-        None => gateway()?.ip,
-    };
+    let router = address.map_or_else(|| gateway().map(|gateway| gateway.ip), Ok)?;
     let limit = query.time.min(LIMIT);
     let result = timeout(limit, ask_within(router, client)).await;
     result.unwrap_or_else(|_| Err(format!("the router {router} did not answer within {}", duration(limit))))
@@ -120,14 +117,15 @@ async fn search(router: Ipv4Addr) -> io::Result<Option<Url>> {
 /// Asks a service for the address; `None` if it has none.
 async fn call(service: &WanService, client: &Client) -> Result<Option<Ipv4Addr>, String> {
     let (body, action) = service.call();
-    let mut request = Request::new(service.control.clone(), None);
-    request.method = Method::Post;
-    request.format = Format::Text;
-    request.body = Some(body);
-    request.headers =
-        vec![("Content-Type".to_owned(), "text/xml; charset=\"utf-8\"".to_owned()), ("SOAPAction".to_owned(), action)];
-    let answer = get(request, client).await?;
-    Ok(upnp::external_address(&answer))
+    let headers = [("Content-Type", "text/xml; charset=\"utf-8\"".to_owned()), ("SOAPAction", action)];
+    let request = Request {
+        method: Method::Post,
+        format: Format::Text,
+        body: Some(body),
+        headers: headers.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+        ..Request::new(service.control.clone(), None)
+    };
+    get(request, client).await.map(|answer| upnp::external_address(&answer))
 }
 
 /// What the router answers; an answer that is too long or leads elsewhere is none.

@@ -167,7 +167,7 @@ fn f9_m_init_offers_the_router_where_it_answers() {
         {
             assert!(said.contains(part), "{part}: {said}");
         }
-        assert!(config.contains("\"index4\": \"router\""), "{config}");
+        assert!(config.contains("\"index4\": [\"router\"]"), "{config}");
         drop(router);
     }
     // Nothing is offered that gives no address, or that nobody asked.
@@ -177,7 +177,7 @@ fn f9_m_init_offers_the_router_where_it_answers() {
     for more in [&[], offline] {
         let (said, config) = init(more);
         assert!(said.contains("[public]:") && !said.contains("your router"), "{said}");
-        assert!(config.contains("\"index4\": \"public\""), "{config}");
+        assert!(config.contains("\"index4\": [\"public\"]"), "{config}");
     }
 }
 
