@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::BuildHasher as _;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use domain::base::iana::Rcode;
-use rustc_hash::FxBuildHasher;
 
 use super::PORT;
 use super::message::{DnsAnswer, DnsClass, DnsKind, DnsName, DnsQuestion};
@@ -193,7 +192,8 @@ impl<'a> Look<'a> {
     pub(super) fn drawn(&self, hosts: &[DnsName], most: usize) -> Vec<(DnsName, u16)> {
         let Sought { seed, name, .. } = self.sought;
         let mut hosts = hosts.to_vec();
-        hosts.sort_by_cached_key(|host| FxBuildHasher.hash_one((seed, name, host)));
+        let lots = BuildHasherDefault::<DefaultHasher>::default();
+        hosts.sort_by_cached_key(|host| lots.hash_one((seed, name, host)));
         hosts.into_iter().take(most).map(|host| (host, PORT)).collect()
     }
 }

@@ -392,6 +392,17 @@ fn k14_at_most_four_servers_are_asked_and_drawn_anew() {
     assert_eq!(servers(1, MAX_SERVERS).len(), 4);
     assert!((2..9).any(|seed| servers(seed, MAX_SERVERS) != servers(1, MAX_SERVERS)));
     assert_eq!(servers(1, MAX_SERVERS_AT_END).len(), 9);
+    // Of many names that ask one server each, every server has its part, in one round as in many.
+    let world = World::with("*.example.com A 203.0.113.7");
+    for seed in [1, 2] {
+        let mut zones = Zones::default();
+        let first = |number: u32| {
+            let sought = Sought { most: 1, seed, ..sought(&format!("n{number}.example.com")) };
+            world.look(&sought, &mut zones).0.servers[0].server == "ns1.example.com"
+        };
+        let of_first = (0..200).map(first).filter(|is_first| *is_first).count();
+        assert!((70..130).contains(&of_first), "{of_first} of 200");
+    }
 }
 
 #[test]

@@ -363,10 +363,10 @@ impl Engine {
 
     /// A single run has waited long enough for DNS.
     pub(super) fn end_rounds(&mut self) {
-        if self.mode != Mode::Once {
+        let Lookout { due, rounds, patience, .. } = &mut self.lookout;
+        if self.mode != Mode::Once || due.is_empty() && rounds.is_empty() {
             return;
         }
-        let Lookout { due, rounds, patience, .. } = &mut self.lookout;
         let (rounds, due, is_waited_for) = (std::mem::take(rounds), std::mem::take(due), patience.is_some());
         let cut = rounds.into_values().flat_map(|round| round.ids);
         if !is_waited_for {

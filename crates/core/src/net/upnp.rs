@@ -13,11 +13,8 @@ pub const GROUP: (Ipv4Addr, u16) = (Ipv4Addr::new(239, 255, 255, 250), 1900);
 /// Where a FRITZ!Box has its description, which it does not always announce.
 pub const FRITZBOX: (u16, &str) = (49000, "/igddesc.xml");
 
-/// The longest description, in bytes.
-pub const MAX_DESCRIPTION_BYTES: usize = 64 * 1024;
-
 /// The longest answer to a call, in bytes.
-pub const MAX_ANSWER_BYTES: usize = 16 * 1024;
+const MAX_ANSWER_BYTES: usize = 16 * 1024;
 
 /// The services that know the outer address, the best first.
 const SERVICES: [&str; 3] = ["WANIPConnection:2", "WANIPConnection:1", "WANPPPConnection:1"];
@@ -91,6 +88,7 @@ pub fn services(description: &str, base: &Url) -> Vec<WanService> {
 
 /// The address in the answer to a call; `None` if it is empty, or none.
 pub fn external_address(answer: &str) -> Option<Ipv4Addr> {
+    let answer = Some(answer).filter(|answer| answer.len() <= MAX_ANSWER_BYTES)?;
     between(answer, "NewExternalIPAddress").next()?.trim().parse().ok()
 }
 
@@ -180,5 +178,6 @@ mod tests {
             assert_eq!(read(wrong), None, "{wrong}");
         }
         assert_eq!(external_address("<NewExternalIPAddress>203.0.113.7"), None);
+        assert_eq!(read(&format!("203.0.113.7{}", " ".repeat(MAX_ANSWER_BYTES))), None, "more than any router says");
     }
 }

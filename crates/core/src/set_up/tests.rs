@@ -219,7 +219,7 @@ fn sources_are_suggested_by_what_answers_here() {
     }
 }
 
-/// F9m: the router is offered where it has an address, and suggested where nobody else knows one.
+/// The router is offered where it has an address, and suggested where nobody else knows one.
 #[test]
 fn f9_the_router_is_offered_where_it_answers() {
     let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
