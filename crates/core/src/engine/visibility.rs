@@ -132,8 +132,9 @@ impl Engine {
 
     /// Whether an update that is up to date is sent again, because DNS has another address (K13).
     pub(super) fn has_drifted(&self, id: UpdateId) -> bool {
-        let is_due = |(seen, verify): (&DnsMemory, &Verify)| seen.is_repair_due(verify, self.clock());
-        self.lookout.is_on && self.watched(id).is_some_and(is_due)
+        self.lookout.is_on
+            && self.verify_of(id).is_some_and(|verify| verify.repair)
+            && self.watched(id).is_some_and(|(seen, verify)| seen.is_repair_due(verify, self.clock()))
     }
 
     /// An endpoint accepted an update, which was sent by itself or because somebody wanted it: whether that is a repair.
