@@ -57,11 +57,12 @@ fn k14_many_names_at_real_servers() {
     let once = (names..names + 150).contains(&(primary.len() + secondary));
     assert!(once && different.len() + 10 > primary.len(), "{} and {secondary}", primary.len());
     assert!(primary.len() * 3 > names && secondary * 3 > names, "{} and {secondary}", primary.len());
-    let mut by_second: BTreeMap<&str, usize> = BTreeMap::new();
+    // In ten seconds: a machine that does other things may send what it could not in the second before.
+    let mut by_time: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, _) in &primary {
-        *by_second.entry(at).or_default() += 1;
+        *by_time.entry(&at[..at.len() - 1]).or_default() += 1;
     }
-    assert!(by_second.values().all(|count| *count <= 25), "{by_second:?}");
+    assert!(by_time.values().all(|count| *count <= 220), "{by_time:?}");
     watch.stop();
 
     // At rest: what the cache says of the next rounds.
@@ -70,9 +71,9 @@ fn k14_many_names_at_real_servers() {
         let time = |name: &str| hold["seen"][name].as_u64().expect("a time");
         time("next") - time("last")
     });
-    let a_day: f64 = pauses.map(|pause| 86_400.0 / pause as f64).sum();
-    println!("{a_day:.0} questions a day at rest");
-    assert!((9_000.0..10_500.0).contains(&a_day), "{a_day} a day");
+    let a_day = pauses.map(|pause| 86_400_000 / pause).sum::<u64>() / 1000;
+    println!("{a_day} questions a day at rest");
+    assert!((9_000..10_500).contains(&a_day), "{a_day} a day");
     // A day later all of them are due. A hundred are asked about at once, and the others over the time that they have.
     age(&sandbox, 86_400);
     let before = heard().len() + lab.heard_by_secondary();
