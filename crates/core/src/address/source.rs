@@ -80,7 +80,7 @@ pub const FORMS: &str = "default, public, url:ADDRESS, a number (0, 1, …), int
                          shell:COMMAND, stun:HOST, dns, dns:SERVER/NAME, router, push, push:NAME, quorum:N(SOURCE, …), or false";
 
 /// The forms that may be a word alone.
-const ALONE: [&str; 6] = ["default", "public", "dns", "router", "push", "false"];
+const ALONE: [&str; 5] = ["default", "public", "dns", "router", "push"];
 
 /// The first words of those that may go on behind a colon.
 const PREFIXES: [&str; 10] = ["url", "interface", "regex", "cmd", "shell", "stun", "quorum", "dns", "router", "push"];
@@ -145,8 +145,8 @@ impl Source {
                 };
                 let is_interface =
                     text.starts_with(['e', 'w', 'b', 'p', 't', 'u']) && text.ends_with(|c: char| c.is_ascii_digit());
-                let meant = match nearest(&form, ALONE.into_iter().chain(PREFIXES)) {
-                    Some(near) if ALONE.contains(&near) => format!(": did you mean `{near}`?"),
+                let meant = match nearest(&form, ALONE.into_iter().chain(["false"]).chain(PREFIXES)) {
+                    Some(near) if ALONE.contains(&near) || near == "false" => format!(": did you mean `{near}`?"),
                     Some(near) => format!(": did you mean `{near}:`?"),
                     None if rest.is_none() && named != "this" && is_interface => {
                         format!(": did you mean `interface:{text}`?")
@@ -538,6 +538,7 @@ mod tests {
             "quorum:2(url:https://h/?a=1,2, default)",
             "quorum:2(regex:[(], default)",
             "quorum:2(shell:curl -d a,s3cr3t x, public)",
+            "quorum:2(shell:test a, false, dns)",
         ];
         for text in two_with_commas {
             let two = Source::parse(text).expect(text);
