@@ -23,9 +23,9 @@ pub use message::{DnsAnswer, DnsClass, DnsData, DnsKind, DnsName, DnsQuestion, D
 pub use own_address::{own_address, own_address_question};
 pub use pace::{Pace, SAME_AGAIN};
 pub use resolvers::resolvers;
-pub use sight::{MAX_SERVERS, MAX_SERVERS_AT_END, ServerSight, Sighting, round};
+pub use sight::{MAX_SERVERS, MAX_SERVERS_AT_END, SeenAddresses, ServerSight, Sighting, round};
 pub use verdict::{DnsVerdict, ROUNDS_BEFORE_RESOLVER, SeenInDns, Verify, judge, next_round, why_not_asked};
-pub use visibility::{DnsMemory, IdlePace, SightNews};
+pub use visibility::{DnsMemory, Repairs, SightNews};
 pub use zones::Zones;
 
 /// The port of DNS servers.

@@ -67,6 +67,8 @@ pub struct Survey {
     pub own: [Option<IpAddr>; 2],
     /// What services on the internet see; `None` if they were not asked, or do not matter.
     pub public: [Option<Result<IpAddr, String>>; 2],
+    /// What the router says its public IPv4 address is; `None` if it was not asked, or has none.
+    pub router: Option<IpAddr>,
 }
 
 impl Survey {

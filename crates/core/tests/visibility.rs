@@ -409,6 +409,29 @@ fn k14_two_endpoints_of_one_name_ask_once_and_each_is_judged_by_its_own_rules() 
     assert_eq!(world.sent.len(), 2);
 }
 
+/// However many endpoints have a record, and however often each wants to know of it.
+#[test]
+fn k14_at_rest_a_record_is_asked_about_once() {
+    let entry = |path: &str, every: &str| {
+        format!(
+            r#"{{"provider": "callback", "id": "http://127.0.0.1:9/{path}?ip=__IP__", "ipv4": ["home.example.com"],
+                "index4": "default", "verify": {{"every": "{every}"}}}}"#
+        )
+    };
+    let more = format!(r#""providers": [{}, {}, {}]"#, entry("a", "1h"), entry("b", "1h"), entry("c", "3h"));
+    let mut world =
+        World::of(Mode::Service, &format!("{{{more}}}"), |_, _, accepted| zone(&[&[&accepted.to_string()]]));
+    world.on(Event::Begin);
+    world.run(48 * HOUR);
+    assert!((40..=55).contains(&world.asked.len()), "{:?}", world.asked_at());
+    assert_eq!(world.sights().len(), 3);
+    // What is seen counts for all of them.
+    world.dns = Box::new(|_, _, _| zone(&[&[OTHER]]));
+    world.run(52 * HOUR);
+    let drifted = world.sights().iter().filter(|(_, verdict)| *verdict == DnsVerdict::Drifted).count();
+    assert_eq!(drifted, 3, "{:?}", world.sights());
+}
+
 /// A blip is no return of somebody else's address.
 #[test]
 fn k13_a_round_that_nobody_answers_is_no_return() {

@@ -14,8 +14,9 @@ use futures_util::future::{FutureExt as _, LocalBoxFuture, Shared, join_all};
 use tokio::time::sleep;
 
 use crate::clock::steady_time;
+use crate::udp::TRIES;
 
-pub(crate) use exchange::{TRIES, exchange};
+pub(crate) use exchange::exchange;
 
 /// Names the resolvers of this host.
 const RESOLV_CONF: &str = "/etc/resolv.conf";
@@ -56,21 +57,13 @@ impl DnsClient {
     }
 
     /// The reply to a question. Whoever asks the same within two seconds gets the same (K14).
-    async fn ask(&self, asking: Asking) -> DnsReply {
-        let known = self.known(&asking);
-        known.unwrap_or_else(|| self.begin(asking)).await
-    }
-
-    fn known(&self, asking: &Asking) -> Option<SharedReply> {
-        let (replies, now) = (self.replies.borrow(), steady_time());
-        let (at, reply) = replies.get(asking)?;
-        (*at + SAME_AGAIN > now || reply.peek().is_none()).then(|| reply.clone())
-    }
-
-    fn begin(&self, asking: Asking) -> SharedReply {
-        let now = steady_time();
+    fn ask(&self, asking: Asking) -> SharedReply {
+        let (mut replies, now) = (self.replies.borrow_mut(), steady_time());
+        let is_fresh = |(at, reply): &&(Duration, SharedReply)| *at + SAME_AGAIN > now || reply.peek().is_none();
+        if let Some((_, reply)) = replies.get(&asking).filter(is_fresh) {
+            return reply.clone();
+        }
         let wait = self.pace.borrow_mut().turn(asking.server, now);
-        let mut replies = self.replies.borrow_mut();
         if replies.len() >= MAX_REPLIES {
             replies.retain(|_, (at, _)| *at + SAME_AGAIN > now);
         }

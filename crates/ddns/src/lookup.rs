@@ -10,6 +10,7 @@ mod pushed;
 mod quorum;
 pub(crate) mod report;
 mod router;
+mod server;
 mod source;
 mod stun;
 mod url;
@@ -58,28 +59,24 @@ impl<'a> Query<'a> {
 
 /// Asks the sources in order until one gives an address.
 pub(crate) async fn look_up(query: Query<'_>, client: &Client) -> Lookup {
-    let mut lookup = Lookup::default();
-    for source in query.sources {
-        if ask(&mut lookup, source, query, client).await {
-            break;
-        }
-    }
-    lookup
+    ask_in_order(query, client, false).await
 }
 
 /// Asks every source, also those behind the first that gives an address.
 pub(crate) async fn look_up_all(query: Query<'_>, client: &Client) -> Lookup {
-    let mut lookup = Lookup::default();
-    for source in query.sources {
-        ask(&mut lookup, source, query, client).await;
-    }
-    lookup
+    ask_in_order(query, client, true).await
 }
 
-async fn ask(lookup: &mut Lookup, source: &Source, query: Query<'_>, client: &Client) -> bool {
-    let start = Instant::now();
-    let result = quorum::ask(source, query, client).await;
-    lookup.add(source, result, start.elapsed())
+async fn ask_in_order(query: Query<'_>, client: &Client, all: bool) -> Lookup {
+    let mut lookup = Lookup::default();
+    for source in query.sources {
+        let start = Instant::now();
+        let result = quorum::ask(source, query, client).await;
+        if lookup.add(source, result, start.elapsed()) && !all {
+            break;
+        }
+    }
+    lookup
 }
 
 /// Each distinct query once, with all who ask it.

@@ -25,6 +25,7 @@ mod set_up;
 mod signals;
 mod steps;
 mod store;
+mod udp;
 mod watch;
 mod web;
 

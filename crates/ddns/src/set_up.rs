@@ -4,23 +4,24 @@ use std::env;
 use std::net::IpAddr;
 use std::path::absolute;
 use std::rc::Rc;
+use std::slice;
 use std::time::Duration;
 
+use ddns_core::address::source::Source;
 use ddns_core::callback::{Batch, Timestamp};
-use ddns_core::config::fields::Key;
-use ddns_core::config::raw::{Origin, Raw};
+use ddns_core::config::Config;
 use ddns_core::config::validate::Valid;
-use ddns_core::config::{Config, starter};
 use ddns_core::engine::{Event, Mode, redacted};
 use ddns_core::journal::{About, Settled, What, set_instead};
 use ddns_core::net::family::Family;
+use ddns_core::net::ssl::Ssl;
 use ddns_core::net::status::with_reason;
 use ddns_core::set_up::Survey;
-use ddns_core::text::json::{Node, Value};
 use ddns_core::text::order;
 use ddns_core::text::shell;
 use ddns_core::update::Update;
 use ddns_core::update::outcome::{Outcome, Why};
+use futures_util::future::join3;
 use tokio::time::timeout;
 
 use crate::compose;
@@ -34,6 +35,9 @@ use crate::output::log::Log;
 /// So long services on the internet may take to say which address they see.
 const PATIENCE: Duration = Duration::from_secs(4);
 
+/// So long the router may take: enough for both of its protocols.
+const ROUTER_PATIENCE: Duration = Duration::from_secs(3);
+
 /// The longest text of a response that is shown, in characters.
 const MAX_TEXT: usize = 500;
 
@@ -42,25 +46,22 @@ pub(crate) fn own_addresses() -> Survey {
     Survey { own: Family::ALL.map(own_address), ..Survey::default() }
 }
 
-/// Asks services on the internet where the host's own address will not do.
-pub(crate) async fn ask_public(survey: &mut Survey, client: &Client) {
-    let mut settings = Raw::default();
-    for (key, text) in [(Key::Index4, "public"), (Key::Index6, "public")] {
-        settings.set(key, Node::synthetic(Value::string(text)), Origin::Option(String::new()));
-    }
-    let Ok((config, _)) = starter::checked(&settings) else { return };
-    let ask = async |family: Family| {
-        let lookup =
-            timeout(PATIENCE, look_up(Query::new(&config.entries[0], family), client)).await.unwrap_or_default();
+/// Asks services on the internet, and the router, where the host's own address will not do. `first` is the first family whose source
+/// is asked for: there is no question about one before it.
+pub(crate) async fn ask_around(survey: &mut Survey, first: Family, client: &Client) {
+    let ask = async |family: Family, source: Source, patience: Duration| {
+        if family < first || !survey.needs_public(family) {
+            return None;
+        }
+        let query = Query::of(family, slice::from_ref(&source), patience, &Ssl::Verify);
+        let lookup = timeout(patience, look_up(query, client)).await.unwrap_or_default();
         let why = || lookup.failed().next().map_or("no response in time".to_owned(), |(_, why)| why.to_owned());
-        lookup.found().map(|(_, choice)| choice.ip).ok_or_else(why)
+        Some(lookup.address().ok_or_else(why))
     };
-    let wanted = |family: Family| survey.needs_public(family) && survey.public[family.index()].is_none();
-    let if_wanted = async |family: Family| if wanted(family) { Some(ask(family).await) } else { None };
-    let (v4, v6) = futures_util::future::join(if_wanted(Family::V4), if_wanted(Family::V6)).await;
-    for (place, found) in survey.public.iter_mut().zip([v4, v6]) {
-        *place = place.take().or(found);
-    }
+    let public = |family: Family| ask(family, Source::Public, PATIENCE);
+    let router = ask(Family::V4, Source::Router(None), ROUTER_PATIENCE);
+    let (v4, v6, router) = join3(public(Family::V4), public(Family::V6), router).await;
+    (survey.public, survey.router) = ([v4, v6], router.and_then(Result::ok));
 }
 
 /// What was sent once, and what came of it.

@@ -72,6 +72,7 @@ mod sources {
 }
 
 mod seen_in_dns {
+    mod many;
     mod names;
     mod servers;
     mod service;

@@ -9,6 +9,7 @@ use regex_lite::Regex;
 use crate::address::observation::Choice;
 use crate::net::family::Family;
 use crate::net::local_address::{Flags, LocalAddress};
+use crate::net::network::Network;
 use crate::net::reach::{Trust, is_private, unusable};
 use crate::text::order;
 
@@ -31,13 +32,7 @@ impl LocalAddress {
 
     /// Whether both have the same network part, as long as this one's prefix.
     fn shares_prefix(&self, other: &Self) -> bool {
-        let (own, other, width) = match (self.ip, other.ip) {
-            (IpAddr::V6(own), IpAddr::V6(other)) => (own.to_bits(), other.to_bits(), 128_u32),
-            (IpAddr::V4(own), IpAddr::V4(other)) => (own.to_bits().into(), other.to_bits().into(), 32),
-            _ => return false,
-        };
-        let differ = own ^ other;
-        differ.checked_shr(width.saturating_sub(self.prefix.into())).unwrap_or(0) == 0
+        Network::of(self.ip, self.prefix.into()).is_some_and(|network| network.contains(other.ip))
     }
 }
 

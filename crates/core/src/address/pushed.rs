@@ -54,21 +54,21 @@ pub struct PushMemory(BTreeMap<String, PushedAddresses>);
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct PushedAddresses {
     #[serde(skip_serializing_if = "Option::is_none")]
-    ipv4: Option<PushedAddress<Ipv4Addr>>,
+    ipv4: Option<PushedAddress>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ipv6: Option<PushedAddress<Ipv6Addr>>,
+    ipv6: Option<PushedAddress>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    prefix: Option<PushedAddress<Ipv6Addr>>,
+    prefix: Option<PushedAddress>,
 }
 
 /// An address, and when it was told last: seconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct PushedAddress<T> {
-    address: T,
+struct PushedAddress {
+    address: IpAddr,
     at: u64,
 }
 
-impl<T: Copy + PartialEq> PushedAddress<T> {
+impl PushedAddress {
     fn age(&self, now: u64) -> u64 {
         // A clock that was set back makes nothing older.
         now.saturating_sub(self.at)
@@ -92,23 +92,17 @@ impl PushMemory {
 
     /// Remembers a push. Whether it is news: another address than before, or one that no longer counted.
     pub fn take(&mut self, name: &str, push: &Push, max_age: Option<Duration>, now: u64) -> bool {
-        fn put<T: Copy + PartialEq>(
-            place: &mut Option<PushedAddress<T>>,
-            address: Option<T>,
-            (max_age, now): (Option<Duration>, u64),
-        ) -> bool {
-            let Some(address) = address else { return false };
-            let known = place.replace(PushedAddress { address, at: now });
-            known.is_none_or(|known| known.address != address || !known.counts(max_age, now))
-        }
         let known = self.0.entry(name.to_owned()).or_default();
-        let rule = (max_age, now);
-        let news = [
-            put(&mut known.ipv4, push.ipv4, rule),
-            put(&mut known.ipv6, push.ipv6, rule),
-            put(&mut known.prefix, push.prefix, rule),
-        ];
-        news.contains(&true)
+        let [ipv6, prefix] = [push.ipv6, push.prefix].map(|ip| ip.map(IpAddr::V6));
+        let mut is_news = false;
+        for (place, address) in
+            [(&mut known.ipv4, push.ipv4.map(IpAddr::V4)), (&mut known.ipv6, ipv6), (&mut known.prefix, prefix)]
+        {
+            let Some(address) = address else { continue };
+            let before = place.replace(PushedAddress { address, at: now });
+            is_news |= before.is_none_or(|before| before.address != address || !before.counts(max_age, now));
+        }
+        is_news
     }
 
     /// The address of a source, or why there is none.
@@ -124,11 +118,12 @@ impl PushMemory {
             }
             _ => None,
         };
-        let pushed = match family {
-            Family::V4 => known.ipv4.filter(|it| is_public(it.address)).map(|it| general(it, IpAddr::V4)),
-            Family::V6 => v6.filter(|it| is_public_v6(it.address)).map(|it| general(it, IpAddr::V6)),
+        let pushed = if family == Family::V4 { known.ipv4 } else { v6 };
+        let counts = |it: &PushedAddress| match it.address {
+            IpAddr::V4(ip) => family == Family::V4 && is_public(ip),
+            IpAddr::V6(ip) => family == Family::V6 && is_public_v6(ip),
         };
-        let pushed = pushed.ok_or_else(|| format!("`{name}` has not pushed an {family} address yet"))?;
+        let pushed = pushed.filter(counts).ok_or_else(|| format!("`{name}` has not pushed an {family} address yet"))?;
         let age = seconds(pushed.age(now));
         match source.max_age.map(|limit| limit.as_secs()) {
             Some(limit) if !pushed.counts(source.max_age, now) => Err(format!(
@@ -165,10 +160,6 @@ impl PushMemory {
             None => Ok(self.0.iter().next().map(|(name, known)| (name.as_str(), known))),
         }
     }
-}
-
-fn general<T>(pushed: PushedAddress<T>, ip: fn(T) -> IpAddr) -> PushedAddress<IpAddr> {
-    PushedAddress { address: ip(pushed.address), at: pushed.at }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod push_source;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::net::Ipv4Addr;
+use std::slice;
 
 use regex_lite::Regex;
 
@@ -78,22 +79,11 @@ impl Hash for Pattern {
 pub const FORMS: &str = "default, public, url:ADDRESS, a number (0, 1, …), interface:NAME, regex:PATTERN, cmd:PROGRAM, \
                          shell:COMMAND, stun:HOST, dns, dns:SERVER/NAME, router, push, push:NAME, quorum:N(SOURCE, …), or false";
 
-/// The first words of the forms.
-const WORDS: [&str; 13] = [
-    "default",
-    "public",
-    "url",
-    "interface",
-    "regex",
-    "cmd",
-    "shell",
-    "stun",
-    "dns",
-    "router",
-    "push",
-    "quorum",
-    "false",
-];
+/// The forms that may be a word alone.
+const ALONE: [&str; 5] = ["default", "public", "dns", "router", "push"];
+
+/// The first words of those that may go on behind a colon.
+const PREFIXES: [&str; 10] = ["url", "interface", "regex", "cmd", "shell", "stun", "quorum", "dns", "router", "push"];
 
 /// The length limit of a `regex:` pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 500;
@@ -115,12 +105,13 @@ impl Source {
             ("public", None) => Ok(Self::Public),
             ("router", None) => Ok(Self::Router(None)),
             ("router", Some(ip)) => ip.parse().map(|ip| Self::Router(Some(ip))).map_err(|_| {
-                "`router:` needs the IPv4 address of a router after the colon; `router` alone asks that of the default route".to_owned()
+                let alone = "`router` alone asks that of the default route";
+                format!("`router:` needs the IPv4 address of a router after the colon; {alone}")
             }),
             ("push", None) => Ok(Self::Push(PushSource::default())),
             ("push", Some(name)) => PushSource::parse(name).map(Self::Push),
             ("dns", None) => Ok(Self::Dns(None)),
-            ("url" | "interface" | "regex" | "cmd" | "shell" | "stun" | "dns" | "quorum", None | Some("")) => {
+            (form, None | Some("")) if PREFIXES.contains(&form) => {
                 Err(format!("`{form}:` needs a value after the colon"))
             }
             ("url", Some(url)) => address(url),
@@ -152,50 +143,52 @@ impl Source {
                     Some(_) => format!("`{form}:…`"),
                     None => format!("`{text}`"),
                 };
-                Err(match nearest(&form, WORDS) {
-                    Some(near) => {
-                        let colon = if matches!(near, "default" | "public" | "dns" | "router" | "push" | "false") { "" } else { ":" };
-                        format!("{named} is not a source of addresses: did you mean `{near}{colon}`?")
+                let is_interface =
+                    text.starts_with(['e', 'w', 'b', 'p', 't', 'u']) && text.ends_with(|c: char| c.is_ascii_digit());
+                let meant = match nearest(&form, ALONE.into_iter().chain(["false"]).chain(PREFIXES)) {
+                    Some(near) if ALONE.contains(&near) || near == "false" => format!(": did you mean `{near}`?"),
+                    Some(near) => format!(": did you mean `{near}:`?"),
+                    None if rest.is_none() && named != "this" && is_interface => {
+                        format!(": did you mean `interface:{text}`?")
                     }
-                    None if rest.is_none()
-                        && named != "this"
-                        && text.starts_with(['e', 'w', 'b', 'p', 't', 'u'])
-                        && text.ends_with(|c: char| c.is_ascii_digit()) =>
-                    {
-                        format!("{named} is not a source of addresses: did you mean `interface:{text}`?")
-                    }
-                    None => format!("{named} is not a source of addresses"),
-                })
+                    None => String::new(),
+                };
+                Err(format!("{named} is not a source of addresses{meant}"))
             }
+        }
+    }
+
+    /// The sources that it consists of: those of a quorum, or itself.
+    pub fn parts(&self) -> &[Self] {
+        match self {
+            Self::Quorum(_, sources) => sources,
+            _ => slice::from_ref(self),
         }
     }
 
     /// What the user typed that must not be seen: the query and credentials of an address, long parts of its path.
     pub fn secrets(&self) -> Vec<String> {
-        match self {
-            Self::Url(url) => Target::new("", url, &Variables::default(), &mut Vec::new())
-                .map_or_else(|_| Vec::new(), |page| page.secrets()),
-            Self::Quorum(_, sources) => sources.iter().flat_map(Self::secrets).collect(),
-            _ => Vec::new(),
-        }
+        let of_url = |source: &Self| match source {
+            Self::Url(url) => Target::new("", url, &Variables::default(), &mut Vec::new()).ok(),
+            _ => None,
+        };
+        self.parts().iter().filter_map(of_url).flat_map(|page| page.secrets()).collect()
     }
 
-    /// Whether it asks a router, which knows IPv4 alone (F9).
+    /// The router that it asks (F9): the one at an address, or that of the default route; `None` if it asks none.
+    pub fn router(&self) -> Option<Option<Ipv4Addr>> {
+        if let Self::Router(router) = self { Some(*router) } else { None }
+    }
+
+    /// Whether it asks a router, which knows IPv4 alone.
     pub fn asks_router(&self) -> bool {
-        match self {
-            Self::Router(_) => true,
-            Self::Quorum(_, sources) => sources.iter().any(Self::asks_router),
-            _ => false,
-        }
+        self.parts().iter().any(|part| part.router().is_some())
     }
 
     /// What it takes of other hosts that push (F10).
     pub fn pushes(&self) -> Vec<&PushSource> {
-        match self {
-            Self::Push(source) => vec![source],
-            Self::Quorum(_, sources) => sources.iter().flat_map(Self::pushes).collect(),
-            _ => Vec::new(),
-        }
+        let parts = self.parts().iter();
+        parts.filter_map(|part| if let Self::Push(source) = part { Some(source) } else { None }).collect()
     }
 
     /// The same, to be completed.
@@ -216,11 +209,7 @@ impl Source {
 
     /// Whether it runs a program: refused in a configuration that was fetched (B12).
     pub fn runs_a_program(&self) -> bool {
-        match self {
-            Self::Command(_) | Self::Shell(_) => true,
-            Self::Quorum(_, sources) => sources.iter().any(Self::runs_a_program),
-            _ => false,
-        }
+        self.parts().iter().any(|part| matches!(part, Self::Command(_) | Self::Shell(_)))
     }
 }
 
@@ -334,9 +323,9 @@ fn split_sources(text: &str) -> Vec<&str> {
 
 fn begins_a_source(text: &str) -> bool {
     let item = text.split(',').next().unwrap_or_default().trim();
-    let is_word = ["default", "local", "public", "router", "push"].iter().any(|word| item.eq_ignore_ascii_case(word));
-    let form = item.split_once(':').map(|(form, _)| form.trim().to_ascii_lowercase());
-    is_word || form.is_some_and(|form| WORDS.contains(&form.as_str()))
+    let (form, is_alone) = item.split_once(':').map_or((item, true), |(form, _)| (form.trim(), false));
+    let is = |word: &&str| form.eq_ignore_ascii_case(word);
+    if is_alone { ALONE.iter().any(is) || is(&"local") } else { PREFIXES.iter().any(is) }
 }
 
 /// The name of a program without its folder.
@@ -385,8 +374,7 @@ pub fn split_list(text: &str) -> Vec<&str> {
     let mut rest = text;
     loop {
         rest = rest.trim_start();
-        let takes_all =
-            TAKES_ALL.iter().any(|form| rest.get(..form.len()).is_some_and(|start| start.eq_ignore_ascii_case(form)));
+        let takes_all = TAKES_ALL.iter().any(|form| starts_with(rest, form));
         let end = match () {
             () if takes_all => None,
             // What stands in the parentheses of a quorum is its own.
@@ -550,6 +538,7 @@ mod tests {
             "quorum:2(url:https://h/?a=1,2, default)",
             "quorum:2(regex:[(], default)",
             "quorum:2(shell:curl -d a,s3cr3t x, public)",
+            "quorum:2(shell:test a, false, dns)",
         ];
         for text in two_with_commas {
             let two = Source::parse(text).expect(text);

@@ -24,7 +24,7 @@ use crate::address::source::{FORMS, Source};
 use crate::callback::expect::Expect;
 use crate::callback::{RsaSign, Target};
 use crate::net::family::Family;
-use crate::net::proxy::{Proxies, ProxyError, ProxyItem, Route, System};
+use crate::net::proxy::{self, Proxies, ProxyItem, Route, System};
 use crate::text::diagnostic::{Place, Severity};
 use crate::text::duration;
 use crate::text::json::{Span, Value};
@@ -203,7 +203,7 @@ impl Maker<'_, '_> {
             match ProxyItem::parse(node.value.text().unwrap_or_default()) {
                 Ok(item) => items.push(item),
                 Err(why) => {
-                    let hint = format!("{}, DIRECT, SYSTEM", ProxyError::FORMS);
+                    let hint = format!("{}, DIRECT, SYSTEM", proxy::FORMS);
                     self.reader.wrong(Key::Proxy, node.span, format!("`proxy` {why}"), &hint);
                 }
             }
@@ -215,12 +215,12 @@ impl Maker<'_, '_> {
         let url = target.and_then(Target::fixed_part);
         let wrong = url.as_ref().and_then(|url| {
             proxies.routes(url).find_map(|route| match route {
-                Route::Unusable(name, why) => Some((name, why.to_string())),
+                Route::Unusable(name, why) => Some((name, why.to_owned())),
                 _ => None,
             })
         });
         if let Some((name, why)) = wrong {
-            let forms = ProxyError::FORMS;
+            let forms = proxy::FORMS;
             let hint = format!("fix or unset it, add the host to NO_PROXY, or set `proxy` to `DIRECT`; {forms}");
             let mut make = || (Place::Environment(name.to_owned()), Some(hint.clone()));
             self.reader.diagnostics.add(Severity::Error, Span::default(), &format!("it {why}"), &mut make);

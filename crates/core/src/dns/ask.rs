@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use rustc_hash::FxHasher;
+use domain::base::iana::Rcode;
 
 use super::PORT;
 use super::message::{DnsAnswer, DnsClass, DnsKind, DnsName, DnsQuestion};
@@ -123,7 +123,7 @@ impl<'a> Look<'a> {
 
     /// What the first resolver that answers says, and which one it is.
     pub(super) fn resolver(&self, name: &DnsName, kind: DnsKind) -> Result<(SocketAddr, &'a DnsAnswer), Open> {
-        let question = DnsQuestion { name: name.clone(), kind, class: DnsClass::In, is_recursive: true };
+        let question = DnsQuestion { name: name.clone(), kind, class: DnsClass::IN, is_recursive: true };
         let mut why = Vec::new();
         for server in &self.sought.resolvers {
             match self.reply(Asking { server: *server, question: question.clone() })? {
@@ -142,7 +142,7 @@ impl<'a> Look<'a> {
         name: &DnsName,
         kind: DnsKind,
     ) -> Result<Result<&'a DnsAnswer, String>, Open> {
-        let question = DnsQuestion { name: name.clone(), kind, class: DnsClass::In, is_recursive: false };
+        let question = DnsQuestion { name: name.clone(), kind, class: DnsClass::IN, is_recursive: false };
         let mut why = "has no address".to_owned();
         for address in &server.addresses {
             match self.reply(Asking { server: *address, question: question.clone() })? {
@@ -174,49 +174,32 @@ impl<'a> Look<'a> {
         if let Some(ips) = self.zones.addresses(host, self.now) {
             return ips.to_vec();
         }
-        let (mut ips, mut ttl) = (Vec::new(), u32::MAX);
-        for kind in [DnsKind::A, DnsKind::Aaaa] {
+        let mut records = Vec::new();
+        for kind in [DnsKind::A, DnsKind::AAAA] {
             match self.resolver(host, kind) {
-                Ok((_, answer)) => {
-                    let found = answer.records.iter().filter_map(|record| Some((record.address()?, record.ttl)));
-                    found.for_each(|(ip, left)| {
-                        ips.push(ip);
-                        ttl = ttl.min(left);
-                    });
-                }
+                Ok((_, answer)) => records.extend(&answer.records),
                 Err(Open::Ask(more)) => missing.extend(more),
                 // The other servers may have one.
                 Err(Open::Unknown(_)) => {}
             }
         }
-        if missing.is_empty() {
-            self.zones.learn_addresses(host, ips.clone(), ttl, self.now);
+        if !missing.is_empty() {
+            return Vec::new();
         }
-        ips
+        self.zones.learn_addresses(host, records.into_iter(), self.now)
     }
 
-    /// Some of these hosts, drawn anew in each round.
+    /// Some of these hosts, drawn anew in each round, and for each name: many of them are to be asked about by all servers alike.
     pub(super) fn drawn(&self, hosts: &[DnsName], most: usize) -> Vec<(DnsName, u16)> {
-        let mut hosts: Vec<(u64, &DnsName)> = hosts.iter().map(|host| (lot(self.sought.seed, host), host)).collect();
-        order::sort(&mut hosts);
-        hosts.into_iter().take(most).map(|(_, host)| (host.clone(), PORT)).collect()
+        let Sought { seed, name, .. } = self.sought;
+        let mut hosts = hosts.to_vec();
+        let lots = BuildHasherDefault::<DefaultHasher>::default();
+        order::sort_by_key(&mut hosts, |host| lots.hash_one((seed, name, host)));
+        hosts.into_iter().take(most).map(|host| (host, PORT)).collect()
     }
-}
-
-fn lot(seed: u64, host: &str) -> u64 {
-    let mut hasher = FxHasher::default();
-    (seed, host).hash(&mut hasher);
-    hasher.finish()
 }
 
 /// A response code by its name.
-pub(super) fn code(code: u8) -> String {
-    match code {
-        1 => "FORMERR".to_owned(),
-        2 => "SERVFAIL".to_owned(),
-        3 => "NXDOMAIN".to_owned(),
-        4 => "NOTIMP".to_owned(),
-        5 => "REFUSED".to_owned(),
-        other => format!("code {other}"),
-    }
+pub(super) fn code(code: u8) -> Rcode {
+    Rcode::masked_from_int(code)
 }

@@ -1,10 +1,10 @@
 //! Messages of DNS (RFC 1035): a question as bytes, and an answer of them. Reading is done by the crate `domain`.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::str::FromStr as _;
 
-use domain::base::iana::{Class, Opcode, Rcode, Rtype};
+use domain::base::iana::{Opcode, Rcode};
 use domain::base::message::RecordSection;
 use domain::base::name::{Name, ParsedName};
 use domain::base::wire::ParseError;
@@ -13,56 +13,17 @@ use domain::rdata::{A, Aaaa, Cname, Ns, Soa, Txt};
 
 use crate::net::family::Family;
 
+/// The class of a record (IN or CH), and its type.
+pub use domain::base::iana::{Class as DnsClass, Rtype as DnsKind};
+
 /// A name in small letters without a final dot; the root is empty.
 pub type DnsName = Rc<str>;
 
-/// The type of a record that is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DnsKind {
-    /// An IPv4 address.
-    A,
-    /// An IPv6 address.
-    Aaaa,
-    /// The name of a zone's server.
-    Ns,
-    /// A text.
-    Txt,
-}
-
-impl DnsKind {
-    /// The records of a family.
-    pub fn of(family: Family) -> Self {
-        match family {
-            Family::V4 => Self::A,
-            Family::V6 => Self::Aaaa,
-        }
-    }
-
-    fn rtype(self) -> Rtype {
-        match self {
-            Self::A => Rtype::A,
-            Self::Aaaa => Rtype::AAAA,
-            Self::Ns => Rtype::NS,
-            Self::Txt => Rtype::TXT,
-        }
-    }
-}
-
-/// The class of a record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DnsClass {
-    /// The internet.
-    In,
-    /// Chaos: what a server says about itself.
-    Ch,
-}
-
-impl DnsClass {
-    fn class(self) -> Class {
-        match self {
-            Self::In => Class::IN,
-            Self::Ch => Class::CH,
-        }
+/// The records of a family.
+pub(super) fn kind_of(family: Family) -> DnsKind {
+    match family {
+        Family::V4 => DnsKind::A,
+        Family::V6 => DnsKind::AAAA,
     }
 }
 
@@ -134,22 +95,13 @@ pub fn query(id: u16, question: &DnsQuestion) -> Option<Vec<u8>> {
     let mut message = MessageBuilder::new_vec().question();
     message.header_mut().set_id(id);
     message.header_mut().set_rd(question.is_recursive);
-    message.push(Question::new(name, question.kind.rtype(), question.class.class())).ok()?;
+    message.push(Question::new(name, question.kind, question.class)).ok()?;
     Some(message.finish())
 }
 
-/// The answer to a question with this id that was asked of a server; `None` if the bytes are something else: late, foreign,
-/// forged or damaged (K6). `from` is who sent them.
-pub fn answer_to(
-    question: &DnsQuestion,
-    id: u16,
-    asked: SocketAddr,
-    from: SocketAddr,
-    bytes: &[u8],
-) -> Option<DnsAnswer> {
-    if (from.ip(), from.port()) != (asked.ip(), asked.port()) {
-        return None;
-    }
+/// The answer to a question with this id; `None` if the bytes are something else: late, foreign, forged or damaged (K6). That they come
+/// from the server that was asked is up to the socket.
+pub fn answer_to(question: &DnsQuestion, id: u16, bytes: &[u8]) -> Option<DnsAnswer> {
     let message = Message::from_octets(bytes).ok()?;
     let header = message.header();
     if header.id() != id || !header.qr() || header.opcode() != Opcode::QUERY {
@@ -157,7 +109,7 @@ pub fn answer_to(
     }
     let repeated = message.sole_question().ok()?;
     let is_same = text(repeated.qname()) == question.name
-        && (repeated.qtype(), repeated.qclass()) == (question.kind.rtype(), question.class.class());
+        && (repeated.qtype(), repeated.qclass()) == (question.kind, question.class);
     let mut answer = DnsAnswer {
         is_authoritative: header.aa(),
         is_cut: header.tc(),
@@ -165,16 +117,15 @@ pub fn answer_to(
         ..DnsAnswer::default()
     };
     if is_same && !answer.is_cut {
-        let class = question.class.class();
-        answer.records = records(message.answer().ok()?, class)?;
-        answer.authority = records(message.authority().ok()?, class)?;
-        answer.additional = records(message.additional().ok()?, class)?;
+        answer.records = records(message.answer().ok()?, question.class)?;
+        answer.authority = records(message.authority().ok()?, question.class)?;
+        answer.additional = records(message.additional().ok()?, question.class)?;
     }
     is_same.then_some(answer)
 }
 
 /// The records of a section that matter; `None` if one of them is damaged.
-fn records(section: RecordSection<'_, &[u8]>, class: Class) -> Option<Vec<DnsRecord>> {
+fn records(section: RecordSection<'_, &[u8]>, class: DnsClass) -> Option<Vec<DnsRecord>> {
     let mut known = Vec::new();
     for parsed in section {
         let parsed = parsed.ok()?;
@@ -193,12 +144,12 @@ fn data(parsed: &ParsedRecord<'_, &[u8]>) -> Result<Option<DnsData>, ParseError>
         ($kind:ty, $known:expr) => {{ parsed.to_record::<$kind>()?.map(|record| $known(record.data())) }};
     }
     Ok(match parsed.rtype() {
-        Rtype::A => data!(A, |data: &A| DnsData::Address(IpAddr::V4(data.addr()))),
-        Rtype::AAAA => data!(Aaaa, |data: &Aaaa| DnsData::Address(IpAddr::V6(data.addr()))),
-        Rtype::CNAME => data!(Cname<ParsedName<&[u8]>>, |data: &Cname<_>| DnsData::Alias(text(data.cname()))),
-        Rtype::NS => data!(Ns<ParsedName<&[u8]>>, |data: &Ns<_>| DnsData::Server(text(data.nsdname()))),
-        Rtype::SOA => data!(Soa<ParsedName<&[u8]>>, |data: &Soa<_>| DnsData::Start(data.minimum().as_secs())),
-        Rtype::TXT => {
+        DnsKind::A => data!(A, |data: &A| DnsData::Address(IpAddr::V4(data.addr()))),
+        DnsKind::AAAA => data!(Aaaa, |data: &Aaaa| DnsData::Address(IpAddr::V6(data.addr()))),
+        DnsKind::CNAME => data!(Cname<ParsedName<&[u8]>>, |data: &Cname<_>| DnsData::Alias(text(data.cname()))),
+        DnsKind::NS => data!(Ns<ParsedName<&[u8]>>, |data: &Ns<_>| DnsData::Server(text(data.nsdname()))),
+        DnsKind::SOA => data!(Soa<ParsedName<&[u8]>>, |data: &Soa<_>| DnsData::Start(data.minimum().as_secs())),
+        DnsKind::TXT => {
             data!(Txt<&[u8]>, |data: &Txt<&[u8]>| DnsData::Text(data.iter().next().unwrap_or_default().to_vec()))
         }
         _ => None,

@@ -3,10 +3,9 @@
 use std::net::IpAddr;
 
 use super::ask::code;
-use super::message::{DnsAnswer, DnsClass, DnsData, DnsKind, DnsName, DnsQuestion};
+use super::message::{DnsAnswer, DnsClass, DnsData, DnsKind, DnsName, DnsQuestion, kind_of};
 use crate::net::family::Family;
-use crate::net::reach::is_far;
-use crate::net::reach::{Trust, unusable};
+use crate::net::reach::{Trust, is_far, sendable};
 
 /// The one service whose names only a resolver knows.
 const BY_RESOLVER: &str = "opendns.com";
@@ -15,8 +14,8 @@ const BY_RESOLVER: &str = "opendns.com";
 pub fn own_address_question(name: &str, family: Family, is_text: bool, is_chaos: bool) -> DnsQuestion {
     DnsQuestion {
         name: DnsName::from(name),
-        kind: if is_text { DnsKind::Txt } else { DnsKind::of(family) },
-        class: if is_chaos { DnsClass::Ch } else { DnsClass::In },
+        kind: if is_text { DnsKind::TXT } else { kind_of(family) },
+        class: if is_chaos { DnsClass::CH } else { DnsClass::IN },
         is_recursive: name.ends_with(BY_RESOLVER),
     }
 }
@@ -24,7 +23,7 @@ pub fn own_address_question(name: &str, family: Family, is_text: bool, is_chaos:
 /// The address in an answer to such a question, or why there is none: words that follow the server's name.
 pub fn own_address(question: &DnsQuestion, answer: &DnsAnswer, family: Family) -> Result<IpAddr, String> {
     let redirected = |what: &str| Err(format!("{what}: port 53 seems to be redirected"));
-    let must_know = question.class == DnsClass::In && !question.is_recursive;
+    let must_know = question.class == DnsClass::IN && !question.is_recursive;
     match answer.code {
         0 if must_know && !answer.is_authoritative => return redirected("answers without authority"),
         0 => {}
@@ -41,13 +40,9 @@ pub fn own_address(question: &DnsQuestion, answer: &DnsAnswer, family: Family) -
         (None, _) => Err("gives no address".to_owned()),
         (_, Some(_)) => Err("gives more than one address".to_owned()),
         (Some(None), _) => Err("gives a text that is no address".to_owned()),
-        (Some(Some(ip)), None) if Family::of(ip) != Some(family) => {
-            Err(format!("saw {ip}, which is not an {family} address"))
-        }
-        (Some(Some(ip)), None) => match unusable(ip, Trust::Own) {
-            Some(why) => Err(format!("saw {ip}, but {why}")),
-            None if !is_far(ip) => Err(format!("saw {ip}, but it is a private address")),
-            None => Ok(ip),
+        (Some(Some(ip)), None) => match sendable(ip, family, Trust::Own)? {
+            ip if is_far(ip) => Ok(ip),
+            _ => Err(format!("saw {ip}, but it is a private address")),
         },
     }
 }

@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::ask::{Asking, DnsWay, Look, Open, Replies, Sought};
-use super::message::{DnsAnswer, DnsData, DnsKind, DnsName, DnsRecord};
-use super::walk::says_nothing;
+use super::message::{DnsAnswer, DnsData, DnsName, DnsRecord, kind_of};
+use super::walk::authoritative;
 use super::zones::{Zones, is_within};
 
 /// How many servers a round asks.
@@ -34,9 +34,12 @@ pub struct Sighting {
 pub struct ServerSight {
     /// Its name or address.
     pub server: String,
-    /// The addresses of the name and for how many seconds they may be kept, or why it says nothing: words that follow its name.
-    pub said: Result<(Vec<IpAddr>, Option<u32>), String>,
+    /// The addresses of the name, or why it says nothing: words that follow its name.
+    pub said: Result<SeenAddresses, String>,
 }
+
+/// Addresses, and for how many seconds they may be kept.
+pub type SeenAddresses = (Vec<IpAddr>, Option<u32>);
 
 /// What was seen, or what must be asked first. Made of every reply so far: whoever asks adds the new ones and calls again.
 /// What is learnt of zones stays in `zones`.
@@ -61,20 +64,18 @@ pub fn round(sought: &Sought, zones: &mut Zones, replies: &Replies, now: Duratio
 
 /// Where the records of a name lead.
 enum ChainEnd {
-    Addresses(Vec<IpAddr>, Option<u32>),
+    Addresses(SeenAddresses),
     Alias(DnsName),
-    Circle,
 }
 
 impl Look<'_> {
     fn by_resolver(&self) -> Result<Vec<ServerSight>, Open> {
-        let (name, kind) = (&self.sought.name, DnsKind::of(self.sought.family));
-        let (resolver, answer) = self.resolver(name, kind)?;
-        let said = match end(answer, name, "") {
-            ChainEnd::Addresses(ips, ttl) => Ok((ips, ttl)),
-            ChainEnd::Alias(_) => Ok((Vec::new(), None)),
-            ChainEnd::Circle => Err("has a CNAME that leads back to itself".to_owned()),
-        };
+        let name = &self.sought.name;
+        let (resolver, answer) = self.resolver(name, kind_of(self.sought.family))?;
+        let said = end(answer, name, "").map(|end| match end {
+            ChainEnd::Addresses(found) => found,
+            ChainEnd::Alias(_) => SeenAddresses::default(),
+        });
         Ok(vec![ServerSight { server: resolver.ip().to_string(), said }])
     }
 
@@ -89,7 +90,7 @@ impl Look<'_> {
             (DnsName::from(""), 0, given.collect())
         };
         seen.insert(name.clone());
-        let kind = DnsKind::of(self.sought.family);
+        let kind = kind_of(self.sought.family);
         let (mut replies, mut missing) = (Vec::new(), Vec::new());
         for server in self.servers(&hosts)? {
             match self.server(&server, name, kind) {
@@ -109,20 +110,13 @@ impl Look<'_> {
         }
         let (mut servers, mut targets) = (Vec::new(), Vec::new());
         for (server, reply) in replies {
-            let said = match reply {
-                Err(silence) => Err(silence),
-                Ok(answer) => match says_nothing(answer) {
-                    Some(nothing) => Err(nothing),
-                    None => match end(answer, name, &zone) {
-                        ChainEnd::Addresses(ips, ttl) => Ok((ips, ttl)),
-                        ChainEnd::Circle => Err("has a CNAME that leads back to itself".to_owned()),
-                        ChainEnd::Alias(target) if targets.contains(&target) => continue,
-                        ChainEnd::Alias(target) => {
-                            targets.push(target);
-                            continue;
-                        }
-                    },
-                },
+            let said = match reply.and_then(authoritative).and_then(|answer| end(answer, name, &zone)) {
+                Ok(ChainEnd::Alias(target)) => {
+                    targets.extend(Some(target).filter(|target| !targets.contains(target)));
+                    continue;
+                }
+                Ok(ChainEnd::Addresses(found)) => Ok(found),
+                Err(why) => Err(why),
             };
             servers.push(ServerSight { server, said });
         }
@@ -148,30 +142,27 @@ impl Look<'_> {
 }
 
 /// Follows an answer from a name to its addresses; a CNAME that leads out of the zone, or on which the answer says no more, is the end.
-fn end(answer: &DnsAnswer, name: &DnsName, zone: &str) -> ChainEnd {
-    let mut at = name;
-    let mut passed = vec![at];
-    loop {
+fn end(answer: &DnsAnswer, name: &DnsName, zone: &str) -> Result<ChainEnd, String> {
+    let mut passed = vec![name];
+    while let [.., at] = passed[..] {
         let of_name = || answer.records.iter().filter(|record| record.owner == *at);
         let alias = of_name().find_map(|record| match &record.data {
             DnsData::Alias(target) => Some(target),
             _ => None,
         });
-        let Some(target) = alias else {
-            let ips: Vec<IpAddr> = of_name().filter_map(DnsRecord::address).collect();
-            let ttl = of_name().map(|record| record.ttl).max().or_else(|| negative_ttl(answer));
-            let is_open = at != name && ttl.is_none();
-            return if is_open { ChainEnd::Alias(at.clone()) } else { ChainEnd::Addresses(ips, ttl) };
-        };
-        if passed.contains(&target) || passed.len() > MAX_ALIASES {
-            return ChainEnd::Circle;
+        match alias {
+            Some(target) if passed.contains(&target) || passed.len() > MAX_ALIASES => break,
+            Some(target) if !is_within(target, zone) => return Ok(ChainEnd::Alias(target.clone())),
+            Some(target) => passed.push(target),
+            None => {
+                let ttl = of_name().map(|record| record.ttl).max().or_else(|| negative_ttl(answer));
+                let found = (of_name().filter_map(DnsRecord::address).collect(), ttl);
+                let is_open = at != name && ttl.is_none();
+                return Ok(if is_open { ChainEnd::Alias(at.clone()) } else { ChainEnd::Addresses(found) });
+            }
         }
-        if !is_within(target, zone) {
-            return ChainEnd::Alias(target.clone());
-        }
-        passed.push(target);
-        at = target;
     }
+    Err("has a CNAME that leads back to itself".to_owned())
 }
 
 /// For how long it may be kept that there is nothing.

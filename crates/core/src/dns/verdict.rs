@@ -1,12 +1,13 @@
 //! What a round means for an address that was accepted (K8, K10), and when the next one is due (K11).
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use super::ask::{DnsWay, Sought};
-use super::sight::{ServerSight, Sighting};
 use serde::{Deserialize, Serialize};
 
+use super::ask::{DnsWay, Sought};
+use super::sight::{SeenAddresses, ServerSight, Sighting};
 use crate::net::family::Family;
 use crate::net::reach::is_far;
 use crate::text::duration::duration;
@@ -14,7 +15,7 @@ use crate::text::order;
 use crate::text::vocabulary::vocabulary;
 
 /// A resolver is not asked sooner after acceptance: it would keep the answer.
-const RESOLVER_AFTER: Duration = Duration::from_secs(30);
+pub(super) const RESOLVER_AFTER: Duration = Duration::from_secs(30);
 
 /// After so many rounds in which none of the zone's servers answered, the resolver is asked.
 pub const ROUNDS_BEFORE_RESOLVER: u32 = 3;
@@ -48,20 +49,23 @@ pub struct Verify {
 
 impl Default for Verify {
     fn default() -> Self {
-        Self {
-            way: DnsWay::Zone,
-            servers: Vec::new(),
-            resolvers: Vec::new(),
-            within: Duration::from_secs(15 * 60),
-            every: Duration::from_secs(3600),
-            repair: false,
-            proxied: false,
-            exact: false,
-        }
+        Self::USUAL.clone()
     }
 }
 
 impl Verify {
+    /// `verify: true`
+    pub const USUAL: &'static Self = &Self {
+        way: DnsWay::Zone,
+        servers: Vec::new(),
+        resolvers: Vec::new(),
+        within: Duration::from_secs(15 * 60),
+        every: Duration::from_secs(3600),
+        repair: false,
+        proxied: false,
+        exact: false,
+    };
+
     /// What a round is to find out. `system` are the resolvers of this host.
     pub fn sought(&self, name: &str, family: Family, system: &[SocketAddr], most: usize, seed: u64) -> Sought {
         let resolvers = if self.resolvers.is_empty() { system.to_vec() } else { self.resolvers.clone() };
@@ -108,16 +112,24 @@ impl DnsVerdict {
 }
 
 /// What a round says about one address.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenInDns {
     /// Whether it is visible.
     pub verdict: DnsVerdict,
     /// For how many seconds resolvers may keep what was seen.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub ttl: Option<u32>,
     /// Why, for people: words that follow the verdict.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub reason: String,
     /// Whether every server that answers has the same public addresses, and this one is not among them: it may be a proxy's.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub looks_proxied: bool,
+}
+
+/// Whether a value need not be written.
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl SeenInDns {
@@ -128,17 +140,18 @@ impl SeenInDns {
 
     /// The verdict and its reason: `visible (2 servers, TTL 300)`. `since` is how long ago the address was accepted, if it was.
     pub fn sentence(&self, since: Option<Duration>, verify: &Verify) -> String {
-        let is_open = !self.verdict.is_good();
-        let word = match since.filter(|since| self.verdict == DnsVerdict::NotVisible && *since < verify.within) {
+        let early = since.filter(|since| *since < verify.within);
+        let word = match early.filter(|_| self.verdict == DnsVerdict::NotVisible) {
             Some(since) => format!("not yet ({})", duration(since)),
             None => self.verdict.word().to_owned(),
         };
-        if is_open && self.looks_proxied && since.is_some_and(|since| since >= verify.within) {
-            return format!("{word}: {}; if it is behind a proxy, set \"proxied\": true in `verify`", self.reason);
-        }
+        let is_late = since.is_some() && early.is_none();
         match self.reason.as_str() {
             "" => word,
             reason if self.verdict.is_good() => format!("{word} {reason}"),
+            reason if self.looks_proxied && is_late => {
+                format!("{word}: {reason}; if it is behind a proxy, set \"proxied\": true in `verify`")
+            }
             reason => format!("{word}: {reason}"),
         }
     }
@@ -153,74 +166,61 @@ pub fn judge(sighting: &Sighting, expected: IpAddr, verify: &Verify) -> SeenInDn
             ips.contains(&expected) && (!verify.exact || ips.len() == 1)
         }
     };
-    let answers: Vec<&[IpAddr]> = sighting.servers.iter().filter_map(said).collect();
-    let with = answers.iter().filter(|ips| has_it(ips)).count();
-    let verdict = match (with, answers.len()) {
+    let answers: Vec<&SeenAddresses> = sighting.servers.iter().filter_map(|server| server.said.as_ref().ok()).collect();
+    let verdict = match (answers.iter().filter(|(ips, _)| has_it(ips)).count(), answers.len()) {
         (_, 0) => DnsVerdict::Unknown,
-        (with, all) if with == all && verify.proxied => DnsVerdict::Proxied,
-        (with, all) if with == all => DnsVerdict::Visible,
         (0, _) => DnsVerdict::NotVisible,
-        _ => DnsVerdict::Partly,
+        (with, all) if with < all => DnsVerdict::Partly,
+        _ if verify.proxied => DnsVerdict::Proxied,
+        _ => DnsVerdict::Visible,
     };
-    let ttl = sighting.servers.iter().filter_map(|server| server.said.as_ref().ok()?.1).max();
-    let others: Vec<&ServerSight> = sighting
-        .servers
-        .iter()
-        .filter(|server| match said(server) {
-            Some(ips) => !has_it(ips),
-            None => true,
-        })
-        .collect();
-    let others = described(&others);
-    let reason = if verdict.is_good() {
-        let by = match (sighting.way, answers.len()) {
-            (DnsWay::Resolver, _) => "by resolver".to_owned(),
-            (DnsWay::Zone, 1) => "1 server".to_owned(),
-            (DnsWay::Zone, many) => format!("{many} servers"),
-        };
-        let ttl = ttl.map(|ttl| format!(", TTL {ttl}")).unwrap_or_default();
-        let others = if others.is_empty() { others } else { format!("; {others}") };
-        format!("({by}{ttl}{others})")
-    } else if let Some(why) = &sighting.why {
-        why.clone()
-    } else {
-        others
+    let ttl = answers.iter().filter_map(|(_, ttl)| *ttl).max();
+    let lacks_it = |server: &&ServerSight| !matches!(&server.said, Ok((ips, _)) if has_it(ips));
+    let others = described(sighting.servers.iter().filter(lacks_it));
+    let reason = match &sighting.why {
+        _ if verdict.is_good() => {
+            let by = match (sighting.way, answers.len()) {
+                (DnsWay::Resolver, _) => "by resolver".to_owned(),
+                (DnsWay::Zone, 1) => "1 server".to_owned(),
+                (DnsWay::Zone, many) => format!("{many} servers"),
+            };
+            let ttl = ttl.map(|ttl| format!(", TTL {ttl}")).unwrap_or_default();
+            let others = if others.is_empty() { others } else { format!("; {others}") };
+            format!("({by}{ttl}{others})")
+        }
+        Some(why) => why.clone(),
+        None => others,
     };
-    let sorted = |ips: &&[IpAddr]| {
-        let mut ips = ips.to_vec();
-        order::sort(&mut ips);
-        ips
-    };
-    let first = answers.first().map(sorted).unwrap_or_default();
-    let is_same = answers.iter().all(|ips| sorted(ips) == first);
+    let mut sets = answers.iter().map(|(ips, _)| ips.iter().copied().collect::<BTreeSet<_>>());
+    let first = sets.next().unwrap_or_default();
     let is_public = !first.is_empty() && first.iter().all(|ip| is_far(*ip)) && !first.contains(&expected);
-    SeenInDns { verdict, ttl, reason, looks_proxied: !verify.proxied && is_same && is_public }
+    SeenInDns { verdict, ttl, reason, looks_proxied: !verify.proxied && is_public && sets.all(|set| set == first) }
 }
 
-fn said(server: &ServerSight) -> Option<&[IpAddr]> {
-    server.said.as_ref().ok().map(|(ips, _)| &**ips)
-}
-
-/// `ns1.example.net and ns2.example.net have 198.51.100.4; ns3.example.net does not answer`
-fn described(servers: &[&ServerSight]) -> String {
-    let mut groups: Vec<(Result<_, &str>, Vec<&str>)> = Vec::new();
-    for server in servers {
-        let what = server.said.as_ref().map(|(ips, _)| ips.as_slice()).map_err(String::as_str);
-        match groups.iter_mut().find(|(known, _)| *known == what) {
-            Some((_, names)) => names.push(&server.server),
-            None => groups.push((what, vec![&server.server])),
+/// `ns1.example.net, ns2.example.net have 198.51.100.4; ns3.example.net: does not answer`
+fn described<'a>(servers: impl Iterator<Item = &'a ServerSight>) -> String {
+    let mut groups: Vec<(bool, String, Vec<&str>)> = Vec::new();
+    for ServerSight { server, said } in servers {
+        let what = match said {
+            Ok((ips, _)) if ips.is_empty() => "no address".to_owned(),
+            Ok((ips, _)) => ips.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+            Err(why) => why.clone(),
+        };
+        match groups.iter_mut().find(|(_, known, _)| *known == what) {
+            Some((.., names)) => names.push(server),
+            None => groups.push((said.is_err(), what, vec![server])),
         }
     }
-    order::sort_by_key(&mut groups, |(what, _)| what.is_err());
-    let texts = groups.into_iter().map(|(what, names)| match what {
-        Ok([]) => format!("{} {} no address", names.join(", "), if names.len() == 1 { "has" } else { "have" }),
-        Ok(ips) => {
-            let ips: Vec<String> = ips.iter().map(ToString::to_string).collect();
-            format!("{} {} {}", names.join(", "), if names.len() == 1 { "has" } else { "have" }, ips.join(", "))
-        }
-        Err(why) => format!("{}: {why}", names.join(", ")),
-    });
-    texts.collect::<Vec<_>>().join("; ")
+    order::sort_by_key(&mut groups, |(is_silent, ..)| *is_silent);
+    let text = |(is_silent, what, names): (bool, String, Vec<&str>)| {
+        let has = match names.len() {
+            _ if is_silent => ":",
+            1 => " has",
+            _ => " have",
+        };
+        format!("{}{has} {what}", names.join(", "))
+    };
+    groups.into_iter().map(text).collect::<Vec<_>>().join("; ")
 }
 
 /// When the first round after this much time since acceptance is due, as time since acceptance; `None` if they are over.

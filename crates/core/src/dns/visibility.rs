@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::ask::DnsWay;
 use super::sight::Sighting;
-use super::verdict::{DnsVerdict, ROUNDS, ROUNDS_BEFORE_RESOLVER, SeenInDns, Verify, judge};
+use super::verdict::{
+    DnsVerdict, RESOLVER_AFTER, ROUNDS, ROUNDS_BEFORE_RESOLVER, SeenInDns, Verify, is_default, judge,
+};
 use crate::text::duration::duration;
 
 /// Between two rounds that may find a drift.
@@ -36,27 +38,19 @@ pub struct DnsMemory {
     /// When it was accepted.
     pub accepted: u64,
     /// What was seen last; unknown before the first round.
-    pub verdict: DnsVerdict,
+    pub found: SeenInDns,
     /// Since when the verdict is so.
     pub since: u64,
     /// When it was last asked about; 0 where it never was.
     pub last: u64,
     /// When it is asked about next.
     pub next: u64,
-    /// For how many seconds resolvers may keep what was seen.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub ttl: Option<u32>,
-    /// What was seen, for people.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub reason: String,
     /// Until then resolvers may have the address before; 0 where there was none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub old_until: u64,
-    /// How many repairs were accepted.
+    /// What was sent again because it had drifted.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub repairs: u8,
-    #[serde(default, skip_serializing_if = "is_default")]
-    looks_proxied: bool,
+    pub repairs: Repairs,
     /// Whether it ever was visible.
     #[serde(default, skip_serializing_if = "is_default")]
     was_visible: bool,
@@ -78,18 +72,31 @@ pub struct DnsMemory {
     /// Rounds in a row in which none had it although one should, and when the first of them was.
     #[serde(default, skip_serializing_if = "is_default")]
     misses: (u8, u64),
-    /// What was there in its place.
-    #[serde(default, skip_serializing_if = "is_default")]
+}
+
+/// What was sent again because it had drifted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Repairs {
+    /// How many were accepted.
+    pub count: u8,
+    /// When the last one was.
+    at: u64,
+    /// Those in a row that changed nothing.
+    in_vain: u8,
+    /// What was there in the place of ours.
     other: Option<IpAddr>,
     /// How often that came back after a repair had made ours visible.
-    #[serde(default, skip_serializing_if = "is_default")]
     returned: u8,
-    /// Repairs in a row that changed nothing.
-    #[serde(default, skip_serializing_if = "is_default")]
-    in_vain: u8,
-    /// When the last repair was accepted.
-    #[serde(default, skip_serializing_if = "is_default")]
-    repaired: u64,
+}
+
+impl Repairs {
+    /// When the next one may be sent; `None` if they have no lasting effect.
+    fn next(&self) -> Option<u64> {
+        let doublings = u32::from(self.count.saturating_sub(1)).min(8);
+        let pause = (REPAIR_PAUSE << doublings).min(LONGEST_REPAIR_PAUSE);
+        let is_given_up = self.in_vain >= MOST_IN_VAIN || self.returned >= MOST_RETURNS;
+        (!is_given_up).then_some(if self.count == 0 { 0 } else { self.at + pause })
+    }
 }
 
 /// Something to report.
@@ -103,42 +110,18 @@ pub struct SightNews {
     pub is_timed: bool,
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
-/// How often something that is visible is asked about, and a number from 0 to 1 by chance.
-#[derive(Debug, Clone, Copy)]
-pub struct IdlePace {
-    /// In seconds.
-    pub every: u64,
-    /// Keeps names from being asked about together.
-    pub jitter: f64,
-}
-
-impl IdlePace {
-    /// When the next round is, give or take a tenth.
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    fn after(self, now: u64) -> u64 {
-        now + (self.every as f64 * (0.9 + 0.2 * self.jitter)) as u64
-    }
-}
-
 impl DnsMemory {
     /// An address that was accepted, and that nobody was asked about.
     pub fn new(ip: IpAddr, accepted: u64, now: u64) -> Self {
         Self {
             ip,
             accepted,
-            verdict: DnsVerdict::Unknown,
+            found: SeenInDns::unknown(String::new()),
             since: now,
             last: 0,
             next: now + ROUNDS[0],
-            ttl: None,
-            reason: String::new(),
             old_until: 0,
-            repairs: 0,
-            looks_proxied: false,
+            repairs: Repairs::default(),
             was_visible: false,
             reported: None,
             was_told: false,
@@ -146,10 +129,6 @@ impl DnsMemory {
             unknown: 0,
             recent: 0,
             misses: (0, 0),
-            other: None,
-            returned: 0,
-            in_vain: 0,
-            repaired: 0,
         }
     }
 
@@ -159,24 +138,23 @@ impl DnsMemory {
         let new = Self::new(ip, now, now);
         let Some(before) = before else { return new };
         if before.ip != ip {
-            let old_ttl = before.ttl.filter(|_| before.was_visible).unwrap_or_default();
+            let old_ttl = before.found.ttl.filter(|ttl| before.was_visible && *ttl > 0);
             let was_told = before.was_told || before.reported.is_some();
-            return Self { old_until: if old_ttl > 0 { now + u64::from(old_ttl) } else { 0 }, was_told, ..new };
+            return Self { old_until: old_ttl.map_or(0, |ttl| now + u64::from(ttl)), was_told, ..new };
         }
         if !is_repair {
-            let next = if before.verdict.is_good() { before.next } else { before.next.min(new.next) };
+            let next = if before.verdict().is_good() { before.next } else { before.next.min(new.next) };
             return Self { next, ..before };
         }
-        Self {
-            reported: before.reported,
-            was_told: before.was_told,
-            other: before.other,
-            returned: before.returned,
-            repairs: before.repairs.saturating_add(1),
-            in_vain: before.in_vain.saturating_add(1),
-            repaired: now,
-            ..new
-        }
+        let Repairs { count, in_vain, .. } = before.repairs;
+        let (count, in_vain) = (count.saturating_add(1), in_vain.saturating_add(1));
+        let repairs = Repairs { count, in_vain, at: now, ..before.repairs };
+        Self { repairs, reported: before.reported, was_told: before.was_told, ..new }
+    }
+
+    /// What was seen last.
+    pub fn verdict(&self) -> DnsVerdict {
+        self.found.verdict
     }
 
     /// Of what two processes know, the later. `None`: nothing.
@@ -192,7 +170,7 @@ impl DnsMemory {
 
     /// Whether it was visible when it was last asked about: one server is enough to see that it still is.
     pub fn is_idle(&self) -> bool {
-        self.verdict.is_good() && self.misses.0 == 0
+        self.verdict().is_good() && self.misses.0 == 0
     }
 
     /// Whether this round is the last one before it is reported as not visible.
@@ -201,23 +179,23 @@ impl DnsMemory {
     }
 
     /// Whether the resolver is asked where none of the zone's servers answers this time (K15).
-    pub fn may_ask_resolver(&self) -> bool {
-        self.unknown + 1 >= ROUNDS_BEFORE_RESOLVER
+    pub fn may_ask_resolver(&self, now: u64) -> bool {
+        self.unknown + 1 >= ROUNDS_BEFORE_RESOLVER && now >= self.accepted + RESOLVER_AFTER.as_secs()
     }
 
-    /// The same after a round, and what is to be reported.
+    /// The same after a round, and what is to be reported. `idle` is when the next round is where nothing is left to wait for.
     #[must_use]
-    pub fn seen(mut self, sighting: &Sighting, verify: &Verify, pace: IdlePace, now: u64) -> (Self, Option<SightNews>) {
-        let SeenInDns { verdict, ttl, reason, looks_proxied } = judge(sighting, self.ip, verify);
+    pub fn seen(mut self, sighting: &Sighting, verify: &Verify, idle: u64, now: u64) -> (Self, Option<SightNews>) {
+        let (former, former_ttl) = (self.verdict(), self.found.ttl);
+        self.found = judge(sighting, self.ip, verify);
+        let (verdict, ttl) = (self.verdict(), self.found.ttl);
         let is_late = now >= self.accepted + verify.within.as_secs();
         // A resolver that is asked for want of anybody else may have a view of its own: what it does not see has not drifted.
         let is_stand_in = sighting.way != verify.way;
         let is_miss = verdict == DnsVerdict::NotVisible && !is_stand_in;
-        let former = self.verdict;
-        if verdict == DnsVerdict::Unknown {
-            self.unknown = self.unknown.saturating_add(1);
-        } else {
-            self.unknown = if is_stand_in { self.unknown.saturating_add(1) } else { 0 };
+        let is_unknown = verdict == DnsVerdict::Unknown;
+        self.unknown = if is_unknown || is_stand_in { self.unknown.saturating_add(1) } else { 0 };
+        if !is_unknown {
             self.recent = (self.recent << 1 | u8::from(!is_miss)) & 0b111;
             self.misses = match self.misses {
                 _ if !is_miss || !self.was_visible && !is_late => (0, 0),
@@ -226,17 +204,17 @@ impl DnsMemory {
             };
         }
         let (count, first) = self.misses;
-        let has_drifted = is_miss && count >= 2 && now >= first + BETWEEN_MISSES && self.recent == 0;
-        self.verdict = if has_drifted { DnsVerdict::Drifted } else { verdict };
-        if self.verdict != former || self.last == 0 {
+        if is_miss && count >= 2 && now >= first + BETWEEN_MISSES && self.recent == 0 {
+            self.found.verdict = DnsVerdict::Drifted;
+        }
+        if self.verdict() != former || self.last == 0 {
             self.since = now;
         }
-        self.looks_proxied = looks_proxied;
-        self.reason = reason.chars().take(LONGEST_REASON).collect();
-        self.ttl = ttl.or(self.ttl.filter(|_| verdict == DnsVerdict::Unknown));
+        self.found.reason = self.found.reason.chars().take(LONGEST_REASON).collect();
+        self.found.ttl = ttl.or(former_ttl.filter(|_| is_unknown));
         self.last = now;
         let news = self.news(other_address(sighting, self.ip), is_late);
-        self.next = self.next_round(verify, pace, now);
+        self.next = self.next_round(verify, idle, now);
         if sighting.way == DnsWay::Resolver {
             // It says the same until then.
             self.next = self.next.max(now + u64::from(ttl.unwrap_or_default()));
@@ -247,17 +225,18 @@ impl DnsMemory {
     /// What is to be reported.
     fn news(&mut self, other: Option<IpAddr>, is_late: bool) -> Option<SightNews> {
         let was_reported = self.was_told || self.reported.is_some();
-        let is_timed = self.began <= self.accepted + ROUNDS[3] && !self.was_visible && self.repairs == 0;
-        let verdict = match self.verdict {
+        let is_timed = self.began <= self.accepted + ROUNDS[3] && !self.was_visible && self.repairs.count == 0;
+        let verdict = match self.verdict() {
             DnsVerdict::Visible | DnsVerdict::Proxied => {
                 let is_news = !self.was_visible || was_reported;
-                (self.was_visible, self.in_vain, self.reported, self.was_told) = (true, 0, None, false);
+                (self.was_visible, self.repairs.in_vain, self.reported, self.was_told) = (true, 0, None, false);
                 is_news.then_some(DnsVerdict::Visible)
             }
             DnsVerdict::Drifted if self.reported != Some(DnsVerdict::Drifted) => {
-                let is_back = self.repairs > 0 && self.in_vain == 0 && other.is_some() && self.other == other;
-                self.returned = self.returned.saturating_add(is_back.into());
-                (self.other, self.reported) = (other, Some(DnsVerdict::Drifted));
+                let Repairs { count, in_vain, other: before, .. } = self.repairs;
+                let is_back = count > 0 && in_vain == 0 && other.is_some() && before == other;
+                self.repairs.returned = self.repairs.returned.saturating_add(is_back.into());
+                (self.repairs.other, self.reported) = (other, Some(DnsVerdict::Drifted));
                 self.reported
             }
             DnsVerdict::NotVisible | DnsVerdict::Partly if is_late && !self.was_visible && self.reported.is_none() => {
@@ -269,14 +248,14 @@ impl DnsMemory {
         verdict.map(|verdict| SightNews { verdict, was_reported, is_timed })
     }
 
-    fn next_round(&self, verify: &Verify, pace: IdlePace, now: u64) -> u64 {
-        let may_have_drifted = self.verdict == DnsVerdict::NotVisible && self.misses.0 > 0;
+    fn next_round(&self, verify: &Verify, idle: u64, now: u64) -> u64 {
+        let may_have_drifted = self.verdict() == DnsVerdict::NotVisible && self.misses.0 > 0;
         let since = now.saturating_sub(self.accepted);
         let rounds = ROUNDS.into_iter().chain([verify.within.as_secs()]).filter(|at| *at > since);
         let next = match rounds.min() {
             _ if self.was_visible && may_have_drifted => now + BETWEEN_MISSES,
             Some(at) if !self.was_visible => self.accepted + at,
-            _ => pace.after(now),
+            _ => idle,
         };
         // One that is due and may not be sent waits for its next round as anything else.
         self.repair_at(verify).filter(|at| *at > now).map_or(next, |at| next.min(at))
@@ -284,10 +263,7 @@ impl DnsMemory {
 
     /// When what drifted may be sent again; `None` if it did not, or it is not.
     fn repair_at(&self, verify: &Verify) -> Option<u64> {
-        let is_wanted = verify.repair && self.verdict == DnsVerdict::Drifted && !self.is_given_up();
-        let doublings = u32::from(self.repairs.saturating_sub(1)).min(8);
-        let pause = (REPAIR_PAUSE << doublings).min(LONGEST_REPAIR_PAUSE);
-        is_wanted.then_some(if self.repairs == 0 { 0 } else { self.repaired + pause })
+        self.repairs.next().filter(|_| verify.repair && self.verdict() == DnsVerdict::Drifted)
     }
 
     /// Whether it is to be sent again now, because it drifted.
@@ -300,32 +276,21 @@ impl DnsMemory {
         self.was_visible || self.reported.is_some() || now >= self.accepted + verify.within.as_secs()
     }
 
-    /// Whether repairs have no lasting effect.
-    fn is_given_up(&self) -> bool {
-        self.in_vain >= MOST_IN_VAIN || self.returned >= MOST_RETURNS
-    }
-
     /// For people: `visible (2 servers, TTL 300)`, `not yet (45 s)`, `drifted: …`.
     pub fn sentence(&self, verify: &Verify, now: u64) -> String {
-        let since = now.saturating_sub(self.accepted);
         if self.last == 0 {
             return "not asked yet".to_owned();
         }
-        let seen = SeenInDns {
-            verdict: self.verdict,
-            ttl: self.ttl,
-            reason: self.reason.clone(),
-            looks_proxied: self.looks_proxied,
-        };
-        let sentence = seen.sentence(Some(Duration::from_secs(since)), verify);
-        if self.verdict == DnsVerdict::Drifted && verify.repair && self.is_given_up() {
-            let why = match self.other {
+        let since = Duration::from_secs(now.saturating_sub(self.accepted));
+        let sentence = self.found.sentence(Some(since), verify);
+        if self.verdict() == DnsVerdict::Drifted && verify.repair && self.repairs.next().is_none() {
+            let why = match self.repairs.other {
                 Some(other) => format!("somebody else sets it to {other}"),
                 None => "sending it again changes nothing".to_owned(),
             };
             return format!("{sentence}; {why}: not sent again until the address changes");
         }
-        if self.verdict.is_good() && now < self.old_until {
+        if self.verdict().is_good() && now < self.old_until {
             let left = duration(Duration::from_secs(self.old_until - now));
             return format!("{sentence}; resolvers may keep the old address for {left}");
         }

@@ -28,7 +28,7 @@ impl Look<'_> {
     /// The top level, by the resolver: all that it is asked besides addresses of servers.
     fn top(&mut self, name: &str) -> Result<(DnsName, KnownZone), Open> {
         let top: DnsName = name.rsplit('.').next().unwrap_or(name).into();
-        let (resolver, answer) = self.resolver(&top, DnsKind::Ns)?;
+        let (resolver, answer) = self.resolver(&top, DnsKind::NS)?;
         let Some(servers) = servers_of(&answer.records, &top) else {
             let why = format!("the resolver {} knows no servers of `{top}`", resolver.ip());
             return Err(Open::Unknown(why));
@@ -45,14 +45,14 @@ impl Look<'_> {
             // A server may have zones below this one, too: where its own zone starts is asked for once more.
             let mut asked = name.clone();
             let said = loop {
-                let answer = match self.server(&server, &asked, DnsKind::Ns)? {
+                let answer = match self.server(&server, &asked, DnsKind::NS)? {
                     Ok(answer) => answer,
                     Err(silence) => break silence,
                 };
                 if self.descend(answer, (zone, known.depth), name)? {
                     return Ok(());
                 }
-                if let Some(nothing) = says_nothing(answer) {
+                if let Err(nothing) = authoritative(answer) {
                     break nothing;
                 }
                 let start = start_of(answer).filter(|start| asked == *name && is_below(start, zone, name));
@@ -88,9 +88,7 @@ impl Look<'_> {
         for host in &found.0 {
             // Whoever gives an address speaks for this zone alone.
             let glue = answer.additional.iter().filter(|record| record.owner == *host && is_within(host, zone));
-            let glue = glue.filter_map(|record| Some((record.address()?, record.ttl)));
-            let (ips, ttls): (Vec<_>, Vec<_>) = glue.unzip();
-            self.zones.learn_addresses(host, ips, ttls.into_iter().min().unwrap_or_default(), self.now);
+            self.zones.learn_addresses(host, glue, self.now);
         }
         self.zones.learn(below, found, depth + 1, self.now);
         if answer.is_authoritative {
@@ -100,14 +98,14 @@ impl Look<'_> {
     }
 }
 
-/// Why an answer is none about the zone itself (K6); `None` if it is one.
-pub(super) fn says_nothing(answer: &DnsAnswer) -> Option<String> {
+/// An answer that counts (K6), or why it says nothing about the zone: words that follow the server's name.
+pub(super) fn authoritative(answer: &DnsAnswer) -> Result<&DnsAnswer, String> {
     match answer {
-        DnsAnswer { code: 0 | 3, is_authoritative: true, .. } => None,
+        DnsAnswer { code: 0 | 3, is_authoritative: true, .. } => Ok(answer),
         DnsAnswer { code: 0 | 3, .. } => {
-            Some("answers without authority: it is lame, or port 53 is redirected".to_owned())
+            Err("answers without authority: it is lame, or port 53 is redirected".to_owned())
         }
-        DnsAnswer { code: number, .. } => Some(format!("says {}", code(*number))),
+        DnsAnswer { code: number, .. } => Err(format!("says {}", code(*number))),
     }
 }
 

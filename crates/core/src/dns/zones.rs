@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::message::DnsName;
+use super::message::{DnsName, DnsRecord};
 
 /// For how long a zone's servers are kept at least and at most, in seconds.
 const KEPT_SECONDS: (u32, u32) = (3600, 86_400);
@@ -58,13 +58,22 @@ impl Zones {
         self.hosts.get(host).filter(|(_, until)| *until > now).map(|(ips, _)| &**ips)
     }
 
-    pub(super) fn learn_addresses(&mut self, host: &DnsName, ips: Vec<IpAddr>, ttl: u32, now: Duration) {
+    /// The addresses of a host in these records, which are known from now on.
+    pub(super) fn learn_addresses<'r>(
+        &mut self,
+        host: &DnsName,
+        records: impl Iterator<Item = &'r DnsRecord>,
+        now: Duration,
+    ) -> Vec<IpAddr> {
+        let found = records.filter_map(|record| Some((record.address()?, record.ttl)));
+        let (ips, ttls): (Vec<IpAddr>, Vec<u32>) = found.unzip();
         if self.hosts.len() >= MAX_KEPT {
             self.hosts.clear();
         }
-        if !ips.is_empty() {
-            self.hosts.insert(host.clone(), (ips, now + kept(ttl)));
+        if let Some(ttl) = ttls.into_iter().min() {
+            self.hosts.insert(host.clone(), (ips.clone(), now + kept(ttl)));
         }
+        ips
     }
 
     /// None of its servers answers: they are looked for again.

@@ -71,7 +71,7 @@ impl Engine {
     pub(super) fn rules(&self, id: UpdateId, at: usize, is_due: bool) -> Rules {
         let rules = self.plan.entry(at).rules(is_due);
         let min_interval = if self.is_marked_for_group(id, at) { Duration::ZERO } else { rules.min_interval };
-        let (is_asked_for, has_drifted) = (self.asked_for.contains(&id), self.has_drifted(id, at));
+        let (is_asked_for, has_drifted) = (self.asked_for.contains(&id), self.has_drifted(id));
         Rules { min_interval, is_asked_for, has_drifted, ..rules }
     }
 

@@ -313,8 +313,8 @@ impl Engine {
                 self.say(at, Level::Debug, || format!("{first}: already up to date, accepted {} ago", seconds(age)));
                 self.tallies[config].up_to_date += batch.iter().filter(|(_, update)| is_counted(update)).count();
                 self.withdraw(id);
-                for (own, update) in &batch {
-                    self.look_out(*own, at, update);
+                for (own, _) in &batch {
+                    self.look_out(*own);
                 }
             }
             Verdict::Wait(_) => {

@@ -156,7 +156,7 @@ impl Engine {
             };
             let is_repair = outcome.is_accepted() && {
                 let by_itself = !self.asked_for.remove(own) && *outcome != Outcome::AlreadyThere;
-                self.look_out_for(*own, at, &update, by_itself)
+                self.look_out_for(*own, &update, by_itself)
             };
             updates.push((update, previous, is_repair));
             self.note_ended(*own, outcome, took);

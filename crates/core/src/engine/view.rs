@@ -124,13 +124,13 @@ impl Engine {
         }
         let seen = self.visibility(at, domain, family).filter(|seen| Some(seen.ip) == accepted.map(|it| it.ip))?;
         Some(DnsState {
-            verdict: seen.verdict,
+            verdict: seen.verdict(),
             text: seen.sentence(verify, self.clock()),
             is_late: seen.is_late(verify, self.clock()),
             since: seen.since,
             asked: (seen.last > 0).then_some(seen.last),
-            ttl: seen.ttl,
-            repairs: seen.repairs,
+            ttl: seen.found.ttl,
+            repairs: seen.repairs.count,
         })
     }
 

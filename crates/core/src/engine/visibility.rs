@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::plan::Plan;
+use super::plan::{Plan, StoreId};
 use super::{Effect, Engine, Mode};
 use crate::dns::{
-    DnsMemory, DnsVerdict, DnsWay, IdlePace, MAX_SERVERS, MAX_SERVERS_AT_END, SightNews, Sighting, Sought, Verify,
-    judge, why_not_asked,
+    DnsMemory, DnsVerdict, DnsWay, MAX_SERVERS, MAX_SERVERS_AT_END, SightNews, Sighting, Sought, Verify, judge,
+    why_not_asked,
 };
 use crate::journal::{About, SightChange, What};
 use crate::net::family::Family;
@@ -18,6 +18,7 @@ use crate::text::log_format::Level;
 use crate::text::order;
 use crate::update::Update;
 use crate::update::domain::Domain;
+use crate::update::state::ClaimKey;
 
 /// So many rounds are under way at a time.
 const MAX_ROUNDS: usize = 32;
@@ -54,8 +55,10 @@ pub(super) struct Lookout {
     rounds: BTreeMap<RoundId, DnsRound>,
     /// Whether anything is asked about at all: nothing else is looked at where it is not.
     is_on: bool,
-    /// How many updates are asked about.
+    /// How many records are asked about.
     verified: u64,
+    /// The updates of each record that several endpoints have.
+    shared: HashMap<UpdateId, Rc<[UpdateId]>>,
     /// In a single run: how long somebody waits for it, and when that is over.
     patience: Option<Duration>,
     until: Option<Duration>,
@@ -74,14 +77,21 @@ struct DnsRound {
 
 impl Lookout {
     pub(super) fn new(plan: &Plan, before: &Self) -> Self {
-        let count = |at: usize, family: Family| {
-            let entry = plan.entry(at);
-            entry.domains_of(family).iter().filter(|domain| entry.verify_of(domain, family).is_some()).count() as u64
-        };
-        let entries = (0..plan.entry_count()).filter(|at| plan.entry(*at).is_verified());
-        let verified = entries.map(|at| Family::ALL.into_iter().map(|family| count(at, family)).sum::<u64>()).sum();
-        let patience = before.patience;
-        Self { is_on: verified > 0 || patience.is_some(), verified, patience, ..Self::default() }
+        let mut records: HashMap<(&Domain, Family), Vec<UpdateId>> = HashMap::new();
+        for at in (0..plan.entry_count()).filter(|at| plan.entry(*at).is_verified()) {
+            for id in plan.updates_of(at) {
+                let (_, domain, family) = plan.about(id);
+                if plan.entry(at).verify_of(domain, family).is_some() {
+                    records.entry((domain, family)).or_default().push(id);
+                }
+            }
+        }
+        let (verified, patience) = (records.len() as u64, before.patience);
+        let mut shared = HashMap::new();
+        for ids in records.into_values().filter(|ids| ids.len() > 1).map(Rc::<[UpdateId]>::from) {
+            shared.extend(ids.iter().map(|id| (*id, Rc::clone(&ids))));
+        }
+        Self { is_on: verified > 0 || patience.is_some(), verified, shared, patience, ..Self::default() }
     }
 
     /// Whether somebody waits for what is seen.
@@ -102,11 +112,12 @@ impl Engine {
         (self.lookout.patience, self.lookout.is_on) = (Some(patience), true);
     }
 
-    /// How a domain is asked about; `None` if it is not.
-    fn verify_of(&self, at: usize, domain: &Domain, family: Family) -> Option<Verify> {
-        let default = || self.lookout.patience.map(|_| Verify::default());
-        let verify = self.plan.entry(at).verify_of(domain, family).cloned().or_else(default)?;
-        why_not_asked(domain.as_str()).is_none().then_some(verify)
+    /// How an update is asked about; `None` if it is not.
+    fn verify_of(&self, id: UpdateId) -> Option<&Verify> {
+        let (at, domain, family) = self.plan.about(id);
+        let waited_for = self.lookout.patience.map(|_| Verify::USUAL);
+        let verify = self.plan.entry(at).verify_of(domain, family).or(waited_for);
+        verify.filter(|_| why_not_asked(domain.as_str()).is_none())
     }
 
     /// What is known of an update in DNS.
@@ -114,37 +125,37 @@ impl Engine {
         self.memory(at, domain, family)?.hold(domain, family)?.seen.as_deref()
     }
 
+    /// The same of one that is asked about, and how.
+    fn watched(&self, id: UpdateId) -> Option<(&DnsMemory, &Verify)> {
+        let (at, domain, family) = self.plan.about(id);
+        self.visibility(at, domain, family).zip(self.verify_of(id))
+    }
+
     /// Whether an update that is up to date is sent again, because DNS has another address (K13).
-    pub(super) fn has_drifted(&self, id: UpdateId, at: usize) -> bool {
-        if !self.lookout.is_on {
-            return false;
-        }
-        let (_, domain, family) = self.plan.about(id);
-        let verify = self.plan.entry(at).verify_of(domain, family).filter(|verify| verify.repair);
-        let seen = verify.zip(self.visibility(at, domain, family));
-        seen.is_some_and(|(verify, seen)| seen.is_repair_due(verify, self.clock()))
+    pub(super) fn has_drifted(&self, id: UpdateId) -> bool {
+        self.lookout.is_on
+            && self.verify_of(id).is_some_and(|verify| verify.repair)
+            && self.watched(id).is_some_and(|(seen, verify)| seen.is_repair_due(verify, self.clock()))
     }
 
     /// An endpoint accepted an update, which was sent by itself or because somebody wanted it: whether that is a repair.
-    pub(super) fn look_out_for(&mut self, id: UpdateId, at: usize, update: &Update<'_>, by_itself: bool) -> bool {
-        if !self.lookout.is_on || self.verify_of(at, update.domain, update.family).is_none() {
+    pub(super) fn look_out_for(&mut self, id: UpdateId, update: &Update<'_>, by_itself: bool) -> bool {
+        if !self.lookout.is_on || self.verify_of(id).is_none() {
             return false;
         }
-        let before = self.visibility(at, update.domain, update.family).cloned();
+        let before = self.watched(id).map(|(seen, _)| seen.clone());
         let is_same = before.as_ref().is_some_and(|seen| seen.ip == update.ip);
-        let is_repair = by_itself && is_same && self.has_drifted(id, at);
-        let seen = DnsMemory::accepted(before, update.ip, is_repair, self.clock());
-        self.lookout.due.insert((seen.next, id));
-        self.set_visibility(at, update.domain, update.family, seen, true);
+        let is_repair = by_itself && is_same && self.has_drifted(id);
+        self.set_visibility(id, DnsMemory::accepted(before, update.ip, is_repair, self.clock()), true);
         is_repair
     }
 
     /// An update is up to date: from now on it is asked about.
-    pub(super) fn look_out(&mut self, id: UpdateId, at: usize, update: &Update<'_>) {
-        if !self.lookout.is_on || self.verify_of(at, update.domain, update.family).is_none() {
+    pub(super) fn look_out(&mut self, id: UpdateId) {
+        if !self.lookout.is_on || self.verify_of(id).is_none() {
             return;
         }
-        let (now, domain, family) = (self.clock(), update.domain, update.family);
+        let (now, (at, domain, family)) = (self.clock(), self.plan.about(id));
         let Some(accepted) = self.claim(at, domain, family).accepted else { return };
         let known = self.visibility(at, domain, family).filter(|seen| seen.ip == accepted.ip).cloned();
         let mut seen = known.clone().unwrap_or_else(|| DnsMemory::new(accepted.ip, accepted.at, now));
@@ -155,17 +166,18 @@ impl Engine {
         }
         if self.mode == Mode::Service {
             let is_old = known.is_none() && accepted.at + OLD < now;
-            if (is_old || seen.next <= now) && self.lookout.due.len() > MANY {
+            if (is_old || seen.next <= now) && due.len() > MANY {
                 // Those that were not asked about while nothing ran are not asked about all at once.
-                seen.next = now + u64::from(self.dns_chance.number()) % self.idle_seconds(Duration::ZERO).max(1);
-            } else if !seen.verdict.is_good() || seen.next > now + FARTHEST {
+                seen.next = now + self.dns_chance.next() % self.idle_seconds(Duration::ZERO).max(1);
+            } else if !seen.verdict().is_good() || seen.next > now + FARTHEST {
                 // It may be asked about in another way now; or a clock was wrong.
                 seen.next = seen.next.min(now + SOON);
             }
         }
-        self.lookout.due.insert((seen.next, id));
-        if known.as_ref() != Some(&seen) {
-            self.set_visibility(at, domain, family, seen, false);
+        if known.as_ref() == Some(&seen) {
+            self.lookout.due.insert((seen.next, id));
+        } else {
+            self.set_visibility(id, seen, false);
         }
     }
 
@@ -174,10 +186,16 @@ impl Engine {
         every.as_secs().max((self.lookout.verified * 86_400).div_ceil(QUESTIONS_A_DAY))
     }
 
-    /// Remembers what is known of an update. Times alone are written when something else is.
-    fn set_visibility(&mut self, at: usize, domain: &Domain, family: Family, seen: DnsMemory, is_news: bool) {
-        let Some(key) = self.key(at, domain, family) else { return };
-        let store = self.plan.store_of(at);
+    /// Where what is known of an update is remembered; `None` if that was not read yet.
+    fn hold_place(&self, id: UpdateId) -> Option<(StoreId, ClaimKey)> {
+        let (at, domain, family) = self.plan.about(id);
+        Some((self.plan.store_of(at), self.key(at, domain, family)?))
+    }
+
+    /// Remembers what is known of an update, and when it is asked about. Times alone are written when something else is.
+    fn set_visibility(&mut self, id: UpdateId, seen: DnsMemory, is_news: bool) {
+        self.lookout.due.insert((seen.next, id));
+        let Some((store, key)) = self.hold_place(id) else { return };
         let mut hold = self.stores[store].state.hold(&key);
         hold.seen = Some(Box::new(seen));
         if is_news || self.mode == Mode::Once {
@@ -189,12 +207,8 @@ impl Engine {
 
     /// When rounds were and will be is written with the rest, before all ends.
     pub(super) fn save_rounds(&mut self) {
-        let plan = Rc::clone(&self.plan);
-        let asked: BTreeSet<UpdateId> = self.lookout.due.iter().map(|(_, id)| *id).collect();
-        for id in asked {
-            let (at, domain, family) = plan.about(id);
-            let Some(key) = self.key(at, domain, family) else { continue };
-            let store = plan.store_of(at);
+        let asked: Vec<UpdateId> = self.lookout.due.iter().map(|(_, id)| *id).collect();
+        for (store, key) in asked.into_iter().filter_map(|id| self.hold_place(id)).collect::<Vec<_>>() {
             let hold = self.stores[store].state.hold(&key);
             if let Some(unsaved) = self.must_save(store) {
                 unsaved.holds.entry(key).or_insert(hold);
@@ -215,22 +229,33 @@ impl Engine {
         while self.lookout.rounds.len() + rounds.len() < MAX_ROUNDS {
             let Some((at, id)) = self.lookout.due.first().copied().filter(|(at, _)| *at <= now) else { break };
             self.lookout.due.remove(&(at, id));
-            let Some((next, verify)) = self.round_of(id) else { continue };
+            let Some((seen, verify)) = self.due_round(id) else { continue };
+            let next = seen.next.max(verify.earliest(seen.accepted));
             if next > now {
                 self.lookout.due.insert((next, id));
                 continue;
             }
-            let (at, domain, family) = self.plan.about(id);
-            let Some(seen) = self.visibility(at, domain, family) else { continue };
             let is_idle = seen.is_idle();
             let is_hasty = self.mode == Mode::Once && self.lookout.patience.is_none();
             let most = match () {
                 () if is_idle || is_hasty || waiting > MANY => 1,
-                () if seen.is_end(&verify, now) => MAX_SERVERS_AT_END,
+                () if seen.is_end(verify, now) => MAX_SERVERS_AT_END,
                 () => MAX_SERVERS,
             };
-            let sought = verify.sought(domain.as_str(), family, &[], most, number);
-            rounds.entry((sought, is_idle)).or_default().push(id);
+            let (_, domain, family) = self.plan.about(id);
+            let sought = |verify: &Verify| verify.sought(domain.as_str(), family, &[], most, number);
+            let (own, last) = (sought(verify), seen.next);
+            // What another endpoint has of the same record is asked about along with it, where that is at rest.
+            let others = self.lookout.shared.get(&id).map_or(&[][..], |ids| ids).iter().filter(|other| **other != id);
+            let along = others.filter_map(|other| {
+                let (seen, verify) = self.due_round(*other)?;
+                (seen.is_idle() && sought(verify) == own).then_some((seen.next, *other))
+            });
+            let along: Vec<(u64, UpdateId)> = along.collect();
+            self.lookout.due.remove(&(last, id));
+            let ids = rounds.entry((own, is_idle)).or_default();
+            ids.push(id);
+            ids.extend(along.into_iter().filter(|other| self.lookout.due.remove(other)).map(|(_, other)| other));
         }
         let mut rounds: Vec<_> = rounds.into_iter().collect();
         order::sort_by(&mut rounds, |(_, one), (_, other)| one.cmp(other));
@@ -239,15 +264,12 @@ impl Engine {
         }
     }
 
-    /// When an update is to be asked about, and how; `None` if it is not now: its address is unknown, or not the accepted one.
-    fn round_of(&self, id: UpdateId) -> Option<(u64, Verify)> {
+    /// An update that can be asked about; `None` if its address is unknown, or not the accepted one.
+    fn due_round(&self, id: UpdateId) -> Option<(&DnsMemory, &Verify)> {
         let (at, domain, family) = self.plan.about(id);
         let (claim, wanted) = (self.claim(at, domain, family), self.wanted(at, domain, family)?);
-        let verify = self.verify_of(at, domain, family)?;
-        let seen = self.visibility(at, domain, family)?;
         let accepted = claim.accepted.filter(|_| claim.in_doubt.is_none())?.ip;
-        let next = seen.next.max(verify.earliest(seen.accepted));
-        (accepted == wanted && seen.ip == wanted).then_some((next, verify))
+        self.watched(id).filter(|(seen, _)| accepted == wanted && seen.ip == wanted)
     }
 
     fn begin_round(&mut self, round: DnsRound) {
@@ -261,39 +283,26 @@ impl Engine {
         if questions != [0, 0] {
             self.tell(What::DnsQuestions { answered: questions[0], unanswered: questions[1] });
         }
-        let Some(round) = self.lookout.rounds.remove(&round) else { return };
-        if !self.may_start() {
-            return;
-        }
-        if let Some(sought) = self.who_else(&round, sighting) {
-            self.begin_round(DnsRound { sought, is_idle: false, ..round });
-            return;
-        }
-        for id in round.ids {
-            self.take_sighting(id, sighting);
+        let Some(round) = self.lookout.rounds.remove(&round).filter(|_| self.may_start()) else { return };
+        match self.who_else(&round, sighting) {
+            Some(sought) => self.begin_round(DnsRound { sought, is_idle: false, ..round }),
+            None => round.ids.into_iter().for_each(|id| self.take_sighting(id, sighting)),
         }
     }
 
     /// Who else is asked before a round counts: the other servers where the one that was asked at rest does not have the address; the
     /// resolver where nobody answered for the third time (K15).
-    fn who_else(&mut self, round: &DnsRound, sighting: &Sighting) -> Option<Sought> {
-        let (now, number) = (self.clock(), self.dns_chance.next());
-        let DnsRound { ids, sought, is_idle } = round;
+    fn who_else(&mut self, DnsRound { ids, sought, is_idle }: &DnsRound, sighting: &Sighting) -> Option<Sought> {
+        let (now, seed) = (self.clock(), self.dns_chance.next());
         let any = |is_so: &dyn Fn(&DnsMemory, DnsVerdict) -> bool| {
-            ids.iter().any(|id| {
-                let (at, domain, family) = self.plan.about(*id);
-                let known = self.visibility(at, domain, family).zip(self.verify_of(at, domain, family));
-                known.is_some_and(|(known, verify)| is_so(known, judge(sighting, known.ip, &verify).verdict))
-            })
+            let mut known = ids.iter().filter_map(|id| self.watched(*id));
+            known.any(|(known, verify)| is_so(known, judge(sighting, known.ip, verify).verdict))
         };
         if *is_idle && any(&|_, verdict| !verdict.is_good()) {
-            return Some(Sought { most: MAX_SERVERS, seed: number, ..sought.clone() });
+            return Some(Sought { most: MAX_SERVERS, seed, ..sought.clone() });
         }
-        let by_resolver = Verify { way: DnsWay::Resolver, ..Verify::default() };
-        let is_time = |known: &DnsMemory| by_resolver.earliest(known.accepted) <= now;
-        let is_unanswered = |known: &DnsMemory, verdict: DnsVerdict| {
-            verdict == DnsVerdict::Unknown && known.may_ask_resolver() && is_time(known)
-        };
+        let is_unanswered =
+            |known: &DnsMemory, verdict: DnsVerdict| verdict == DnsVerdict::Unknown && known.may_ask_resolver(now);
         (sought.way == DnsWay::Zone && any(&is_unanswered)).then(|| Sought {
             way: DnsWay::Resolver,
             servers: Vec::new(),
@@ -302,36 +311,40 @@ impl Engine {
     }
 
     fn take_sighting(&mut self, id: UpdateId, sighting: &Sighting) {
-        let now = self.clock();
         // Another address may have been found or accepted meanwhile.
-        let Some((_, verify)) = self.round_of(id) else { return };
-        let plan = Rc::clone(&self.plan);
-        let (at, domain, family) = plan.about(id);
-        let Some(before) = self.visibility(at, domain, family).cloned() else { return };
-        let pace = IdlePace { every: self.idle_seconds(verify.every), jitter: self.dns_chance.jitter() };
-        let (was, accepted) = (before.verdict, before.accepted);
-        let (seen, news) = before.seen(sighting, &verify, pace, now);
-        self.lookout.due.insert((seen.next, id));
-        let about = About { entry: at, domain: domain.clone(), family };
-        if seen.verdict == DnsVerdict::Unknown {
+        let Some((before, verify)) = self.due_round(id) else { return };
+        let (before, verify, now) = (before.clone(), verify.clone(), self.clock());
+        let (was, accepted) = (before.verdict(), before.accepted);
+        let every = self.idle_seconds(verify.every);
+        // Give or take a tenth, so that names are not asked about together.
+        let idle = now + every * 9 / 10 + self.dns_chance.next() % (every / 5).max(1);
+        let (seen, news) = before.seen(sighting, &verify, idle, now);
+        let about = self.about(id);
+        if seen.verdict() == DnsVerdict::Unknown {
             // A timer would say it in every run.
             let is_meant = self.mode == Mode::Service || self.lookout.patience.is_some();
             let is_new = is_meant && self.lookout.said.is_none_or(|said| self.now.steady >= said + SAID_EVERY);
             let level = if is_new { Level::Warning } else { Level::Debug };
             self.lookout.said = if is_new { Some(self.now.steady) } else { self.lookout.said };
-            self.say(at, level, || format!("{about}: nobody knows whether it is visible in DNS: {}", seen.reason));
+            let why = &seen.found.reason;
+            self.say(about.entry, level, || format!("{about}: nobody knows whether it is visible in DNS: {why}"));
         }
         let is_known = |verdict: DnsVerdict| verdict != DnsVerdict::Unknown;
-        let is_news = news.is_some() || was != seen.verdict && is_known(was) && is_known(seen.verdict);
-        let (ip, reason, ttl) = (seen.ip, seen.reason.clone(), seen.ttl);
-        self.set_visibility(at, domain, family, seen, is_news);
+        let is_news = news.is_some() || was != seen.verdict() && is_known(was) && is_known(seen.verdict());
+        let (ip, reason, ttl) = (seen.ip, seen.found.reason.clone(), seen.found.ttl);
+        self.set_visibility(id, seen, is_news);
         if let Some(SightNews { verdict, was_reported, is_timed }) = news {
             let after = now.saturating_sub(accepted);
             self.tell(What::Sight(SightChange { about, ip, verdict, after, ttl, reason, was_reported, is_timed }));
         }
-        if self.has_drifted(id, at) {
-            self.judge_again(vec![plan.leader(id)]);
+        if self.has_drifted(id) {
+            self.judge_again(vec![self.plan.leader(id)]);
         }
+    }
+
+    fn about(&self, id: UpdateId) -> About {
+        let (entry, domain, family) = self.plan.about(id);
+        About { entry, domain: domain.clone(), family }
     }
 
     /// Whether a round may begin: in a single run when all else is done, and not for long.
@@ -352,31 +365,25 @@ impl Engine {
 
     /// A single run has waited long enough for DNS.
     pub(super) fn end_rounds(&mut self) {
-        if self.mode != Mode::Once {
+        let Lookout { due, rounds, patience, .. } = &mut self.lookout;
+        if self.mode != Mode::Once || due.is_empty() && rounds.is_empty() {
             return;
         }
-        let Lookout { due, rounds, patience, .. } = &mut self.lookout;
-        let (rounds, due) = (std::mem::take(rounds), std::mem::take(due));
-        let cut: Vec<UpdateId> = rounds.into_values().flat_map(|round| round.ids).collect();
-        if patience.is_none() {
+        let (rounds, due, is_waited_for) = (std::mem::take(rounds), std::mem::take(due), patience.is_some());
+        let cut = rounds.into_values().flat_map(|round| round.ids);
+        if !is_waited_for {
             // What was not answered in time waits for its next round, as what is not answered at all.
             let why = format!("no answer within {} s", PATIENCE.as_secs());
             let nothing = Sighting { why: Some(why), ..Sighting::default() };
-            for id in cut {
-                self.take_sighting(id, &nothing);
-            }
+            cut.for_each(|id| self.take_sighting(id, &nothing));
             self.lookout.due.clear();
             return;
         }
-        let open: BTreeSet<UpdateId> = due.into_iter().map(|(_, id)| id).chain(cut).collect();
-        let plan = Rc::clone(&self.plan);
-        for id in open {
-            let (at, domain, family) = plan.about(id);
-            let seen = self.visibility(at, domain, family).zip(self.verify_of(at, domain, family));
-            let open = seen.filter(|(seen, _)| !seen.verdict.is_good());
-            if let Some(sentence) = open.map(|(seen, verify)| seen.sentence(&verify, self.clock())) {
-                let about = About { entry: at, domain: domain.clone(), family };
-                self.say(at, Level::Warning, || format!("{about}: DNS: {sentence}"));
+        for id in due.into_iter().map(|(_, id)| id).chain(cut).collect::<BTreeSet<_>>() {
+            let open = self.watched(id).filter(|(seen, _)| !seen.verdict().is_good());
+            if let Some(sentence) = open.map(|(seen, verify)| seen.sentence(verify, self.clock())) {
+                let about = self.about(id);
+                self.say(about.entry, Level::Warning, || format!("{about}: DNS: {sentence}"));
             }
         }
     }
@@ -387,10 +394,7 @@ impl Engine {
         if self.mode != Mode::Once || due.is_empty() && rounds.is_empty() {
             return false;
         }
-        let is_open = |id: &UpdateId| {
-            let (at, domain, family) = self.plan.about(*id);
-            self.visibility(at, domain, family).is_some_and(|seen| !seen.verdict.is_good())
-        };
+        let is_open = |id: &UpdateId| self.watched(*id).is_some_and(|(seen, _)| !seen.verdict().is_good());
         let until = until.map_or(u64::MAX, |until| self.clock() + until.saturating_sub(self.now.steady).as_secs());
         let limit = if patience.is_some() { until } else { self.clock() };
         let mut soon = due.range(..=(limit, UpdateId::MAX));

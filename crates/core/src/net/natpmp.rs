@@ -11,30 +11,27 @@ pub const ANNOUNCEMENT_PORT: u16 = 5350;
 /// The question for the outer address: version 0, opcode 0.
 pub const QUESTION: [u8; 2] = [0, 0];
 
-/// What a packet of the router means.
+/// What an answer of the router means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NatPmpAnswer {
-    /// Its outer address, and for how many seconds it has run.
-    Address(Ipv4Addr, u32),
+    /// Its outer address.
+    Address(Ipv4Addr),
     /// It has none, or a private one.
     NoAddress,
     /// It does not say, or speaks another version.
     Refused,
-    /// No such answer: keep waiting.
-    Foreign,
 }
 
-/// Reads an answer; an announcement has the same form.
-pub fn read(bytes: &[u8]) -> NatPmpAnswer {
+/// Reads an answer; an announcement has the same form. `None` if it is none.
+pub fn read(bytes: &[u8]) -> Option<NatPmpAnswer> {
     match *bytes {
-        [0, 128, 0, 0, e0, e1, e2, e3, a, b, c, d] => {
-            NatPmpAnswer::Address(Ipv4Addr::new(a, b, c, d), u32::from_be_bytes([e0, e1, e2, e3]))
-        }
+        // Before the address: for how many seconds the router has run.
+        [0, 128, 0, 0, _, _, _, _, a, b, c, d] => Some(NatPmpAnswer::Address(Ipv4Addr::new(a, b, c, d))),
         // Network failure: there is no address on the line yet.
-        [0, 128, 0, 3, ..] => NatPmpAnswer::NoAddress,
+        [0, 128, 0, 3, ..] => Some(NatPmpAnswer::NoAddress),
         // A router that speaks PCP alone says that it does not know the version.
-        [0, 128, _, _, ..] | [2, _, _, _, ..] => NatPmpAnswer::Refused,
-        _ => NatPmpAnswer::Foreign,
+        [0, 128, _, _, ..] | [2, _, _, _, ..] => Some(NatPmpAnswer::Refused),
+        _ => None,
     }
 }
 
@@ -45,16 +42,16 @@ mod tests {
     #[test]
     fn f9_c_twelve_bytes_are_an_address() {
         let whole = [0, 128, 0, 0, 0, 0, 1, 2, 203, 0, 113, 7];
-        assert_eq!(read(&whole), NatPmpAnswer::Address(Ipv4Addr::new(203, 0, 113, 7), 258));
-        let cases: [(&[u8], NatPmpAnswer); 8] = [
-            (&[], NatPmpAnswer::Foreign),
-            (&whole[..11], NatPmpAnswer::Refused),
-            (&[0, 0], NatPmpAnswer::Foreign),
-            (&[0, 129, 0, 0, 0, 0, 1, 2, 203, 0, 113, 7], NatPmpAnswer::Foreign),
-            (&[0, 128, 0, 3, 0, 0, 0, 1, 0, 0, 0, 0], NatPmpAnswer::NoAddress),
-            (&[0, 128, 0, 3, 0, 0, 0, 1], NatPmpAnswer::NoAddress),
-            (&[0, 128, 0, 2, 0, 0, 0, 1], NatPmpAnswer::Refused),
-            (&[2, 128, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1], NatPmpAnswer::Refused),
+        assert_eq!(read(&whole), Some(NatPmpAnswer::Address(Ipv4Addr::new(203, 0, 113, 7))));
+        let cases: [(&[u8], Option<NatPmpAnswer>); 8] = [
+            (&[], None),
+            (&whole[..11], Some(NatPmpAnswer::Refused)),
+            (&[0, 0], None),
+            (&[0, 129, 0, 0, 0, 0, 1, 2, 203, 0, 113, 7], None),
+            (&[0, 128, 0, 3, 0, 0, 0, 1, 0, 0, 0, 0], Some(NatPmpAnswer::NoAddress)),
+            (&[0, 128, 0, 3, 0, 0, 0, 1], Some(NatPmpAnswer::NoAddress)),
+            (&[0, 128, 0, 2, 0, 0, 0, 1], Some(NatPmpAnswer::Refused)),
+            (&[2, 128, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1], Some(NatPmpAnswer::Refused)),
         ];
         for (bytes, expected) in cases {
             assert_eq!(read(bytes), expected, "{bytes:?}");

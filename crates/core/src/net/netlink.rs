@@ -30,11 +30,8 @@ const ERROR: u16 = 2;
 const DONE: u16 = 3;
 const OVERRUN: u16 = 4;
 const NEW_LINK: u16 = 16;
-const GET_LINK: u16 = 18;
 const NEW_ADDRESS: u16 = 20;
 const NEW_ROUTE: u16 = 24;
-const GET_ROUTE: u16 = 26;
-const GET_ADDRESS: u16 = 22;
 const REQUEST_DUMP: u16 = 0x301;
 const DUMP_INTERRUPTED: u16 = 0x10;
 
@@ -68,28 +65,24 @@ pub enum DumpState {
     Refused(i32),
 }
 
-/// What can be requested.
+/// What can be requested, by the kind of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
 pub enum List {
-    /// All addresses of both families.
-    Addresses,
     /// All interfaces.
-    Links,
+    Links = 18,
+    /// All addresses of both families.
+    Addresses = 22,
     /// The routes of IPv4.
-    Routes,
+    Routes = 26,
 }
 
 /// The bytes of a request.
 pub fn request(list: List) -> Vec<u8> {
     // Both messages may be as short as their beginning: what is left out is empty, and so nothing is left out.
     const LENGTH: u8 = 32;
-    let kind = match list {
-        List::Addresses => GET_ADDRESS,
-        List::Links => GET_LINK,
-        List::Routes => GET_ROUTE,
-    };
     let mut bytes = u32::from(LENGTH).to_ne_bytes().to_vec();
-    bytes.extend(kind.to_ne_bytes());
+    bytes.extend((list as u16).to_ne_bytes());
     bytes.extend(REQUEST_DUMP.to_ne_bytes());
     // The only request on its socket needs no number.
     bytes.resize(LENGTH.into(), 0);
@@ -149,10 +142,8 @@ pub fn gateways(message_bytes: &[u8], found: &mut Vec<Gateway>) -> Result<DumpSt
         }
         let mut route = Gateway { metric: 0, ip: Ipv4Addr::UNSPECIFIED, interface: 0 };
         while !rest.is_empty() {
-            let kind = half(rest, 2)?;
-            let (value, next) = cut(rest, usize::from(half(rest, 0)?), ATTRIBUTE_HEADER)?;
-            rest = next;
-            match kind & KIND_BITS {
+            let (kind, value) = attribute(&mut rest)?;
+            match kind {
                 GATEWAY => route.ip = <[u8; 4]>::try_from(value).map_err(|_| MalformedMessage)?.into(),
                 OUT_INTERFACE => route.interface = number(value)?,
                 PRIORITY => route.metric = number(value)?,
@@ -231,10 +222,8 @@ fn address(body: &[u8], name: &impl Fn(u32) -> Option<String>) -> Result<Option<
     let (mut ip, mut local, mut lifetimes, mut flags) = (None, None, None, u32::from(short_flags));
     let mut rest = after.get(4..).unwrap_or_default();
     while !rest.is_empty() {
-        let kind = half(rest, 2)?;
-        let (value, next) = cut(rest, usize::from(half(rest, 0)?), ATTRIBUTE_HEADER)?;
-        rest = next;
-        match kind & KIND_BITS {
+        let (kind, value) = attribute(&mut rest)?;
+        match kind {
             ADDRESS => ip = Some(ip_of(family, value)?),
             LOCAL => local = Some(ip_of(family, value)?),
             // The time it is preferred, then the time it is valid, then when it was made and changed.
@@ -298,6 +287,14 @@ fn scope_of(scope: u8) -> Scope {
 
 fn lifetime_of(seconds: u32) -> Lifetime {
     if seconds == u32::MAX { Lifetime::Forever } else { Lifetime::Seconds(seconds) }
+}
+
+/// Takes the first attribute off a row of them: its kind and value.
+fn attribute<'a>(rest: &mut &'a [u8]) -> Result<(u16, &'a [u8]), MalformedMessage> {
+    let kind = half(rest, 2)? & KIND_BITS;
+    let (value, next) = cut(rest, half(rest, 0)?.into(), ATTRIBUTE_HEADER)?;
+    *rest = next;
+    Ok((kind, value))
 }
 
 /// What is `length` bytes long with its header: its body, and what follows from the next multiple of 4.

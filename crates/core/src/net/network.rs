@@ -12,16 +12,8 @@ pub struct Network {
 impl Network {
     /// `10.0.0.0/8`, `fd00::/8`, `[fd00::]/8`, or an address alone.
     pub fn parse(text: &str) -> Option<Self> {
-        let (ip, bits) = match text.split_once('/') {
-            Some((ip, bits)) => (ip, Some(bits)),
-            None => (text, None),
-        };
-        Self::new(ip.strip_prefix('[').and_then(|ip| ip.strip_suffix(']')).unwrap_or(ip), bits)
-    }
-
-    /// The same of its two parts; without bits it is one address.
-    pub fn new(ip: &str, bits: Option<&str>) -> Option<Self> {
-        let ip: IpAddr = ip.parse().ok()?;
+        let (ip, bits) = text.split_once('/').map_or((text, None), |(ip, bits)| (ip, Some(bits)));
+        let ip: IpAddr = ip.strip_prefix('[').and_then(|ip| ip.strip_suffix(']')).unwrap_or(ip).parse().ok()?;
         match bits {
             None => Self::of(ip, if ip.is_ipv4() { 32 } else { 128 }),
             Some(bits) => Self::of(ip, bits.parse().ok()?),

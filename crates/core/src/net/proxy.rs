@@ -66,34 +66,42 @@ pub struct Server {
 }
 
 impl Server {
-    /// Reads `scheme://user:password@host:port`; without a scheme it is http.
-    pub fn parse(text: &str) -> Result<Self, ProxyError> {
+    /// Reads `scheme://user:password@host:port`; without a scheme it is http. The error continues a sentence that begins with the name of the
+    /// field or variable. It holds no part of the text but its scheme: whatever is wrong may be a password.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let wrong_host = || "names a proxy with an invalid host".to_owned();
         let text = text.trim();
         let (scheme, rest) = match split_scheme(text) {
             Some((scheme, rest)) => {
                 // GNOME exports `socks://` for SOCKS5.
                 let known = if scheme.eq_ignore_ascii_case("socks") { "socks5" } else { scheme };
-                (Scheme::parse(known).ok_or_else(|| ProxyError::Scheme(shown_scheme(scheme)))?, rest)
+                (
+                    Scheme::parse(known).ok_or_else(|| {
+                        let scheme = shown_scheme(scheme);
+                        format!("names a proxy with the scheme `{scheme}`; use http, https, socks5 or socks5h")
+                    })?,
+                    rest,
+                )
             }
-            None if text.contains("://") => return Err(ProxyError::Host),
+            None if text.contains("://") => return Err(wrong_host()),
             None => (Scheme::Http, text),
         };
         let rest = rest.strip_suffix('/').unwrap_or(rest);
         if rest.contains(['/', '?', '#']) {
-            return Err(ProxyError::Path);
+            return Err("names a proxy with a path; leave it out".to_owned());
         }
         let (written, host) = rest.rsplit_once('@').unwrap_or(("", rest));
         let credentials = (!written.is_empty()).then(|| split_credentials(written));
         let is_short = |text: &str| (1..=super::socks::MAX_FIELD_BYTES).contains(&text.len());
         let fits = |(user, password): &(String, String)| is_short(user) && is_short(password);
         if scheme.is_socks() && !credentials.as_ref().is_none_or(fits) {
-            return Err(ProxyError::Login);
+            return Err("names a SOCKS5 proxy whose user or password is empty or longer than 255 bytes".to_owned());
         }
-        let (host, port) = split_host(host).map_err(|_| ProxyError::Host)?;
+        let (host, port) = split_host(host).map_err(|_| wrong_host())?;
         if host.contains('*') {
-            return Err(ProxyError::Host);
+            return Err(wrong_host());
         }
-        let port = read_port(port, scheme.port()).ok_or(ProxyError::Port)?;
+        let port = read_port(port, scheme.port()).ok_or("names a proxy whose port is not between 1 and 65535")?;
         Ok(Self { scheme, host, port, credentials, written: written.to_owned() })
     }
 
@@ -138,44 +146,9 @@ pub fn is_local(url: &Url, via: Option<&Server>) -> bool {
     url.is_local() && via.is_none_or(Server::is_local)
 }
 
-/// Why a text names no proxy. Continues a sentence that begins with the name of the field or variable. Holds no part of
-/// the text but its scheme: whatever is wrong may be a password.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProxyError {
-    /// Nothing at all.
-    Empty,
-    /// A scheme that is none of ours.
-    Scheme(String),
-    /// A host that is none.
-    Host,
-    /// A port that is none.
-    Port,
-    /// Something behind the host.
-    Path,
-    /// A user or password that SOCKS5 cannot carry.
-    Login,
-}
-
-impl ProxyError {
-    /// The forms of a proxy that are possible: the hint for all of these.
-    pub const FORMS: &str = "use http://HOST:PORT, https://…, socks5://…, socks5h://…, HOST:PORT, each with \
-                             USER:PASSWORD@ before the host (`@`, `/` and `:` in them as %40, %2F and %3A)";
-}
-
-impl fmt::Display for ProxyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("contains an empty string instead of a proxy"),
-            Self::Scheme(scheme) => {
-                write!(f, "names a proxy with the scheme `{scheme}`; use http, https, socks5 or socks5h")
-            }
-            Self::Host => f.write_str("names a proxy with an invalid host"),
-            Self::Port => f.write_str("names a proxy whose port is not between 1 and 65535"),
-            Self::Path => f.write_str("names a proxy with a path; leave it out"),
-            Self::Login => f.write_str("names a SOCKS5 proxy whose user or password is empty or longer than 255 bytes"),
-        }
-    }
-}
+/// The forms of a proxy that are possible: the hint where a text names none.
+pub const FORMS: &str = "use http://HOST:PORT, https://…, socks5://…, socks5h://…, HOST:PORT, each with \
+                         USER:PASSWORD@ before the host (`@`, `/` and `:` in them as %40, %2F and %3A)";
 
 /// One item of `proxy`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,9 +163,9 @@ pub enum ProxyItem {
 
 impl ProxyItem {
     /// Reads one item; the words in any case.
-    pub fn parse(text: &str) -> Result<Self, ProxyError> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         match text.trim().to_ascii_uppercase().as_str() {
-            "" => Err(ProxyError::Empty),
+            "" => Err("contains an empty string instead of a proxy".to_owned()),
             "DIRECT" | "NONE" => Ok(Self::Direct),
             "SYSTEM" | "DEFAULT" => Ok(Self::System),
             _ => Server::parse(text).map(|server| Self::Server(Arc::new(server))),
@@ -226,7 +199,7 @@ pub struct System {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Named {
     variable: &'static str,
-    server: Result<Arc<Server>, ProxyError>,
+    server: Result<Arc<Server>, String>,
 }
 
 impl System {
@@ -273,7 +246,7 @@ pub enum Route<'a> {
     /// Through this proxy.
     Via(&'a Arc<Server>),
     /// This variable should name a proxy, and why it does not.
-    Unusable(&'static str, &'a ProxyError),
+    Unusable(&'static str, &'a str),
 }
 
 impl Route<'_> {

@@ -31,6 +31,15 @@ pub fn unusable(ip: IpAddr, trust: Trust) -> Option<&'static str> {
     }
 }
 
+/// An address that a server saw, where it may be sent; otherwise why not: words that follow the server's name.
+pub fn sendable(ip: IpAddr, family: Family, trust: Trust) -> Result<IpAddr, String> {
+    match unusable(ip, trust) {
+        _ if Family::of(ip) != Some(family) => Err(format!("saw {ip}, which is not an {family} address")),
+        Some(why) => Err(format!("saw {ip}, but {why}")),
+        None => Ok(ip),
+    }
+}
+
 /// Why an address that the user's own source gave is hardly meant (F7); `None` if it may well be.
 pub fn doubtful(ip: IpAddr) -> Option<String> {
     unusable(ip, Trust::Own).map(|why| format!("{why}: other hosts cannot reach it"))

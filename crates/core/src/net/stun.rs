@@ -16,17 +16,15 @@ const XOR_MAPPED_ADDRESS: u16 = 0x0020;
 /// Connects a response with its request; must be hard to guess.
 pub type TransactionId = [u8; 12];
 
-/// What a packet from the server means.
+/// What a response of the server means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StunResponse {
     /// The address that the server saw.
     Address(IpAddr),
     /// The server refuses.
     Refused,
-    /// A response to the request, without an address.
+    /// There is no address in it.
     Empty,
-    /// No response to this request, but a late, foreign or forged packet: keep waiting.
-    Foreign,
 }
 
 /// The bytes of a binding request.
@@ -38,17 +36,17 @@ pub fn request(id: &TransactionId) -> [u8; HEADER] {
     bytes
 }
 
-/// Reads a response. Anything that is not exactly one is [`StunResponse::Foreign`].
-pub fn read(bytes: &[u8], id: &TransactionId) -> StunResponse {
-    let Some((header, rest)) = bytes.split_at_checked(HEADER) else { return StunResponse::Foreign };
+/// Reads the response to a request; `None` if it is none: late, foreign or forged.
+pub fn read(bytes: &[u8], id: &TransactionId) -> Option<StunResponse> {
+    let (header, rest) = bytes.split_at_checked(HEADER)?;
     let length = usize::from(u16::from_be_bytes([header[2], header[3]]));
     if header[4..8] != MAGIC.to_be_bytes() || header[8..] != id[..] || rest.len() != length {
-        return StunResponse::Foreign;
+        return None;
     }
     match u16::from_be_bytes([header[0], header[1]]) {
-        BINDING_SUCCESS => mapped_address(rest, id).map_or(StunResponse::Empty, StunResponse::Address),
-        BINDING_ERROR => StunResponse::Refused,
-        _ => StunResponse::Foreign,
+        BINDING_SUCCESS => Some(mapped_address(rest, id).map_or(StunResponse::Empty, StunResponse::Address)),
+        BINDING_ERROR => Some(StunResponse::Refused),
+        _ => None,
     }
 }
 
@@ -125,7 +123,7 @@ mod tests {
 
     #[test]
     fn f_stun_the_address_is_unmasked() {
-        let ip = |text: &str| StunResponse::Address(text.parse().expect("an address"));
+        let ip = |text: &str| Some(StunResponse::Address(text.parse().expect("an address")));
         let software: (u16, &[u8]) = (0x8022, b"test vector");
         assert_eq!(read(&response(BINDING_SUCCESS, &[software, (XOR_MAPPED_ADDRESS, &V4)]), &ID), ip("192.0.2.1"));
         let v6 = "2001:db8:1234:5678:11:2233:4455:6677";
@@ -139,15 +137,18 @@ mod tests {
     fn f_stun_what_is_no_response_to_the_request_is_skipped() {
         let good = response(BINDING_SUCCESS, &[(XOR_MAPPED_ADDRESS, &V4)]);
         for end in 0..good.len() {
-            assert_eq!(read(&good[..end], &ID), StunResponse::Foreign, "cut at {end}");
+            assert_eq!(read(&good[..end], &ID), None, "cut at {end}");
         }
         let mut other = ID;
         other[11] ^= 1;
-        assert_eq!(read(&good, &other), StunResponse::Foreign);
-        assert_eq!(read(&request(&ID), &ID), StunResponse::Foreign);
-        assert_eq!(read(&response(BINDING_ERROR, &[]), &ID), StunResponse::Refused);
-        assert_eq!(read(&response(BINDING_SUCCESS, &[]), &ID), StunResponse::Empty);
-        assert_eq!(read(&response(BINDING_SUCCESS, &[(XOR_MAPPED_ADDRESS, &[0, 1, 0])]), &ID), StunResponse::Empty);
+        assert_eq!(read(&good, &other), None);
+        assert_eq!(read(&request(&ID), &ID), None);
+        assert_eq!(read(&response(BINDING_ERROR, &[]), &ID), Some(StunResponse::Refused));
+        assert_eq!(read(&response(BINDING_SUCCESS, &[]), &ID), Some(StunResponse::Empty));
+        assert_eq!(
+            read(&response(BINDING_SUCCESS, &[(XOR_MAPPED_ADDRESS, &[0, 1, 0])]), &ID),
+            Some(StunResponse::Empty)
+        );
     }
 
     proptest! {

@@ -13,11 +13,8 @@ pub const GROUP: (Ipv4Addr, u16) = (Ipv4Addr::new(239, 255, 255, 250), 1900);
 /// Where a FRITZ!Box has its description, which it does not always announce.
 pub const FRITZBOX: (u16, &str) = (49000, "/igddesc.xml");
 
-/// The longest description, in bytes.
-pub const MAX_DESCRIPTION_BYTES: usize = 64 * 1024;
-
 /// The longest answer to a call, in bytes.
-pub const MAX_ANSWER_BYTES: usize = 16 * 1024;
+const MAX_ANSWER_BYTES: usize = 16 * 1024;
 
 /// The services that know the outer address, the best first.
 const SERVICES: [&str; 3] = ["WANIPConnection:2", "WANIPConnection:1", "WANPPPConnection:1"];
@@ -72,28 +69,26 @@ impl WanService {
 /// The services of a description that know the outer address, the best first.
 pub fn services(description: &str, base: &Url) -> Vec<WanService> {
     let Ok(gateway) = base.host.parse() else { return Vec::new() };
-    let found: Vec<WanService> = between(description, "service")
-        .filter_map(|service| {
-            let urn = between(service, "serviceType").next()?.trim();
-            let path = between(service, "controlURL").next()?.trim();
-            let control = if path.starts_with('/') && !path.starts_with("//") {
-                Url { path: path.to_owned(), ..base.clone() }
-            } else {
-                of_gateway(path, gateway).filter(|url| url.port == base.port)?
-            };
-            let is_clean = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>&\"".contains(&byte));
-            (is_clean(urn) && is_clean(path)).then(|| WanService { urn: urn.to_owned(), control })
-        })
-        .collect();
-    let of_kind = |kind: &str| {
-        let end = format!(":service:{kind}");
-        found.iter().filter(move |service| service.urn.ends_with(&end)).cloned().collect::<Vec<_>>()
+    let of = |service| {
+        let urn = between(service, "serviceType").next()?.trim();
+        let path = between(service, "controlURL").next()?.trim();
+        let rank = SERVICES.iter().position(|kind| urn.ends_with(&format!(":service:{kind}")))?;
+        let control = if path.starts_with('/') && !path.starts_with("//") {
+            Url { path: path.to_owned(), ..base.clone() }
+        } else {
+            of_gateway(path, gateway).filter(|url| url.port == base.port)?
+        };
+        let is_clean = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>&\"".contains(&byte));
+        (is_clean(urn) && is_clean(path)).then(|| (rank, WanService { urn: urn.to_owned(), control }))
     };
-    SERVICES.iter().flat_map(|kind| of_kind(kind)).collect()
+    let mut found: Vec<(usize, WanService)> = between(description, "service").filter_map(of).collect();
+    found.sort_by_key(|(rank, _)| *rank);
+    found.into_iter().map(|(_, service)| service).collect()
 }
 
 /// The address in the answer to a call; `None` if it is empty, or none.
 pub fn external_address(answer: &str) -> Option<Ipv4Addr> {
+    let answer = Some(answer).filter(|answer| answer.len() <= MAX_ANSWER_BYTES)?;
     between(answer, "NewExternalIPAddress").next()?.trim().parse().ok()
 }
 
@@ -183,5 +178,6 @@ mod tests {
             assert_eq!(read(wrong), None, "{wrong}");
         }
         assert_eq!(external_address("<NewExternalIPAddress>203.0.113.7"), None);
+        assert_eq!(read(&format!("203.0.113.7{}", " ".repeat(MAX_ANSWER_BYTES))), None, "more than any router says");
     }
 }

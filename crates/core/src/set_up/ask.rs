@@ -53,24 +53,25 @@ impl SetUp {
     }
 
     fn about_source(&self, family: Family) -> (String, String, Option<String>) {
-        let Survey { own, public } = &self.survey;
+        let Survey { own, public, router } = &self.survey;
         let (own, public) = (own[family.index()], &public[family.index()]);
+        let router = router.filter(|_| family == Family::V4);
         let other = Family::ALL[1 - family.index()];
         // Something must be updated.
         let may_leave = self.takes(other) && self.is_wanted(other);
-        let (why, suggested) = match (own, public) {
-            (Some(ip), _) if !is_private(ip) => (format!("This host's own address is {ip}."), "default"),
-            (_, Some(Ok(ip))) => (format!("Services on the internet see {ip}."), "public"),
-            (_, Some(Err(_))) if may_leave && (family == Family::V6 || self.has_address(other)) => {
+        let (why, suggested) = match (own, public, router) {
+            (Some(ip), ..) if !is_private(ip) => (format!("This host's own address is {ip}."), "default"),
+            (_, Some(Ok(ip)), _) => (format!("Services on the internet see {ip}."), "public"),
+            (.., Some(ip)) => (format!("Your router has the address {ip}."), "router"),
+            (_, Some(Err(_)), _) if may_leave && (family == Family::V6 || self.has_address(other)) => {
                 (format!("No {family} address was found here, so it is best left out for now."), NONE)
             }
-            (_, Some(Err(_))) => (format!("No {family} address was found. Is this host online?"), "public"),
-            (Some(ip), None) if family == Family::V6 && may_leave => {
-                (format!("This host's address {ip} is private: others cannot reach it."), NONE)
+            (_, Some(Err(_)), _) => (format!("No {family} address was found. Is this host online?"), "public"),
+            (own, None, _) => {
+                let private = |ip| format!("This host's address {ip} is private: others cannot reach it.");
+                let why = own.map_or_else(|| format!("This host has no {family} address of its own."), private);
+                (why, if family == Family::V6 && may_leave { NONE } else { "public" })
             }
-            (Some(ip), None) => (format!("This host's address {ip} is private: others cannot reach it."), "public"),
-            (None, None) if family == Family::V6 && may_leave => (format!("This host has no {family} address."), NONE),
-            (None, None) => (format!("This host has no {family} address of its own."), "public"),
         };
         // Whoever was asked for the other one has just read it.
         let is_second = family == Family::V6 && self.takes(other) && self.given.get(index_key(other)).is_none();
@@ -82,13 +83,15 @@ impl SetUp {
                 " for this host's own address (usual on a rented server)",
             ]
         };
-        let help = format!("{why} Type public{public}, default{own}, or {NONE} to leave {family} out.");
+        let router = router.map(|ip| format!(", router to ask your router for it (it has {ip})")).unwrap_or_default();
+        let help = format!("{why} Type public{public}{router}, default{own}, or {NONE} to leave {family} out.");
         (format!("{family} address from"), help, Some(suggested.to_owned()))
     }
 
     /// Whether an address of a family was found.
     fn has_address(&self, family: Family) -> bool {
-        let Survey { own, public } = &self.survey;
-        own[family.index()].is_some_and(|ip| !is_private(ip)) || matches!(public[family.index()], Some(Ok(_)))
+        let Survey { own, public, router } = &self.survey;
+        let is_told = family == Family::V4 && router.is_some() || matches!(public[family.index()], Some(Ok(_)));
+        is_told || own[family.index()].is_some_and(|ip| !is_private(ip))
     }
 }

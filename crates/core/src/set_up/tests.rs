@@ -206,7 +206,7 @@ fn sources_are_suggested_by_what_answers_here() {
         ([None, None], [None, None], ["public", "none"], "no IPv4 address of its own"),
     ];
     for (own, public, expected, why) in cases {
-        let survey = Survey { own, public };
+        let survey = Survey { own, public, router: None };
         let set_up = SetUp::new(raw(&[(Key::Id, "https://h.example/?ip=__IP__")]), survey).with_own();
         let sources: Vec<SetUpQuestion> = set_up.questions().into_iter().filter(|it| it.family.is_some()).collect();
         let suggested: Vec<&str> = sources.iter().filter_map(|it| it.suggested.as_deref()).collect();
@@ -216,6 +216,29 @@ fn sources_are_suggested_by_what_answers_here() {
             assert!(sources[0].help.contains(part), "{part}: {}", sources[0].help);
         }
         assert!(sources[1].help.ends_with("Type public, default, or none to leave IPv6 out."), "{}", sources[1].help);
+    }
+}
+
+/// The router is offered where it has an address, and suggested where nobody else knows one.
+#[test]
+fn f9_the_router_is_offered_where_it_answers() {
+    let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
+    let offer = "router to ask your router for it (it has 5.145.0.7), default";
+    let cases = [
+        ("192.168.1.5", Some(Ok(ip("5.145.0.7"))), "public", true),
+        ("192.168.1.5", Some(Err("no route".to_owned())), "router", true),
+        ("192.168.1.5", None, "router", true),
+        ("198.51.100.9", None, "default", true),
+        ("192.168.1.5", None, "public", false),
+    ];
+    for (own, public, suggested, answers) in cases {
+        let router = answers.then(|| ip("5.145.0.7"));
+        let survey = Survey { own: [Some(ip(own)), None], public: [public, None], router };
+        let set_up = SetUp::new(raw(&[(Key::Id, "https://h.example/?ip=__IP__")]), survey).with_own();
+        let sources: Vec<SetUpQuestion> = set_up.questions().into_iter().filter(|it| it.family.is_some()).collect();
+        assert_eq!(sources[0].suggested.as_deref(), Some(suggested), "{own}");
+        assert_eq!(sources[0].help.contains(offer), answers, "{}", sources[0].help);
+        assert!(!sources[1].help.contains("router"), "it knows IPv4 alone: {}", sources[1].help);
     }
 }
 

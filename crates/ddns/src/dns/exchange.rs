@@ -2,39 +2,31 @@
 //! would see other servers.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use ddns_core::dns::{Asking, DnsAnswer, DnsReply, NoAnswer, answer_to, query};
+use ddns_core::dns::{Asking, DnsReply, NoAnswer, answer_to, query};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpSocket, UdpSocket};
+use tokio::net::TcpSocket;
 use tokio::time::timeout;
 
 use crate::random::random;
-
-/// How long each try over UDP is waited for.
-pub(crate) const TRIES: [Duration; 3] =
-    [Duration::from_millis(500), Duration::from_secs(1), Duration::from_millis(1500)];
+use crate::udp;
 
 /// How long it may take over TCP.
 const TCP_TIME: Duration = Duration::from_secs(3);
 
-/// More than any server sends without being asked to.
-const MAX_PACKET_BYTES: usize = 4096;
-
-/// The answer, from a port of its own for each question. `own` is the address to ask from.
+/// The answer, or why there is none. `own` is the address to ask from.
 pub(crate) async fn exchange(asking: &Asking, own: Option<IpAddr>, tries: &[Duration]) -> DnsReply {
     let id = random().map(u16::from_be_bytes).map_err(|_| NoAnswer::Unreachable)?;
     let bytes = query(id, &asking.question).ok_or(NoAnswer::Unreachable)?;
-    let any: IpAddr = if asking.server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let own = SocketAddr::new(own.unwrap_or(any), 0);
-    let by_udp = udp(asking, id, &bytes, own, tries).await;
-    if let Ok(Some(answer)) = &by_udp
-        && !answer.is_cut
-    {
-        return by_udp.ok().flatten().ok_or(NoAnswer::Silent);
-    }
-    match timeout(TCP_TIME, tcp(asking, id, &bytes, own)).await {
+    let read = |bytes: &[u8]| answer_to(&asking.question, id, bytes);
+    let by_udp = match udp::ask(asking.server, own, &bytes, tries, read).await {
+        Ok(Some(answer)) if !answer.is_cut => return Ok(answer),
+        other => other,
+    };
+    let by_tcp = timeout(TCP_TIME, tcp(asking.server, own, &bytes)).await;
+    match by_tcp.map(|answer| answer.map(|bytes| read(&bytes))) {
         Ok(Ok(Some(answer))) if answer.is_cut => Err(NoAnswer::Cut),
         Ok(Ok(Some(answer))) => Ok(answer),
         // It said something over UDP: not all of it.
@@ -44,44 +36,15 @@ pub(crate) async fn exchange(asking: &Asking, own: Option<IpAddr>, tries: &[Dura
     }
 }
 
-/// `None` where no try was answered.
-async fn udp(
-    asking: &Asking,
-    id: u16,
-    bytes: &[u8],
-    own: SocketAddr,
-    tries: &[Duration],
-) -> io::Result<Option<DnsAnswer>> {
-    let socket = UdpSocket::bind(own).await?;
-    socket.connect(asking.server).await?;
-    for patience in tries {
-        socket.send(bytes).await?;
-        if let Ok(answer) = timeout(*patience, receive(&socket, asking, id)).await {
-            return answer.map(Some);
-        }
+async fn tcp(server: SocketAddr, own: Option<IpAddr>, question: &[u8]) -> io::Result<Vec<u8>> {
+    let socket = if server.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    if let Some(own) = own {
+        socket.bind(SocketAddr::new(own, 0))?;
     }
-    Ok(None)
-}
-
-/// Waits for the answer; whatever else comes is passed over (K6).
-async fn receive(socket: &UdpSocket, asking: &Asking, id: u16) -> io::Result<DnsAnswer> {
-    let mut buffer = [0; MAX_PACKET_BYTES];
-    loop {
-        let (length, from) = socket.recv_from(&mut buffer).await?;
-        if let Some(answer) = answer_to(&asking.question, id, asking.server, from, &buffer[..length]) {
-            return Ok(answer);
-        }
-    }
-}
-
-/// `None` where something else came.
-async fn tcp(asking: &Asking, id: u16, bytes: &[u8], own: SocketAddr) -> io::Result<Option<DnsAnswer>> {
-    let socket = if own.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    socket.bind(own)?;
-    let mut stream = socket.connect(asking.server).await?;
-    let length = u16::try_from(bytes.len()).map_err(io::Error::other)?;
-    stream.write_all(&[&length.to_be_bytes(), bytes].concat()).await?;
+    let mut stream = socket.connect(server).await?;
+    let length = u16::try_from(question.len()).map_err(io::Error::other)?;
+    stream.write_all(&[&length.to_be_bytes(), question].concat()).await?;
     let mut answer = vec![0; stream.read_u16().await?.into()];
     stream.read_exact(&mut answer).await?;
-    Ok(answer_to(&asking.question, id, asking.server, asking.server, &answer))
+    Ok(answer)
 }

@@ -1,18 +1,16 @@
 //! `dns`: what DNS servers see, for one small packet each way (F8). Nobody signs it, so it is part of no other source.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use ddns_core::address::observation::Choice;
 use ddns_core::address::source::{DnsSource, Source};
 use ddns_core::dns::{Asking, own_address, own_address_question};
-use ddns_core::text::duration::duration;
-use tokio::time::timeout;
 
 use super::Query;
-use super::default::stable_source;
-use crate::dns::{TRIES, exchange};
-use crate::http::{Client, Over};
+use super::server::ask_servers;
+use crate::dns::exchange;
+use crate::http::Client;
+use crate::udp::TRIES;
 
 /// By [`Family::index`](ddns_core::net::family::Family::index): OpenDNS, Cloudflare, Google.
 const BUILT_IN: [[&str; 3]; 2] = [
@@ -31,18 +29,15 @@ const BUILT_IN: [[&str; 3]; 2] = [
 /// How long a built-in server may take, with one packet; then the next one is asked.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How many addresses of a server are asked.
-const MAX_SERVERS: usize = 3;
-
 pub(super) async fn ask(source: Option<&DnsSource>, query: Query<'_>, client: &Client) -> Result<Choice, String> {
     if let Some(source) = source {
-        return ask_within(source, query, &TRIES, client).await;
+        return ask_server(source, query, &TRIES, client).await;
     }
     let mut refused = Vec::new();
     let query = Query { time: query.time.min(PATIENCE), ..query };
     for text in BUILT_IN[query.family.index()] {
         let Ok(Source::Dns(Some(source))) = Source::parse(text) else { continue };
-        match ask_within(&source, query, &[PATIENCE], client).await {
+        match ask_server(&source, query, &[PATIENCE], client).await {
             Ok(choice) => return Ok(choice),
             Err(why) => refused.push(why),
         }
@@ -50,36 +45,19 @@ pub(super) async fn ask(source: Option<&DnsSource>, query: Query<'_>, client: &C
     Err(refused.join("; "))
 }
 
-async fn ask_within(
-    source: &DnsSource,
+async fn ask_server(
+    DnsSource { host, port, name, is_text, is_chaos }: &DnsSource,
     query: Query<'_>,
     tries: &[Duration],
     client: &Client,
 ) -> Result<Choice, String> {
-    let asked = timeout(query.time, ask_server(source, query, tries, client)).await;
-    asked.unwrap_or_else(|_| Err(format!("{} did not answer within {}", source.host, duration(query.time))))
-}
-
-async fn ask_server(
-    DnsSource { host, port, name, is_text, is_chaos }: &DnsSource,
-    Query { family, .. }: Query<'_>,
-    tries: &[Duration],
-    client: &Client,
-) -> Result<Choice, String> {
-    let question = own_address_question(name, family, *is_text, *is_chaos);
-    let mut refused = Vec::new();
-    for ip in client.look_up(host, Over::Only(family)).await?.into_iter().take(MAX_SERVERS) {
-        let asking = Asking { server: SocketAddr::new(ip, *port), question: question.clone() };
-        let seen = match exchange(&asking, stable_source(ip), tries).await {
-            Ok(answer) => own_address(&question, &answer, family),
-            Err(why) => Err(why.to_string()),
-        };
-        match seen {
-            Ok(ip) => return Ok(Choice { ip, why: format!("{} saw it", asking.server) }),
-            Err(why) => refused.push(format!("{} {why}", asking.server)),
-        }
-    }
-    Err(refused.join("; "))
+    let question = own_address_question(name, query.family, *is_text, *is_chaos);
+    ask_servers((host, *port), query, client, async |server, own| {
+        let asking = Asking { server, question: question.clone() };
+        let answer = exchange(&asking, own, tries).await.map_err(|why| why.to_string())?;
+        own_address(&question, &answer, query.family)
+    })
+    .await
 }
 
 #[cfg(test)]

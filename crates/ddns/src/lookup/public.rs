@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use ddns_core::address::observation::Choice;
-use ddns_core::net::reach::{Trust, unusable};
+use ddns_core::net::reach::{Trust, sendable};
 
 use super::Query;
 use super::url::page;
@@ -40,11 +40,9 @@ pub(super) async fn ask(query: Query<'_>, client: &Client) -> Result<Choice, Str
     // One reason is enough: where none can be reached, it is the same for all.
     let mut first = None;
     for service in services {
-        match page(service, query, Over::Only(query.family), client).await {
-            Ok(ip) => match unusable(ip, Trust::Own) {
-                None => return Ok(Choice { ip, why: format!("{service} saw it") }),
-                Some(why) => first.get_or_insert(format!("{service} saw {ip}, but {why}")),
-            },
+        let seen = page(service, query, Over::Only(query.family), client).await;
+        match seen.and_then(|ip| sendable(ip, query.family, Trust::Own)) {
+            Ok(ip) => return Ok(Choice { ip, why: format!("{service} saw it") }),
             Err(why) => first.get_or_insert(format!("{service}: {why}")),
         };
     }

@@ -22,6 +22,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::Query;
 use crate::http::{Client, How, Over, Want};
 use crate::platform::gateway;
+use crate::udp;
 
 /// All of it may take so long.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -36,10 +37,7 @@ const SEARCH: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(700
 const REQUEST: Duration = Duration::from_secs(2);
 
 pub(super) async fn ask(address: Option<Ipv4Addr>, query: Query<'_>, client: &Client) -> Result<Choice, String> {
-    let router = match address {
-        Some(address) => address,
-        None => gateway()?.ip,
-    };
+    let router = address.map_or_else(|| gateway().map(|gateway| gateway.ip), Ok)?;
     let limit = query.time.min(LIMIT);
     let result = timeout(limit, ask_within(router, client)).await;
     result.unwrap_or_else(|_| Err(format!("the router {router} did not answer within {}", duration(limit))))
@@ -53,9 +51,11 @@ async fn ask_within(router: Ipv4Addr, client: &Client) -> Result<Choice, String>
         }
         client.router.replace(None);
     }
-    match by_nat_pmp(router).await {
-        Ok(NatPmpAnswer::Address(ip, _)) => judged(router, ip, "NAT-PMP"),
-        Ok(NatPmpAnswer::NoAddress) => Err(format!("{NO_PUBLIC_ADDRESS}, or has no address: it names none by NAT-PMP")),
+    match udp::ask((router, natpmp::PORT).into(), None, &natpmp::QUESTION, &TRIES, natpmp::read).await {
+        Ok(Some(NatPmpAnswer::Address(ip))) => judged(router, ip, "NAT-PMP"),
+        Ok(Some(NatPmpAnswer::NoAddress)) => {
+            Err(format!("{NO_PUBLIC_ADDRESS}, or has no address: it names none by NAT-PMP"))
+        }
         _ => {
             let ip = by_upnp(router, client).await?;
             judged(router, ip, "UPnP")
@@ -68,24 +68,6 @@ fn judged(router: Ipv4Addr, ip: Ipv4Addr, how: &str) -> Result<Choice, String> {
         return Ok(Choice { ip: ip.into(), why: format!("the router {router} said so by {how}") });
     }
     Err(format!("{NO_PUBLIC_ADDRESS}: it has {ip}"))
-}
-
-async fn by_nat_pmp(router: Ipv4Addr) -> io::Result<NatPmpAnswer> {
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
-    // Only answers of the router arrive.
-    socket.connect((router, natpmp::PORT)).await?;
-    let mut buffer = [0; 64];
-    for patience in TRIES {
-        socket.send(&natpmp::QUESTION).await?;
-        let end = Instant::now() + patience;
-        while let Ok(received) = timeout_at(end, socket.recv(&mut buffer)).await {
-            match natpmp::read(&buffer[..received?]) {
-                NatPmpAnswer::Foreign => {}
-                answer => return Ok(answer),
-            }
-        }
-    }
-    Err(io::ErrorKind::TimedOut.into())
 }
 
 async fn by_upnp(router: Ipv4Addr, client: &Client) -> Result<Ipv4Addr, String> {
@@ -135,14 +117,15 @@ async fn search(router: Ipv4Addr) -> io::Result<Option<Url>> {
 /// Asks a service for the address; `None` if it has none.
 async fn call(service: &WanService, client: &Client) -> Result<Option<Ipv4Addr>, String> {
     let (body, action) = service.call();
-    let mut request = Request::new(service.control.clone(), None);
-    request.method = Method::Post;
-    request.format = Format::Text;
-    request.body = Some(body);
-    request.headers =
-        vec![("Content-Type".to_owned(), "text/xml; charset=\"utf-8\"".to_owned()), ("SOAPAction".to_owned(), action)];
-    let answer = get(request, client).await?;
-    Ok(upnp::external_address(&answer))
+    let headers = [("Content-Type", "text/xml; charset=\"utf-8\"".to_owned()), ("SOAPAction", action)];
+    let request = Request {
+        method: Method::Post,
+        format: Format::Text,
+        body: Some(body),
+        headers: headers.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+        ..Request::new(service.control.clone(), None)
+    };
+    get(request, client).await.map(|answer| upnp::external_address(&answer))
 }
 
 /// What the router answers; an answer that is too long or leads elsewhere is none.

@@ -26,8 +26,8 @@ impl Announcements {
     /// `None` if no router is a source.
     pub(super) fn of<'a>(configs: impl Iterator<Item = &'a Config>) -> Option<io::Result<Self>> {
         let entries = configs.flat_map(|config| &config.entries);
-        let sources = entries.flat_map(|entry| entry.sources_of(Family::V4));
-        let routers: Vec<Option<Ipv4Addr>> = sources.flat_map(routers).collect();
+        let sources = entries.flat_map(|entry| entry.sources_of(Family::V4)).flat_map(Source::parts);
+        let routers: Vec<Option<Ipv4Addr>> = sources.filter_map(Source::router).collect();
         (!routers.is_empty()).then(|| Ok(Self { socket: listening()?, routers }))
     }
 
@@ -37,7 +37,7 @@ impl Announcements {
             let mut bytes = [0; 64];
             let mut buffer = ReadBuf::new(&mut bytes);
             let Ok(from) = ready!(self.socket.poll_recv_from(context, &mut buffer)) else { continue };
-            let is_address = matches!(read(buffer.filled()), NatPmpAnswer::Address(..) | NatPmpAnswer::NoAddress);
+            let is_address = matches!(read(buffer.filled()), Some(NatPmpAnswer::Address(_) | NatPmpAnswer::NoAddress));
             if is_address && self.is_router(from.ip()) {
                 return Poll::Ready(());
             }
@@ -47,14 +47,6 @@ impl Announcements {
     fn is_router(&self, ip: IpAddr) -> bool {
         let default = || gateway().map(|gateway| gateway.ip).ok();
         self.routers.iter().any(|router| router.or_else(default).is_some_and(|router| ip == IpAddr::V4(router)))
-    }
-}
-
-fn routers(source: &Source) -> Vec<Option<Ipv4Addr>> {
-    match source {
-        Source::Router(router) => vec![*router],
-        Source::Quorum(_, sources) => sources.iter().flat_map(routers).collect(),
-        _ => Vec::new(),
     }
 }
 

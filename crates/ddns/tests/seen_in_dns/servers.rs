@@ -126,6 +126,25 @@ fn k7_k15_k16_blocked_and_redirected() {
     drop(lab);
 }
 
+/// Case 32. BIND counts equal answers: different names pass, however fast, and what it drops is asked again, at last over TCP.
+#[test]
+fn k7_k14_a_servers_rate_limit_hides_nothing() {
+    if !inside("seen_in_dns::servers::k7_k14_a_servers_rate_limit_hides_nothing", SETUP) {
+        return;
+    }
+    let Some(lab) = DnsLab::start() else { return };
+    let all_visible = |names: Vec<String>| {
+        let (report, code) = verified(&config(&json!(names)));
+        assert_eq!(code, 0, "{report:#?}");
+        assert!(report.iter().all(|found| found["verdict"] == "visible"), "{report:#?}");
+    };
+    all_visible((0..60).map(|number| format!("n{number}.limited.test")).collect());
+    assert!(!lab.log().contains("rate limit"), "{}", lab.log());
+    // Answers out of one wildcard are equal to it.
+    all_visible((0..30).map(|number| format!("n{number}.below.limited.test")).collect());
+    assert!(lab.log().contains("rate limit"), "{}", lab.log());
+}
+
 /// Servers that the configuration names are asked in place of the zone's, whatever their port.
 #[test]
 fn k3_named_servers_take_the_place_of_the_zones() {

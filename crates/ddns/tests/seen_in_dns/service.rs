@@ -15,17 +15,17 @@ use crate::support::watching::{Endpoint, SOON, Watch, host, status, until};
 use crate::support::{Receiver, Response, Sandbox};
 
 /// So long after acceptance a name is asked about for the first time.
-const FIRST_ROUND: Duration = Duration::from_secs(2);
+pub(super) const FIRST_ROUND: Duration = Duration::from_secs(2);
 
 /// Makes what a cache knows of DNS older, as if nothing had run for so many seconds.
-fn age(sandbox: &Sandbox, seconds: u64) {
+pub(super) fn age(sandbox: &Sandbox, seconds: u64) {
     let file = sandbox.cache_file();
     let mut cache: Value = serde_json::from_str(&fs::read_to_string(&file).expect("a cache")).expect("JSON");
     for hold in cache["holds"].as_object_mut().expect("what was seen").values_mut() {
         let seen = &mut hold["seen"];
-        for name in ["accepted", "since", "last", "next", "repaired"] {
-            if let Some(time) = seen[name].as_u64() {
-                seen[name] = json!(time - seconds);
+        for name in ["/accepted", "/since", "/last", "/next", "/repairs/at"] {
+            if let Some(time) = seen.pointer_mut(name).filter(|time| time.as_u64().is_some_and(|time| time > seconds)) {
+                *time = json!(time.as_u64().expect("a time") - seconds);
             }
         }
         if let Some(first) = seen["misses"][1].as_u64().filter(|first| *first > 0) {
@@ -35,7 +35,7 @@ fn age(sandbox: &Sandbox, seconds: u64) {
     fs::write(file, cache.to_string()).expect("the cache is written");
 }
 
-fn dns_of(sandbox: &Sandbox) -> Value {
+pub(super) fn dns_of(sandbox: &Sandbox) -> Value {
     status(sandbox).0["updates"][0]["dns"].clone()
 }
 

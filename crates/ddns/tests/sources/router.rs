@@ -137,6 +137,50 @@ fn f9_k_an_announcement_of_the_router_is_a_hint_to_ask_it() {
     assert_eq!(endpoint.ips(), ["5.145.0.7", "5.145.0.99"]);
 }
 
+/// `ddns init` asks the router when it comes to the question, and offers it where it has a public address.
+#[test]
+fn f9_m_init_offers_the_router_where_it_answers() {
+    if tool("miniupnpd").is_none() {
+        return skipped("`miniupnpd` is not installed");
+    }
+    if !inside("sources::router::f9_m_init_offers_the_router_where_it_answers", HOME) {
+        return;
+    }
+    // No name is known here: no service on the internet is asked.
+    sh("mount --bind /dev/null /etc/resolv.conf");
+    let init = |more: &[&str]| {
+        let sandbox = Sandbox::new();
+        let args = ["init", "--id", "http://127.0.0.1:1/?ip=__IP__", "--token", "", "--index6", "none"];
+        let mut command = sandbox.command(&[&args, more].concat());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+        child.stdin.take().expect("a pipe").write_all(b"home.example.com\n\n\n").expect("it reads");
+        let run = Run::of(&child.wait_with_output().expect("it ends")).expect(0);
+        (run.stdout.split_whitespace().collect::<Vec<_>>().join(" "), sandbox.read("config.json"))
+    };
+    let files = Sandbox::new();
+    for (more, how) in [("enable_natpmp=yes\nenable_upnp=no", "NAT-PMP"), ("enable_natpmp=no\nenable_upnp=yes", "UPnP")]
+    {
+        let router = line(&files, more);
+        let (said, config) = init(&[]);
+        let given = format!("IPv4: 5.145.0.7 from router: the router 192.168.77.1 said so by {how}");
+        for part in ["Your router has the address 5.145.0.7.", "router to ask your router for it", "[router]:", &given]
+        {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        assert!(config.contains("\"index4\": [\"router\"]"), "{config}");
+        drop(router);
+    }
+    // Nothing is offered that gives no address, or that nobody asked.
+    sh("ip -n r addr del 5.145.0.7/24 dev wan0; ip -n r addr add 100.64.3.4/24 dev wan0");
+    let _router = line(&files, "enable_natpmp=yes\nenable_upnp=yes");
+    let offline: &[&str] = &["--offline"];
+    for more in [&[], offline] {
+        let (said, config) = init(more);
+        assert!(said.contains("[public]:") && !said.contains("your router"), "{said}");
+        assert!(config.contains("\"index4\": [\"public\"]"), "{config}");
+    }
+}
+
 /// A router at this address that answers a search with `location`, and requests with what `pages` says.
 fn scripted(
     address: &str,

@@ -13,7 +13,7 @@ use crate::support::tools::{Ended, sh, skipped, tool};
 /// Setup of the namespace: the addresses of the servers.
 pub const SETUP: &str = "
     ip link set lo up
-    for number in 1 2 3 4 5 6 7 8 9; do ip addr add 10.53.0.$number/32 dev lo; done
+    for number in 1 2 3 4 5 6 7 8 9 10; do ip addr add 10.53.0.$number/32 dev lo; done
     ip addr add 203.0.113.53/32 dev lo
     ip addr add 2001:db8:53::53/128 dev lo nodad || exit 77
 ";
@@ -43,6 +43,7 @@ lame NS ns.lame\nns.lame A 10.53.0.4
 gone NS ns.gone\nns.gone A 10.53.0.6
 odd NS ns.odd\nns.odd A 10.53.0.7
 dyn NS ns.dyn\nns.dyn A 10.53.0.8
+limited NS ns.limited\nns.limited A 10.53.0.10
 ";
 
 /// Names of every kind, in the zone of the primary.
@@ -69,7 +70,9 @@ impl DnsLab {
         };
         let folder = Sandbox::new();
         let many: Vec<String> = (1..=60).map(|number| format!("many A 198.51.100.{number}\n")).collect();
+        let own: Vec<String> = (0..60).map(|number| format!("n{number} A 203.0.113.7\n")).collect();
         let zones = [
+            ("limited", format!("@ NS ns\nns A 10.53.0.10\n*.below A 203.0.113.7\n{}", own.concat())),
             ("root", ROOT.to_owned()),
             ("test", TEST.to_owned()),
             ("example", format!("{EXAMPLE}{}many A 203.0.113.7\n", many.concat())),
@@ -126,12 +129,7 @@ impl DnsLab {
 
     /// The secondary takes over what the primary has.
     pub fn refresh(&self) {
-        let knotc = tool("knotc").expect("knotc");
-        let socket = self.folder.path("knot.sock");
-        let run = |args: &[&str]| {
-            let output = Command::new(&knotc).arg("-s").arg(&socket).args(args).output().expect("knotc starts");
-            String::from_utf8_lossy(&output.stdout).into_owned()
-        };
+        let run = |args: &[&str]| self.knotc(args);
         self.until("knot responds", || run(&["status"]).contains("Running"));
         let serial = |text: &str| {
             text.split("serial: ").nth(1).and_then(|rest| rest.split([' ', '|']).next().map(str::to_owned))
@@ -147,11 +145,32 @@ impl DnsLab {
         });
     }
 
-    /// The questions that the resolver heard from others than the lab's servers.
-    pub fn heard_by_resolver(&self) -> Vec<String> {
-        let log = self.folder.read("named.log");
-        let lines = log.lines().filter(|line| line.contains("view resolver") && line.contains(" query: "));
-        lines.filter_map(|line| line.split(" query: ").nth(1)).map(str::to_owned).collect()
+    /// What the log of BIND says.
+    pub fn log(&self) -> String {
+        self.folder.read("named.log")
+    }
+
+    /// The questions that a view of BIND heard: when, and the name and the type. Those of the lab's own servers are not among them.
+    pub fn heard_by(&self, view: &str) -> Vec<(String, String)> {
+        let (log, view) = (self.log(), format!("view {view}: query: "));
+        let heard = |line: &str| {
+            let (head, question) = line.split_once(&view)?;
+            Some((head.get(..20)?.to_owned(), question.to_owned()))
+        };
+        log.lines().filter_map(heard).collect()
+    }
+
+    /// How many questions Knot heard over UDP.
+    pub fn heard_by_secondary(&self) -> usize {
+        let stats = self.knotc(&["-f", "stats", "mod-stats.request-protocol"]);
+        let counts = stats.lines().filter(|line| line.contains("[udp"));
+        counts.filter_map(|line| line.rsplit_once("= ")?.1.trim().parse::<usize>().ok()).sum()
+    }
+
+    fn knotc(&self, args: &[&str]) -> String {
+        let mut command = Command::new(tool("knotc").expect("knotc"));
+        let output = command.arg("-s").arg(self.folder.path("knot.sock")).args(args).output().expect("knotc starts");
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 }
 
@@ -166,12 +185,18 @@ fn named_conf(path: &str) -> String {
         [zone("other.test", "other", ""), zone("half.test", "other", ""), zone("child.example.test", "other", "")];
     format!(
         "options {{ directory \"{path}\"; pid-file none; session-keyfile none; dnssec-validation no; notify no; querylog yes;
-            listen-on {{ 10.53.0.1; 10.53.0.2; 10.53.0.3; 10.53.0.5; 10.53.0.9; }}; listen-on-v6 {{ 2001:db8:53::53; }}; }};
+            listen-on {{ 10.53.0.1; 10.53.0.2; 10.53.0.3; 10.53.0.5; 10.53.0.9; 10.53.0.10; }}; listen-on-v6 {{ 2001:db8:53::53; }}; }};
         controls {{ }};\n"
     ) + &view("root", "10.53.0.1", &zone(".", "root", ""))
         + &view("tld", "10.53.0.2", &zone("test", "test", ""))
         + &view("primary", "10.53.0.3", &zone("example.test", "example", "allow-update { any; };"))
         + &view("other", "10.53.0.5", &others.concat())
+        // What is over the limit is not answered at all.
+        + &view(
+            "limited",
+            "10.53.0.10",
+            &format!("rate-limit {{ responses-per-second 5; slip 0; }}; {}", zone("limited.test", "limited", "")),
+        )
         + &view("six", "2001:db8:53::53", &zone("six.test", "six", ""))
         // It has a zone of the same name, as many routers do.
         + &format!(
@@ -186,7 +211,7 @@ fn knot_conf(path: &str) -> String {
         "server:\n  rundir: \"{path}\"\n  listen: [ 10.53.0.4@53, 203.0.113.53@53 ]
 database:\n  storage: \"{path}/knotdb\"
 remote:\n  - id: primary\n    address: 10.53.0.3@53
-template:\n  - id: default\n    storage: \"{path}\"\n    zonefile-sync: -1
+template:\n  - id: default\n    storage: \"{path}\"\n    zonefile-sync: -1\n    global-module: mod-stats
 zone:
   - domain: example.test\n    master: primary\n    zonefile-load: none
   - domain: whoami.test\n    file: whoami.zone\n    module: mod-whoami\n"
@@ -199,11 +224,16 @@ pub type OddScript = fn(usize, &[u8]) -> Vec<Vec<u8>>;
 /// Answers questions for addresses and texts by a script, until the test ends; others with authority and nothing else.
 pub fn odd_server(script: OddScript) {
     let socket = UdpSocket::bind((ODD, 53)).expect("port 53");
+    // Others answer first, from another port and from another address (K6).
+    let others = [(ODD, 0), ("10.53.0.6", 53)].map(|place| UdpSocket::bind(place).expect("a port"));
     thread::spawn(move || {
         let (mut buffer, mut tries) = ([0; 512], 0);
         while let Ok((length, from)) = socket.recv_from(&mut buffer) {
             let question = &buffer[..length];
             let is_ns = question[length - 4..length - 2] == [0, 2];
+            for other in &others {
+                let _ = other.send_to(&answer(question, [0x84, 0], &record(question, &[198, 51, 100, 66])), from);
+            }
             let packets = if is_ns {
                 vec![answer(question, [0x84, 0], &[])]
             } else {

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use super::{
-    ATTRIBUTE_HEADER, FAMILY_V4, FAMILY_V6, KIND_BITS, MalformedMessage, Message, NEW_ADDRESS, NEW_LINK, UP, address,
-    cut, half, ip_of, number,
+    FAMILY_V4, FAMILY_V6, MalformedMessage, Message, NEW_ADDRESS, NEW_LINK, NEW_ROUTE, UP, address, attribute, ip_of,
+    number,
 };
 use crate::net::family::Family;
 use crate::net::local_address::Flags;
@@ -17,7 +17,6 @@ use crate::net::network::Network;
 
 const DELETE_LINK: u16 = 17;
 const DELETE_ADDRESS: u16 = 21;
-const NEW_ROUTE: u16 = 24;
 const DELETE_ROUTE: u16 = 25;
 const NEW_RULE: u16 = 32;
 const DELETE_RULE: u16 = 33;
@@ -134,10 +133,8 @@ fn leads_far(body: &[u8]) -> Result<Option<Family>, MalformedMessage> {
     let mut is_far = length <= LARGE;
     let mut rest = body.get(HEAD..).ok_or(MalformedMessage)?;
     while !rest.is_empty() {
-        let kind = half(rest, 2)?;
-        let (value, next) = cut(rest, usize::from(half(rest, 0)?), ATTRIBUTE_HEADER)?;
-        rest = next;
-        if kind & KIND_BITS == DESTINATION {
+        let (kind, value) = attribute(&mut rest)?;
+        if kind == DESTINATION {
             let network = Network::of(ip_of(number, value)?, length.into()).ok_or(MalformedMessage)?;
             is_far |= network.contains(family.far());
         }

@@ -60,36 +60,23 @@ impl NoProxy {
 
 impl Rule {
     fn parse(item: &str) -> Option<Self> {
-        if let Some(rest) = item.strip_prefix('[') {
-            let (ip, after) = rest.split_once(']')?;
-            return match after.split_at_checked(1) {
-                None => Self::network(ip, None, None),
-                Some((":", port)) => Self::network(ip, None, Some(port.parse().ok()?)),
-                Some(("/", bits)) => Self::network(ip, Some(bits), None),
-                Some(_) => None,
-            };
+        if let Some(network) = Network::parse(item) {
+            return Some(Self { hosts: Hosts::Network(network), port: None });
         }
-        if let Some((ip, bits)) = item.split_once('/') {
-            return Self::network(ip, Some(bits), None);
-        }
-        if item.parse::<IpAddr>().is_ok() {
-            return Self::network(item, None, None);
-        }
-        let (host, port) = match item.split_once(':') {
+        let (host, port) = match item.rsplit_once(':') {
             Some((host, port)) => (host, Some(port.parse().ok()?)),
             None => (item, None),
         };
-        if host.parse::<IpAddr>().is_ok() {
-            return Self::network(host, None, port);
+        if host.contains(['/', '[', ':']) && !host.ends_with(']') {
+            return None;
+        }
+        if let Some(network) = Network::parse(host) {
+            return Some(Self { hosts: Hosts::Network(network), port });
         }
         let name = host.strip_suffix('.').unwrap_or(host);
         let name = name.strip_prefix('*').filter(|rest| rest.starts_with('.')).unwrap_or(name);
         let name = name.strip_prefix('.').unwrap_or(name);
         (!name.is_empty()).then(|| Self { hosts: Hosts::Name(name.to_owned()), port })
-    }
-
-    fn network(ip: &str, bits: Option<&str>, port: Option<u16>) -> Option<Self> {
-        Some(Self { hosts: Hosts::Network(Network::new(ip, bits)?), port })
     }
 }
 

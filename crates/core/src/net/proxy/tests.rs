@@ -66,32 +66,31 @@ fn d5_every_form_of_a_proxy() {
 fn d5_what_is_not_a_proxy_is_reported_without_its_secrets() {
     let long = format!("socks5://u:{}@p", "x".repeat(256));
     let cases = [
-        ("", ProxyError::Empty),
-        ("  ", ProxyError::Empty),
-        ("ftp://u:pw-secret@p", ProxyError::Scheme("ftp".to_owned())),
-        ("socks4://p:1080", ProxyError::Scheme("socks4".to_owned())),
-        ("http://", ProxyError::Host),
-        ("http://u:pw-secret@", ProxyError::Host),
-        ("://p", ProxyError::Host),
-        ("http://a b:1", ProxyError::Host),
-        ("http://p..x:1", ProxyError::Host),
-        ("*:1", ProxyError::Host),
-        ("::1:3128x", ProxyError::Host),
-        ("http://p:0", ProxyError::Port),
-        ("http://p:65536", ProxyError::Port),
-        ("http://p:port", ProxyError::Port),
-        ("u:pw-secret", ProxyError::Port),
-        ("http://u:pw-se/cret@p:1", ProxyError::Path),
-        ("http://p:1/path", ProxyError::Path),
-        ("http://p:1?x=pw-secret", ProxyError::Path),
-        ("socks5://u@p", ProxyError::Login),
-        ("socks5://:pw-secret@p", ProxyError::Login),
-        (long.as_str(), ProxyError::Login),
+        ("", "an empty string"),
+        ("  ", "an empty string"),
+        ("ftp://u:pw-secret@p", "the scheme `ftp`"),
+        ("socks4://p:1080", "the scheme `socks4`"),
+        ("http://", "an invalid host"),
+        ("http://u:pw-secret@", "an invalid host"),
+        ("://p", "an invalid host"),
+        ("http://a b:1", "an invalid host"),
+        ("http://p..x:1", "an invalid host"),
+        ("*:1", "an invalid host"),
+        ("::1:3128x", "an invalid host"),
+        ("http://p:0", "port is not between"),
+        ("http://p:65536", "port is not between"),
+        ("http://p:port", "port is not between"),
+        ("u:pw-secret", "port is not between"),
+        ("http://u:pw-se/cret@p:1", "with a path"),
+        ("http://p:1/path", "with a path"),
+        ("http://p:1?x=pw-secret", "with a path"),
+        ("socks5://u@p", "user or password is empty or longer"),
+        ("socks5://:pw-secret@p", "user or password is empty or longer"),
+        (long.as_str(), "user or password is empty or longer"),
     ];
     for (text, expected) in cases {
         let error = ProxyItem::parse(text).expect_err(text);
-        assert!(!error.to_string().contains("pw-se"), "{text}: {error}");
-        assert_eq!(error, expected, "{text}");
+        assert!(!error.contains("pw-se") && error.contains(expected), "{text}: {error}");
     }
 }
 

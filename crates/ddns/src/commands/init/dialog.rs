@@ -14,7 +14,7 @@ use crate::hidden_prompt;
 use crate::http::Client;
 use crate::output::layout::{beside, width_of};
 use crate::output::{fail, say};
-use crate::set_up::{ask_public, send_once};
+use crate::set_up::{ask_around, send_once};
 
 const INTRO: &str = "A few questions. Enter accepts what is in [brackets]; < goes back one question, << two. Nothing is sent \
                      before you say so, and nothing is written before the end.";
@@ -67,10 +67,10 @@ impl<'a> Dialog<'a> {
                 continue;
             }
             let Some(question) = set_up.question() else { break };
-            if question.family.is_some() && !self.is_offline && !self.was_surveyed {
+            if let Some(family) = question.family.filter(|_| !self.is_offline && !self.was_surveyed) {
                 self.was_surveyed = true;
                 show("\nLooking for this host's addresses …\n");
-                ask_public(&mut set_up.survey, self.client).await;
+                ask_around(&mut set_up.survey, family, self.client).await;
                 continue;
             }
             self.ask(set_up, &question).await?;
