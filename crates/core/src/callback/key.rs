@@ -98,20 +98,20 @@ fn encoded(callback: &Callback) -> String {
     if let Some(body) = &request.body {
         push_pieces(&mut records, "body", &body.pieces, variables);
     }
-    push_extra(&mut records, variables.extra().iter().map(|(name, value)| (name.as_str(), value)));
-    if let Some(ttl) = variables.ttl() {
+    push_extra(&mut records, variables.extra.iter().map(|(name, value)| (name.as_str(), value)));
+    if let Some(ttl) = variables.ttl {
         push(&mut records, "ttl", "number", &ttl.to_string());
     }
-    if let Some(line) = variables.line() {
+    if let Some(line) = &variables.line {
         push(&mut records, "line", "string", line);
     }
     push_head(&mut records, "", request, variables);
-    let mut zones: Vec<&str> = variables.zones().iter().map(Domain::as_str).collect();
+    let mut zones: Vec<&str> = variables.zones.iter().map(Domain::as_str).collect();
     zones.sort_unstable();
     for zone in zones {
         push(&mut records, "zone", "name", zone);
     }
-    if let Some(combine) = variables.combine() {
+    if let Some(combine) = &variables.combine {
         push(&mut records, "combine", "families", if combine.families { "true" } else { "false" });
         push(&mut records, "combine", "domains", &combine.domains.to_string());
         if let Some(missing) = &combine.missing {
@@ -242,6 +242,8 @@ mod tests {
     #[test]
     fn e3_everything_that_shapes_a_request_changes_the_fingerprint() {
         let base = callback("", "http://h/?a=__IP__", Some(r#"{"a":"b"}"#), Variables::new(Some(1), None));
+        let mut in_zone = Variables::new(Some(1), None);
+        in_zone.zones.push(domain("h.example"));
         let mut extra = Variables::new(Some(1), None);
         extra.add("__A__", Value::string("1")).expect("a variable");
         let others = [
@@ -256,7 +258,7 @@ mod tests {
             with_header(base.clone(), "X-Key", "b"),
             with_header(base.clone(), "X-Other", "a"),
             with_header(base.clone(), "X-Key", "__IP__"),
-            Callback { variables: base.variables.clone().with_zones(vec![domain("h.example")]), ..base.clone() },
+            Callback { variables: in_zone, ..base.clone() },
             changed(&base, |request| {
                 let key = SigningKey::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").expect("a key");
                 request.sign = Some(Signing::Webhooks(vec![key]));
