@@ -28,7 +28,7 @@ use regex_lite::Regex;
 pub use self::entries::{ImportedEntry, MissingAnswer};
 pub use self::report::rows;
 pub use self::settings::{ImportNote, NotePart, PeerError, PeerSurroundings};
-use self::settings::{PeerFile, PeerSetting, PeerSettings};
+use self::settings::{PeerFile, PeerInput, PeerSetting};
 use self::table::PeerTable;
 use crate::recipe::{self, Filled, Form};
 use crate::text::json::{Dialect, Value, parse};
@@ -156,21 +156,16 @@ impl Import {
         let text = text.trim_start_matches('\u{feff}');
         let table = peer.table();
         let mut file = PeerFile::default();
-        match peer {
-            PeerClient::Ddclient => ddclient::read(text, around, &mut file)?,
-            PeerClient::Inadyn => inadyn::read(text, around, &mut file, table)?,
-            PeerClient::DdnsGo => ddns_go::read(text, &mut file)?,
-            PeerClient::DdnsUpdater if text.trim_start().starts_with('{') => {
-                ddns_updater::read(text, PeerSettings::default(), around, &mut file)?;
-            }
-            PeerClient::DdnsUpdater => ddns_updater::of_variables(variables::parse(text)?, around, &mut file)?,
-            PeerClient::CloudflareDdns => cloudflare_ddns::read(variables::parse(text)?, &mut file)?,
-            PeerClient::NewFuture => match newfuture::object(text) {
-                Some(root) => newfuture::read(&root, text, &mut file)?,
-                None => newfuture::read(&newfuture::of_variables(&variables::parse(text)?), "", &mut file)?,
-            },
-            PeerClient::OpenWrt => openwrt::read(text, around, &mut file)?,
-        }
+        let read = match peer {
+            PeerClient::Ddclient => ddclient::read,
+            PeerClient::Inadyn => inadyn::read,
+            PeerClient::DdnsGo => ddns_go::read,
+            PeerClient::DdnsUpdater => ddns_updater::read,
+            PeerClient::CloudflareDdns => cloudflare_ddns::read,
+            PeerClient::NewFuture => newfuture::read,
+            PeerClient::OpenWrt => openwrt::read,
+        };
+        read(&PeerInput { text, around, table }, &mut file)?;
         rules::follow(&mut file, table, around);
         Self::of(peer, file)
     }

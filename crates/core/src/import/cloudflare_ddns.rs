@@ -3,11 +3,13 @@
 use std::net::Ipv6Addr;
 
 use super::cursor::TextCursor;
-use super::settings::{PeerError, PeerFile, PeerSection, PeerSettings};
+use super::settings::{PeerError, PeerFile, PeerInput};
+use super::variables;
 use crate::recipe::IN_FILE;
 
 /// Reads variables.
-pub(super) fn read(mut variables: PeerSettings, file: &mut PeerFile) -> Result<(), PeerError> {
+pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
+    let mut variables = variables::parse(input.text)?;
     let names = ["CLOUDFLARE_API_TOKEN", "CF_API_TOKEN", "CLOUDFLARE_API_TOKEN_FILE", "CF_API_TOKEN_FILE"];
     let line = names.iter().map(|name| variables.line(name)).find(|line| *line > 0).unwrap_or(0);
     // One that is in a file stays there (L13).
@@ -26,7 +28,7 @@ pub(super) fn read(mut variables: PeerSettings, file: &mut PeerFile) -> Result<(
             variables.set(name, domains(&list, line, file), line);
         }
     }
-    file.sections.push(PeerSection { line, fields: variables, ..PeerSection::default() });
+    file.add(line, variables);
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use regex_lite::Regex;
 
 use super::cursor::TextCursor;
-use super::settings::{NotePart, PeerError, PeerFile, PeerSection, PeerSettings, PeerSurroundings};
+use super::settings::{NotePart, PeerError, PeerFile, PeerInput, PeerSettings, PeerSurroundings};
 
 #[cfg(test)]
 mod tests;
@@ -14,11 +14,12 @@ mod tests;
 const PASSWORD: &str = r"^([^#]*\s)?([^#]*?password)\s*=\s*('.*'|[^'\s]\S*)(.*)$";
 
 /// Reads a file.
-pub(super) fn read(text: &str, around: &PeerSurroundings<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
+pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
+    let around = input.around;
     let pattern = Regex::new(PASSWORD).map_err(|_| PeerError::new(0, "it cannot be read"))?;
     let mut places = HashMap::<String, usize>::new();
     let (mut logical, mut start, mut passwords) = (String::new(), 0, Vec::<(String, String, usize)>::new());
-    for (line, physical) in text.lines().enumerate().map(|(place, line)| (place + 1, line)) {
+    for (line, physical) in input.text.lines().enumerate().map(|(place, line)| (place + 1, line)) {
         let mut own = physical.trim_end_matches('\r').to_owned();
         if let Some(found) = pattern.captures(&own) {
             let part = |place| found.get(place).map_or("", |part| part.as_str());
@@ -59,7 +60,7 @@ pub(super) fn read(text: &str, around: &PeerSurroundings<'_>, file: &mut PeerFil
             // What the first line of a host says stays.
             let place = *places.entry(host.to_owned()).or_insert(file.sections.len());
             if place == file.sections.len() {
-                file.sections.push(PeerSection { line: start, ..PeerSection::default() });
+                file.add(start, PeerSettings::default());
                 file.sections[place].fields.give("host", host);
             }
             file.sections[place].fields.add_unset(&locals);

@@ -1,12 +1,12 @@
 //! The configuration of ddns-go.
 
-use super::settings::{PeerError, PeerFile, PeerSection, PeerSettings, line_at};
+use super::settings::{PeerError, PeerFile, PeerInput, PeerSettings, line_at};
 use super::yaml;
 use crate::text::json::{Node, Value};
 
 /// Reads a file.
-pub(super) fn read(text: &str, file: &mut PeerFile) -> Result<(), PeerError> {
-    let root = yaml::parse(text)?;
+pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
+    let (text, root) = (input.text, yaml::parse(input.text)?);
     if root.value.member("dnsconf").is_some() {
         file.globals = PeerSettings::of_object(&root, text);
         file.globals.0.retain(|setting| setting.name != "dnsconf");
@@ -17,8 +17,7 @@ pub(super) fn read(text: &str, file: &mut PeerFile) -> Result<(), PeerError> {
         _ => vec![&root],
     };
     for element in elements {
-        let (line, fields) = (line_at(text, element.span.start), PeerSettings::of_object(element, text));
-        file.sections.push(PeerSection { line, fields, ..PeerSection::default() });
+        file.add(line_at(text, element.span.start), PeerSettings::of_object(element, text));
     }
     Ok(())
 }

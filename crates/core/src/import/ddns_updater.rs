@@ -3,23 +3,29 @@
 use std::net::Ipv6Addr;
 
 use super::entries::guessed;
-use super::settings::{PeerError, PeerFile, PeerSection, PeerSettings, PeerSurroundings, line_at};
+use super::settings::{PeerError, PeerFile, PeerInput, PeerSettings, PeerSurroundings, line_at};
+use super::variables;
 use crate::text::json::{Dialect, Value, parse};
 
 /// Reads a file: the JSON, or variables of which one holds it.
-pub(super) fn read(
-    text: &str,
-    variables: PeerSettings,
-    around: &PeerSurroundings<'_>,
-    file: &mut PeerFile,
-) -> Result<(), PeerError> {
+pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
+    if input.text.trim_start().starts_with('{') {
+        return read_settings(input.text, input.around, file);
+    }
+    file.globals = variables::parse(input.text)?;
+    let text = file.globals.get("CONFIG").map(str::to_owned).or_else(|| (input.around.variable)("CONFIG"));
+    let text = text.ok_or_else(|| PeerError::new(0, "`CONFIG` is not set"))?;
+    let line = file.globals.line("CONFIG");
+    read_settings(&text, input.around, file).map_err(|error| error.within(line, "CONFIG"))
+}
+
+fn read_settings(text: &str, around: &PeerSurroundings<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
     let root = parse(text, Dialect::CONFIG).map_err(|error| {
         PeerError::new(line_at(text, error.span.start), format!("it is not valid JSON: {}", error.message))
     })?;
     let Some(Value::Array(items)) = root.value.member("settings") else {
         return Err(PeerError::new(0, "`settings` is not a list"));
     };
-    file.globals = variables;
     let variable = |name: &str| file.globals.get(name).map(str::to_owned).or_else(|| (around.variable)(name));
     let pages = ["4", "6"].map(|version| {
         let pages = variable(&format!("PUBLICIPV{version}_HTTP_PROVIDERS"));
@@ -47,21 +53,9 @@ pub(super) fn read(
         fields.give("pages4", pages[0].as_str());
         fields.give("pages6", pages[1].as_str());
         fields.add_unset(&file.globals);
-        file.sections.push(PeerSection { line: line_at(text, item.span.start), fields, ..PeerSection::default() });
+        file.add(line_at(text, item.span.start), fields);
     }
     Ok(())
-}
-
-/// The same from variables: the whole JSON is in one of them.
-pub(super) fn of_variables(
-    variables: PeerSettings,
-    around: &PeerSurroundings<'_>,
-    file: &mut PeerFile,
-) -> Result<(), PeerError> {
-    let text = variables.get("CONFIG").map(str::to_owned).or_else(|| (around.variable)("CONFIG"));
-    let text = text.ok_or_else(|| PeerError::new(0, "`CONFIG` is not set"))?;
-    let line = variables.line("CONFIG");
-    read(&text, variables, around, file).map_err(|error| error.within(line, "CONFIG"))
 }
 
 /// The last bits of an address: `::1:2/64` are 64 bits there.

@@ -1,8 +1,7 @@
 //! The configuration of inadyn, in the grammar of libconfuse.
 
 use super::cursor::TextCursor;
-use super::settings::{NotePart, PeerError, PeerFile, PeerSection, PeerSettings, PeerSurroundings};
-use super::table::PeerTable;
+use super::settings::{NotePart, PeerError, PeerFile, PeerInput, PeerSection, PeerSettings, PeerSurroundings};
 
 #[cfg(test)]
 mod tests;
@@ -22,20 +21,17 @@ struct ConfuseReader<'a> {
 }
 
 /// Reads a file.
-pub(super) fn read(
-    text: &str,
-    around: &PeerSurroundings<'_>,
-    file: &mut PeerFile,
-    table: PeerTable,
-) -> Result<(), PeerError> {
-    file.globals = ConfuseReader { around, file }.block(&mut TextCursor::new(text), 0, false)?;
+pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
+    let reader = &mut ConfuseReader { around: input.around, file };
+    let globals = reader.block(&mut TextCursor::new(input.text), 0, false)?;
+    file.globals = globals;
     for section in &mut file.sections {
         let title = section.fields.get("title").unwrap_or_default();
         let name = title.split(':').next().unwrap_or_default().to_lowercase();
         let plain = name.split_once('@').map_or(name.as_str(), |(_, rest)| rest);
         // inadyn takes the first provider whose name contains what was written.
-        let known = table.services().find(|known| *known == plain);
-        let known = known.or_else(|| table.services().find(|known| plain.len() > 3 && known.contains(plain)));
+        let known = input.table.services().find(|known| *known == plain);
+        let known = known.or_else(|| input.table.services().find(|known| plain.len() > 3 && known.contains(plain)));
         section.fields.give("service", known.unwrap_or(plain));
         section.fields.give("name", name.as_str());
         section.fields.add_unset(&file.globals);
@@ -125,7 +121,7 @@ impl ConfuseReader<'_> {
                     }
                     fields.give("title", title);
                     fields.give("kind", name);
-                    self.file.sections.push(PeerSection { line, fields, ..PeerSection::default() });
+                    self.file.add(line, fields);
                 }
                 "include" => {
                     self.mark(at, '(')?;

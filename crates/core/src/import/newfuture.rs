@@ -1,7 +1,9 @@
 //! The configuration of NewFuture/DDNS, for any provider.
 
 use super::cursor::TextCursor;
-use super::settings::{NotePart, PeerError, PeerFile, PeerSection, PeerSettings, is_yes, line_at};
+use super::settings::{NotePart, PeerError, PeerFile, PeerInput, PeerSection, PeerSettings, line_at};
+use super::table::is_yes;
+use super::variables;
 use crate::text::json::{Dialect, Member, Node, Value, parse, push_string};
 
 /// Fields of an entry that mean the same here.
@@ -46,13 +48,17 @@ fn as_json(text: &str) -> String {
 }
 
 /// Reads an object, or variables as one.
-pub(super) fn read(root: &Node, text: &str, file: &mut PeerFile) -> Result<(), PeerError> {
+pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
+    let (root, text) = match object(input.text) {
+        Some(root) => (root, input.text),
+        None => (of_variables(&variables::parse(input.text)?), ""),
+    };
     let members = root.value.members().unwrap_or_default();
     let outer: Vec<Member> = members.iter().filter(|member| member.key != "providers").cloned().collect();
     let entries = match root.value.member("providers") {
         Some(Value::Array(items)) => items.iter().collect(),
         Some(_) => return Err(PeerError::new(0, "`providers` is not a list")),
-        None => vec![root],
+        None => vec![&root],
     };
     for entry in entries {
         let own = entry.value.members().unwrap_or_default();
@@ -130,7 +136,7 @@ fn split(text: &str, is_sources: bool) -> Vec<&str> {
 }
 
 /// Variables as an object.
-pub(super) fn of_variables(variables: &PeerSettings) -> Node {
+fn of_variables(variables: &PeerSettings) -> Node {
     let ours = variables.0.iter().filter_map(|setting| {
         setting.is_used.set(true);
         let name = setting.name.to_uppercase().strip_prefix("DDNS_")?.to_lowercase().replace('.', "_");

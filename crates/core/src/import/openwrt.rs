@@ -1,15 +1,16 @@
 //! The configuration of `OpenWrt`'s ddns-scripts, in the grammar of UCI.
 
 use super::cursor::TextCursor;
-use super::settings::{NotePart, PeerError, PeerFile, PeerSection, PeerSettings, PeerSurroundings, is_yes};
+use super::settings::{NotePart, PeerError, PeerFile, PeerInput, PeerSection, PeerSettings, PeerSurroundings};
+use super::table::is_yes;
 use crate::text::json::{Dialect, Value, parse};
 
 #[cfg(test)]
 mod tests;
 
 /// Reads a file.
-pub(super) fn read(text: &str, around: &PeerSurroundings<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
-    for mut section in sections(text)? {
+pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
+    for mut section in sections(input.text)? {
         let fields = &mut section.fields;
         let name = fields.get(".name").unwrap_or_default().to_owned();
         if fields.get(".kind") != Some("service") {
@@ -21,11 +22,13 @@ pub(super) fn read(text: &str, around: &PeerSurroundings<'_>, file: &mut PeerFil
         }
         let is_network = fields.get("ip_source").is_none_or(|source| source == "network");
         let network = if is_network { fields.get("ip_network") } else { None };
-        if let Some(device) = network.and_then(|network| device(network, around)) {
+        if let Some(device) = network.and_then(|network| device(network, input.around)) {
             fields.give("device", device);
         }
         let family = if fields.get("use_ipv6").is_some_and(is_yes) { "ipv6" } else { "ipv4" };
-        if let Some((url, answer)) = fields.get("service_name").and_then(|service| listed(service, family, around)) {
+        if let Some((url, answer)) =
+            fields.get("service_name").and_then(|service| listed(service, family, input.around))
+        {
             fields.give("listed_url", url);
             fields.give("listed_answer", answer.unwrap_or_default());
         }

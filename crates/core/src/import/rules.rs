@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 
 use regex_lite::Regex;
 
-use super::settings::{PeerFile, PeerName, PeerSection, PeerSurroundings};
+use super::settings::{NotePart, PeerFile, PeerName, PeerSection, PeerSurroundings};
 use super::table::{MeaningRow, PeerTable, filled};
 use crate::text::json::{Dialect, Value, parse};
 
@@ -95,9 +95,14 @@ impl PeerSection {
             let Some((text, note)) = row.holds(&|name| self.value(name, around)) else { continue };
             match (&row.note, note.split_once(": ")) {
                 (Some(_), _) if row.key == ".except" => except = note,
-                (Some((part, _)), Some((what, note))) => {
+                (Some((mark, _)), Some((what, note))) => {
+                    let part = match mark {
+                        '!' => NotePart::LeftOut,
+                        '-' => NotePart::Dropped,
+                        _ => NotePart::Changed,
+                    };
                     let line = self.fields.line(what.split(['=', ' ']).next().unwrap_or_default());
-                    file.note(*part, if line > 0 { line } else { self.line }, what, note);
+                    file.note(part, if line > 0 { line } else { self.line }, what, note);
                 }
                 _ => {}
             }

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::table::PeerTable;
 use crate::text::json::{Node, Value};
 
 /// One setting. Whoever uses it marks it: what nobody used is reported.
@@ -133,6 +134,13 @@ pub struct PeerSurroundings<'a> {
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
+/// A file that is read.
+pub(super) struct PeerInput<'a> {
+    pub(super) text: &'a str,
+    pub(super) around: &'a PeerSurroundings<'a>,
+    pub(super) table: PeerTable,
+}
+
 /// Why a file cannot be read. Holds nothing of its text: that may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerError {
@@ -197,6 +205,11 @@ pub(super) struct PeerFile {
 }
 
 impl PeerFile {
+    /// Adds a section that begins at a line.
+    pub(super) fn add(&mut self, line: usize, fields: PeerSettings) {
+        self.sections.push(PeerSection { line, fields, ..PeerSection::default() });
+    }
+
     pub(super) fn note(&mut self, part: NotePart, line: usize, what: &str, text: impl Into<String>) {
         let note = ImportNote { entry: None, line, what: what.to_owned(), text: text.into(), part };
         if !self.notes.contains(&note) {
@@ -207,13 +220,4 @@ impl PeerFile {
     pub(super) fn left_out(&mut self, line: usize, what: &str, why: impl Into<String>) {
         self.note(NotePart::LeftOut, line, what, why);
     }
-}
-
-/// What means yes, and what means no.
-pub(super) const YES: &str = "1|yes|true|on|t|y";
-pub(super) const NO: &str = "0|no|false|off|f|n";
-
-/// Whether a text means yes.
-pub(super) fn is_yes(text: &str) -> bool {
-    YES.split('|').any(|word| word.eq_ignore_ascii_case(text.trim()))
 }

@@ -19,8 +19,16 @@
 
 use regex_lite::Regex;
 
-use super::settings::{NO, NotePart, YES};
 use crate::net::url::percent_encoded;
+
+/// What means yes, and what means no.
+const YES: &str = "1|yes|true|on|t|y";
+const NO: &str = "0|no|false|off|f|n";
+
+/// Whether a text means yes.
+pub(super) fn is_yes(text: &str) -> bool {
+    YES.split('|').any(|word| word.eq_ignore_ascii_case(text.trim()))
+}
 
 /// Looks a field up.
 pub(super) type FieldOf<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -44,8 +52,8 @@ pub(super) struct MeaningRow {
     pub(super) key: String,
     guards: Vec<RowGuard>,
     text: String,
-    /// What is to be said about it.
-    pub(super) note: Option<(NotePart, String)>,
+    /// What is to be said about it, and the letter that stands before it.
+    pub(super) note: Option<(char, String)>,
 }
 
 /// A condition: a field that must not be set, or have a value of this form.
@@ -118,10 +126,9 @@ impl MeaningRow {
     fn parse(row: &str) -> Option<Self> {
         let (key, rest) = row.split_once(' ')?;
         let (guards, text) = RowGuard::parse(rest.trim_start())?;
-        let kinds = [(";; ", NotePart::Changed), (";- ", NotePart::Dropped), (";! ", NotePart::LeftOut)];
-        let note = kinds.into_iter().find_map(|(mark, part)| Some((part, text.split_once(mark)?)));
+        let note = [';', '-', '!'].into_iter().find_map(|mark| Some((mark, text.split_once(&format!(";{mark} "))?)));
         let text = note.map_or(text, |(_, (text, _))| text).trim();
-        let note = note.map(|(part, (_, note))| (part, note.to_owned()));
+        let note = note.map(|(mark, (_, note))| (mark, note.to_owned()));
         Some(Self { key: key.to_owned(), guards, text: text.to_owned(), note })
     }
 

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::rules::{page, seconds};
-use super::settings::is_yes;
-use super::table::{PeerTable, ServiceRow};
+use super::table::{PeerTable, ServiceRow, is_yes};
 use super::{Detected, Import, NotePart, PeerClient, PeerError, PeerSurroundings, detected, rows, yaml};
 use crate::config::raw::{self, Document};
 use crate::config::validate::{Surroundings, validate};
