@@ -9,6 +9,7 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 
 use super::expect::{Conditions, Expect, Judgement, Meaning, Pointer};
+use super::key::short;
 use super::notice::Outbound;
 use super::request::Request;
 use super::request_template::RequestTemplate;
@@ -249,9 +250,7 @@ impl Callback {
                 hash = hash.chain_update([0]).chain_update(values.text(variable).as_bytes());
             }
         }
-        let mut short = [0; 16];
-        short.copy_from_slice(&hash.finalize()[..16]);
-        Some(Fingerprint::new(short))
+        Some(short(&hash.finalize()))
     }
 
     /// Which of these values must not be seen.

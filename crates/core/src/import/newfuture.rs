@@ -1,13 +1,10 @@
 //! The configuration of NewFuture/DDNS, for any provider.
 
 use super::cursor::TextCursor;
-use super::settings::{NotePart, PeerError, PeerFile, PeerInput, PeerSection, PeerSettings, line_at};
+use super::settings::{PeerError, PeerFile, PeerInput, PeerSection, PeerSettings, line_at};
 use super::table::is_yes;
 use super::variables;
 use crate::text::json::{Dialect, Member, Node, Value, parse, push_string};
-
-/// Fields of an entry that mean the same here.
-const SAME: [&str; 5] = ["proxy", "ssl", "cache_max_age", "timeout", "cache"];
 
 /// What the request of a callback is made of.
 const REQUEST: [&str; 9] = ["id", "token", "endpoint", "ttl", "line", "extra", "method", "headers", "format"];
@@ -65,8 +62,7 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
         let inherited = outer.iter().filter(|member| own.iter().all(|known| known.key != member.key));
         let all: Vec<Member> = own.iter().chain(inherited).cloned().collect();
         let value = Node { value: Value::Object(all), span: entry.span };
-        let section = section(&value, text, file);
-        file.sections.push(section);
+        file.sections.push(section(&value, text));
     }
     let whole = PeerSettings::of_object(&Node { value: Value::Object(outer), span: root.span }, text);
     for name in ["level", "file", "format", "datefmt"] {
@@ -79,34 +75,15 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
     Ok(())
 }
 
-fn section(entry: &Node, text: &str, file: &mut PeerFile) -> PeerSection {
+fn section(entry: &Node, text: &str) -> PeerSection {
     let line = line_at(text, entry.span.start);
     let mut section = PeerSection { line, fields: PeerSettings::of_object(entry, text), ..PeerSection::default() };
     let fields = &mut section.fields;
-    for (list, index) in [("ipv4", "index4"), ("ipv6", "index6")] {
-        let [names, sources] = [(list, false), (index, true)].map(|(name, is_sources)| {
-            fields.get(name).map(|listed| split(listed, is_sources).join("\n")).unwrap_or_default()
-        });
-        let is_off = matches!(sources.to_lowercase().as_str(), "false" | "none");
-        if is_off && !names.is_empty() {
-            let why = format!("it is switched off there (`{index}`)");
-            file.note(NotePart::Dropped, fields.line(list), list, why);
-        }
-        fields.give(list, if is_off { String::new() } else { names });
-        fields.give(index, sources);
+    for (name, is_sources) in [("ipv4", false), ("ipv6", false), ("index4", true), ("index6", true)] {
+        let listed = split(fields.get(name).unwrap_or_default(), is_sources).join("\n");
+        fields.give(name, listed);
     }
     let own = |name: &str| entry.value.member(name).filter(|value| **value != Value::Null).cloned();
-    for name in SAME {
-        match own(name).filter(|_| fields.get(name).is_some()) {
-            Some(Value::String(path))
-                if name == "cache" && !["true", "false"].contains(&path.to_lowercase().as_str()) =>
-            {
-                file.note(NotePart::Changed, fields.line(name), name, "not set: ddns keeps a cache of its own");
-            }
-            Some(Value::Bool(true)) if name == "cache" => {}
-            value => section.settings.extend(value.map(|value| (name, value))),
-        }
-    }
     let service = fields.get("provider").or_else(|| fields.get("dns")).unwrap_or_default().to_lowercase();
     if matches!(service.as_str(), "callback" | "webhook" | "http") {
         section.request = Some(REQUEST.into_iter().filter_map(|name| Some((name, own(name)?))).collect());

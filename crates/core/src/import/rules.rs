@@ -6,7 +6,7 @@
 //!                              parameters, `;` before an interface id, any other one before the zone
 //! .except                      a pattern of names that are left out, for the reason that the note of the row gives
 //! .index4 .index6              sources, one on each line: as they are, or `page:` and `pages:` (with commas) by their addresses
-//! .proxy .ssl .timeout .min_interval .cache_max_age    settings; .interval, which is .least and .most so many seconds
+//! .proxy .ssl .timeout .min_interval .cache_max_age .cache    settings; .interval, which is .least and .most so many seconds
 //! .id .token .ttl .expect .accept                      a request
 //! .notify.RECIPE.QUESTION                              an answer for a notification
 //! ```
@@ -141,12 +141,12 @@ impl PeerSection {
             get(".interval").and_then(seconds).map(|every| every.clamp(bound(".least", 0), bound(".most", u64::MAX)));
         // Of several intervals the shortest counts (L11).
         file.interval = [file.interval, every].into_iter().flatten().min();
-        for name in ["proxy", "ssl", "timeout", "min_interval", "cache_max_age"] {
+        for name in ["proxy", "ssl", "timeout", "min_interval", "cache_max_age", "cache"] {
             let Some(text) = get(&format!(".{name}")) else { continue };
             let number = seconds(text).filter(|number| *number > 0);
             let value = match name {
-                "proxy" => Some(Value::list([Value::string(text)])),
-                "ssl" => Some(if text == "false" { Value::Bool(false) } else { Value::string(text) }),
+                "proxy" => Some(Value::list(text.split(['\n', ';']).map(Value::string))),
+                "ssl" | "cache" => Some(text.parse().map_or_else(|_| Value::string(text), Value::Bool)),
                 "min_interval" => number.map(span),
                 "timeout" => number.filter(|number| *number <= 3600).map(|number| Value::Number(number.to_string())),
                 _ => number.map(|number| Value::Number(number.to_string())),
