@@ -2,7 +2,8 @@
 //! place of one of that name; `-` only says something. The others are what an entry is made of:
 //!
 //! ```text
-//! .services .names4 .names6    with commas; no service: no entry. `.marks` are those letters that may follow a name: `?` before
+//! .services                    with ` / ` between them, the most precise first; none: no entry
+//! .names4 .names6              with commas. `.marks` are those letters that may follow a name: `?` before
 //!                              parameters, `;` before an interface id, any other one before the zone
 //! .except                      a pattern of names that are left out, for the reason that the note of the row gives
 //! .index4 .index6              sources, one on each line: as they are, or `page:` and `pages:` (with commas) by their addresses
@@ -117,7 +118,7 @@ impl PeerSection {
     /// Reads what an entry is made of.
     fn take_entry(&mut self, table: PeerTable, except: String, file: &mut PeerFile) {
         let get = |key: &str| self.fields.get(key);
-        self.services = get(".services").unwrap_or_default().split(',').map(str::to_owned).collect();
+        self.services = get(".services").unwrap_or_default().split(" / ").map(str::to_owned).collect();
         self.services.retain(|service| !service.is_empty());
         let Some(service) = self.services.first() else { return };
         let except = get(".except").and_then(|pattern| Regex::new(&format!("(?i){pattern}")).ok()).zip(Some(except));

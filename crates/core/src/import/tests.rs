@@ -90,6 +90,12 @@ fn l18_every_recipe_and_question_of_the_tables_exists() {
     for peer in PeerClient::ALL {
         let table = peer.table();
         assert!(!table.stop().is_empty(), "{peer:?}");
+        let count = |row: &str| if row.contains("<n>") { 2 } else { 1 };
+        assert_eq!(
+            table.meanings().len(),
+            table.lines("> ").map(count).sum::<usize>(),
+            "{peer:?}: each row is understood"
+        );
         let everywhere: BTreeSet<&str> =
             table.0.lines().filter_map(|line| line.strip_prefix("* ")).flat_map(|line| line.split(' ')).collect();
         for line in table.0.lines().filter(|line| !line.starts_with(['~', '*', ':', '!', '#', '>', '%'])) {
