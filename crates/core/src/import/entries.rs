@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::settings::{PeerFile, PeerSection, PeerSetting, PeerSettings};
+use super::settings::{PeerFile, PeerName, PeerSection, PeerSetting, PeerSettings};
 use super::table::{PeerTable, ServiceRow, filled};
 use crate::config::starter;
 use crate::net::family::Family;
@@ -71,16 +71,17 @@ pub(super) fn entries(file: &mut PeerFile, table: PeerTable) -> Result<Vec<Impor
     for mut section in std::mem::take(&mut file.sections) {
         let field = |name: &str| section.fields.get(name).map(str::to_owned);
         let row = section.services.iter().find_map(|name| table.row(name, &field));
-        let made = match (row, section.request.take()) {
+        let recipe = match (row, section.request.is_some()) {
             (Some(ServiceRow::Recipe(name, answers)), _) => {
                 if !recipes.contains_key(name) {
                     let recipe = recipe::named(name).map_err(|_| format!("there is no recipe `{name}`"))?;
                     recipes.insert(name, Rc::new(recipe));
                 }
-                made(&section, Some((&recipes[name], &answers)), Vec::new(), file)
+                section.request = None;
+                Some((Rc::clone(&recipes[name]), answers))
             }
-            (_, Some(request)) => made(&section, None, request, file),
-            (row, None) => {
+            (_, true) => None,
+            (row, false) => {
                 let why = match row {
                     Some(ServiceRow::Nothing(why)) => why,
                     _ => "the import does not know this service; `ddns recipes` lists what ddns knows",
@@ -91,10 +92,15 @@ pub(super) fn entries(file: &mut PeerFile, table: PeerTable) -> Result<Vec<Impor
                 let mut names = section.names.iter().flatten().map(|name| name.name.as_str()).collect::<Vec<_>>();
                 names.dedup();
                 file.left_out(section.line, &format!("{} ({})", section.services[0], names.join(", ")), why);
-                Vec::new()
+                continue;
             }
         };
-        for entry in made {
+        for (family, name) in Family::ALL
+            .into_iter()
+            .zip(&section.names)
+            .flat_map(|(family, names)| names.iter().map(move |name| (family, name)))
+        {
+            let Some(entry) = made(&section, recipe.as_ref(), family, name, file) else { continue };
             match all.iter_mut().find(|known| known.takes_in(&entry)) {
                 Some(known) => known.take_in(entry),
                 None => all.push(entry),
@@ -104,7 +110,6 @@ pub(super) fn entries(file: &mut PeerFile, table: PeerTable) -> Result<Vec<Impor
             return Err(format!("it makes more than {MAX_ENTRIES} entries"));
         }
     }
-    all.retain(|entry| entry.domains.iter().any(|domains| !domains.is_empty()));
     let count: usize = all.iter().flat_map(|entry| &entry.domains).map(Vec::len).sum();
     if count > MAX_DOMAINS {
         return Err(format!("there are {count} domains; an import takes {MAX_DOMAINS} at most"));
@@ -134,13 +139,14 @@ pub(super) fn guessed(name: &str) -> String {
     labels[labels.len().saturating_sub(count)..].join(".")
 }
 
-/// The entries of one section: one for each zone where a recipe asks for it.
+/// The entry of one name; what belongs together is put together later.
 fn made(
     section: &PeerSection,
-    recipe: Option<(&Rc<Recipe>, &Vec<(&str, &str)>)>,
-    request: Vec<(&'static str, Value)>,
+    recipe: Option<&(Rc<Recipe>, Vec<(&str, &str)>)>,
+    family: Family,
+    name: &PeerName,
     file: &mut PeerFile,
-) -> Vec<ImportedEntry> {
+) -> Option<ImportedEntry> {
     let service = &section.services[0];
     let value = |question: &str, domain: &str| {
         let (_, expression) = recipe?.1.iter().find(|(known, value)| *known == question && !value.is_empty())?;
@@ -148,65 +154,50 @@ fn made(
         let behind = || domain.split_once('.').map(|(_, rest)| rest).filter(|rest| rest.contains('.'));
         filled(&braced, &|name| if name == "*" { behind() } else { section.fields.get(name) }.map(str::to_owned))
     };
-    let questions = recipe.map_or(&[][..], |(recipe, _)| &recipe.questions);
-    let asks_zone = questions.iter().any(|question| question.name == "zone");
-    let mut all: Vec<(Option<String>, ImportedEntry)> = Vec::new();
-    for (family, name) in
-        Family::ALL.into_iter().flat_map(|it| section.names[it.index()].iter().map(move |name| (it, name)))
-    {
-        let own = value("name", &name.name).unwrap_or_else(|| name.name.clone());
-        let known = name.zone.clone().or_else(|| value("zone", &own));
-        let known = known.map(|zone| zone.trim_end_matches('.').to_lowercase());
-        let full = joined(&own, known.as_deref());
-        if let Some((recipe, _)) = recipe.filter(|(recipe, _)| !recipe.takes(family)) {
-            let why = format!("{} takes no {family} addresses", recipe.title);
-            file.left_out(section.line, &format!("{service}: {full}"), why);
-            continue;
-        }
-        let Ok(domain) = Domain::parse(&full) else {
-            file.left_out(section.line, &format!("{service}: {full:?}"), "it is not a domain name");
-            continue;
-        };
-        let zone = asks_zone.then(|| known.clone().unwrap_or_else(|| guessed(&full.to_lowercase())));
-        let place = all.iter().position(|(of, _)| *of == zone).unwrap_or_else(|| {
-            let entry = ImportedEntry {
-                line: section.line,
-                service: service.clone(),
-                recipe: recipe.map(|(recipe, _)| Rc::clone(recipe)),
-                request: request.clone(),
-                sources: section.sources.clone(),
-                settings: section.settings.clone(),
-                guess: zone.clone().filter(|_| known.is_none()),
-                ..ImportedEntry::default()
-            };
-            all.push((zone.clone(), entry));
-            all.len() - 1
-        });
-        let entry = &mut all[place].1;
-        for question in questions {
-            let (slot, answers) = match question.each {
-                Each::Once => (question.name.clone(), &mut entry.answers),
-                Each::Domain => (format!("{}.{domain}", question.name), &mut entry.own),
-                Each::Record => (format!("{}.{}.{domain}", question.name, family.record_type()), &mut entry.own),
-            };
-            let answer = match question.name.as_str() {
-                "zone" => zone.clone(),
-                "contact" => contact(&section.fields).or_else(|| contact(&file.globals)),
-                name => value(name, &own),
-            };
-            if let Some(answer) = answer {
-                answers.entry(slot).or_insert(answer);
-            }
-        }
-        if !name.rest.is_empty() && !entry.rest.iter().any(|(known, _)| *known == domain) {
-            entry.rest.push((domain.clone(), name.rest.clone()));
-        }
-        let domains = &mut entry.domains[family.index()];
-        if !domains.contains(&domain) {
-            domains.push(domain);
-        }
+    let own = value("name", &name.name).unwrap_or_else(|| name.name.clone());
+    let known = name.zone.clone().or_else(|| value("zone", &own));
+    let known = known.map(|zone| zone.trim_end_matches('.').to_lowercase());
+    let full = joined(&own, known.as_deref());
+    if let Some((recipe, _)) = recipe.filter(|(recipe, _)| !recipe.takes(family)) {
+        let why = format!("{} takes no {family} addresses", recipe.title);
+        file.left_out(section.line, &format!("{service}: {full}"), why);
+        return None;
     }
-    all.into_iter().map(|(_, entry)| entry).collect()
+    let Ok(domain) = Domain::parse(&full) else {
+        file.left_out(section.line, &format!("{service}: {full:?}"), "it is not a domain name");
+        return None;
+    };
+    let zone = known.clone().unwrap_or_else(|| guessed(&full.to_lowercase()));
+    let mut entry = ImportedEntry {
+        line: section.line,
+        service: service.clone(),
+        recipe: recipe.map(|(recipe, _)| Rc::clone(recipe)),
+        request: section.request.clone().unwrap_or_default(),
+        sources: section.sources.clone(),
+        settings: section.settings.clone(),
+        ..ImportedEntry::default()
+    };
+    for question in recipe.iter().flat_map(|(recipe, _)| &recipe.questions) {
+        let (slot, answers) = match question.each {
+            Each::Once => (question.name.clone(), &mut entry.answers),
+            Each::Domain => (format!("{}.{domain}", question.name), &mut entry.own),
+            Each::Record => (format!("{}.{}.{domain}", question.name, family.record_type()), &mut entry.own),
+        };
+        let answer = match question.name.as_str() {
+            "zone" => {
+                entry.guess = Some(zone.clone()).filter(|_| known.is_none());
+                Some(zone.clone())
+            }
+            "contact" => contact(&section.fields).or_else(|| contact(&file.globals)),
+            name => value(name, &own),
+        };
+        answers.extend(answer.map(|answer| (slot, answer)));
+    }
+    if !name.rest.is_empty() {
+        entry.rest.push((domain.clone(), name.rest.clone()));
+    }
+    entry.domains[family.index()].push(domain);
+    Some(entry)
 }
 
 /// A mail address that the file has anyway.
