@@ -31,7 +31,7 @@ fn read_settings(text: &str, around: &PeerSurroundings<'_>, file: &mut PeerFile)
         let pages = variable(&format!("PUBLICIPV{version}_HTTP_PROVIDERS"));
         let pages = pages.or_else(|| variable("PUBLICIP_HTTP_PROVIDERS")).unwrap_or_default();
         let pages = pages.split(',').filter_map(|page| page.trim().strip_prefix("url:"));
-        pages.map(|page| format!("page:{page}\n")).collect::<String>()
+        pages.collect::<Vec<_>>().join(",")
     });
     for item in items {
         let mut fields = PeerSettings::of_object(item, text);

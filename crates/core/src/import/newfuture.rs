@@ -79,9 +79,11 @@ fn section(entry: &Node, text: &str) -> PeerSection {
     let line = line_at(text, entry.span.start);
     let mut section = PeerSection { line, fields: PeerSettings::of_object(entry, text), ..PeerSection::default() };
     let fields = &mut section.fields;
-    for (name, is_sources) in [("ipv4", false), ("ipv6", false), ("index4", true), ("index6", true)] {
-        let listed = split(fields.get(name).unwrap_or_default(), is_sources).join("\n");
-        fields.give(name, listed);
+    for (family, (list, index)) in [("ipv4", "index4"), ("ipv6", "index6")].into_iter().enumerate() {
+        let names = split(fields.get(list).unwrap_or_default(), false).join("\n");
+        fields.give(list, names);
+        let sources = split(fields.get(index).unwrap_or_default(), true);
+        section.sources[family] = sources.into_iter().map(str::to_owned).collect();
     }
     let own = |name: &str| entry.value.member(name).filter(|value| **value != Value::Null).cloned();
     let service = fields.get("provider").or_else(|| fields.get("dns")).unwrap_or_default().to_lowercase();

@@ -6,7 +6,7 @@
 //! .names4 .names6              with commas. `.marks` are those letters that may follow a name: `?` before
 //!                              parameters, `;` before an interface id, any other one before the zone
 //! .except                      a pattern of names that are left out, for the reason that the note of the row gives
-//! .index4 .index6              sources, one on each line: as they are, or `page:` and `pages:` (with commas) by their addresses
+//! .index4 .index6              a source: as it is, or `page:` and `pages:` (with commas) by their addresses
 //! .proxy .ssl .timeout .min_interval .cache_max_age .cache    settings; .interval, which is .least and .most so many seconds
 //! .id .token .ttl .expect .accept                      a request
 //! .notify.RECIPE.QUESTION                              an answer for a notification
@@ -131,7 +131,7 @@ impl PeerSection {
                 }
             }
             self.names[family].extend(names);
-            for source in get(&format!(".index{version}")).unwrap_or_default().lines().flat_map(sources) {
+            for source in get(&format!(".index{version}")).into_iter().flat_map(sources) {
                 if !self.sources[family].contains(&source) {
                     self.sources[family].push(source);
                 }
@@ -201,11 +201,11 @@ impl PeerSection {
     }
 }
 
-fn sources(line: &str) -> Vec<String> {
-    match line.split_once(':') {
+fn sources(text: &str) -> Vec<String> {
+    match text.split_once(':') {
         Some(("page", url)) => vec![page(url)],
         Some(("pages", urls)) => urls.split(',').map(|url| page(url.trim())).collect(),
-        _ => vec![line.to_owned()],
+        _ => vec![text.to_owned()],
     }
 }
 
