@@ -99,7 +99,7 @@ fn assignments<'a>(
             return (settings, at.rest);
         };
         at.skip(name.len() + 1);
-        let value = at.word(" ,", "*").map(Option::unwrap_or_default).unwrap_or_else(|rest| rest);
+        let value = at.word(" ,", "*").map_or_else(|rest| rest, Option::unwrap_or_default);
         match name.strip_suffix("_env") {
             Some(own) => match (around.variable)(&value) {
                 Some(value) => settings.set(own, value, line),

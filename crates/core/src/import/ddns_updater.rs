@@ -37,18 +37,14 @@ fn read_settings(text: &str, around: &PeerSurroundings<'_>, file: &mut PeerFile)
         let mut fields = PeerSettings::of_object(item, text);
         let domain = fields.get("domain").unwrap_or_default().to_owned();
         let id = fields.get("ipv6_suffix").and_then(interface_id).map(|id| format!(";{id}")).unwrap_or_default();
-        let (names, registered) = match fields.get("host").or_else(|| fields.get("owner")) {
-            // Before version 2.7 names stood below the domain.
-            Some(owners) => {
-                let names = owners.split(',').map(|owner| format!("{}~{domain}{id}", owner.trim()));
-                (names.collect::<Vec<_>>(), domain)
-            }
-            None => {
-                let names = domain.split(',').map(|name| format!("{}{id}", name.trim()));
-                (names.collect(), guessed(domain.split(',').next().unwrap_or_default().trim()))
-            }
-        };
-        fields.give("names", names.join(","));
+        // Before version 2.7 names stood below the domain.
+        let owners = fields.get("host").or_else(|| fields.get("owner"));
+        let below = if owners.is_some() { format!("~{domain}") } else { String::new() };
+        let names = owners.unwrap_or(&domain).split(',').map(|name| format!("{}{below}{id}", name.trim()));
+        let names = names.collect::<Vec<_>>().join(",");
+        let first = domain.split(',').next().unwrap_or_default().trim();
+        let registered = if below.is_empty() { guessed(first) } else { domain.clone() };
+        fields.give("names", names);
         fields.give("registered", registered);
         fields.give("pages4", pages[0].as_str());
         fields.give("pages6", pages[1].as_str());

@@ -139,10 +139,13 @@ pub(super) fn guessed(name: &str) -> String {
     labels[labels.len().saturating_sub(count)..].join(".")
 }
 
+/// A recipe, and what its questions are called in the file.
+type KnownRecipe = (Rc<Recipe>, Vec<(&'static str, &'static str)>);
+
 /// The entry of one name; what belongs together is put together later.
 fn made(
     section: &PeerSection,
-    recipe: Option<&(Rc<Recipe>, Vec<(&str, &str)>)>,
+    recipe: Option<&KnownRecipe>,
     family: Family,
     name: &PeerName,
     file: &mut PeerFile,
@@ -305,8 +308,8 @@ impl ImportedEntry {
             fields.retain(|(known, _)| known != name);
             fields.push(((*name).to_owned(), value.clone()));
         }
-        if !self.rest.is_empty() {
-            fields.iter_mut().for_each(|(name, value)| self.detail(name, value));
+        for (name, value) in fields.iter_mut().filter(|_| !self.rest.is_empty()) {
+            self.detail(name, value);
         }
         Ok((fields, secrets))
     }
@@ -339,9 +342,15 @@ impl ImportedEntry {
     /// Adds what domains get beside their names; an interface id is for IPv6 alone.
     fn detail(&self, name: &str, value: &mut Value) {
         match value {
-            Value::Array(items) => items.iter_mut().for_each(|item| self.detail(name, &mut item.value)),
+            Value::Array(items) => {
+                for item in items {
+                    self.detail(name, &mut item.value);
+                }
+            }
             Value::Object(members) if !matches!(name, "ipv4" | "ipv6") => {
-                members.iter_mut().for_each(|member| self.detail(&member.key, &mut member.node.value));
+                for member in members {
+                    self.detail(&member.key, &mut member.node.value);
+                }
             }
             domain if matches!(name, "ipv4" | "ipv6") => {
                 let written = domain.member("name").unwrap_or(domain).text().map(str::to_owned);

@@ -74,16 +74,13 @@ fn command(at: &mut TextCursor<'_>) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     loop {
         at.take_while(|letter| letter.is_whitespace() && letter != '\n');
-        match at.word(" \t\r\n;#", "")? {
-            Some(word) => words.push(word),
-            None => {
-                if at.take() == Some('#') {
-                    at.skip_behind("\n");
-                }
-                return Ok(words);
-            }
-        }
+        let Some(word) = at.word(" \t\r\n;#", "")? else { break };
+        words.push(word);
     }
+    if at.take() == Some('#') {
+        at.skip_behind("\n");
+    }
+    Ok(words)
 }
 
 /// The device of a network.

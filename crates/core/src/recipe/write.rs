@@ -15,8 +15,11 @@ pub struct Filled {
     /// The configuration.
     pub text: String,
     /// The files that it names, and the secret that each is to hold.
-    pub secrets: Vec<(String, String)>,
+    pub secrets: SecretFiles,
 }
+
+/// Files, and the secret that each is to hold.
+pub(crate) type SecretFiles = Vec<(String, String)>;
 
 /// One entry of the configuration: what it adds to the common fields, and its domains.
 struct EntryDraft<'a> {
@@ -53,7 +56,7 @@ struct RecipeWriter<'a, 'b> {
     folder: Option<&'b str>,
     /// What stands before the name of a file.
     prefix: &'static str,
-    secrets: Vec<(String, String)>,
+    secrets: SecretFiles,
 }
 
 impl Form<'_> {
@@ -69,7 +72,7 @@ impl Form<'_> {
     }
 
     /// The fields of that configuration, and the files that they name, with the secret that each is to hold.
-    pub(crate) fn fields(&self, folder: Option<&str>) -> (Vec<(String, Value)>, Vec<(String, String)>) {
+    pub(crate) fn fields(&self, folder: Option<&str>) -> (Vec<(String, Value)>, SecretFiles) {
         let mut writer = RecipeWriter { form: self, folder, prefix: "", secrets: Vec::new() };
         let parts = self.parts();
         let recipe = self.recipe;
@@ -94,7 +97,7 @@ impl Form<'_> {
 
     /// The notification that the answers make: the value of `notify`, and the files that it names, with the secret that each is
     /// to hold; they go to files in `folder`, where there is one.
-    pub fn notification(&self, folder: Option<&str>) -> (Value, Vec<(String, String)>) {
+    pub fn notification(&self, folder: Option<&str>) -> (Value, SecretFiles) {
         let mut writer = RecipeWriter { form: self, folder, prefix: "notify.", secrets: Vec::new() };
         let mut all: Vec<Value> = Vec::new();
         for members in &self.recipe.notify {
