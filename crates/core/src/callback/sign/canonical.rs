@@ -295,7 +295,7 @@ fn sha256(bytes: &[u8]) -> String {
     hex::text(&Sha256::digest(bytes))
 }
 
-fn hmac(key: &[u8], text: &str) -> Vec<u8> {
+pub(super) fn hmac(key: &[u8], text: &str) -> Vec<u8> {
     // A key of any length is possible.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return Vec::new() };
     mac.update(text.as_bytes());
