@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use super::settings::{PeerFile, PeerName, PeerSection, PeerSetting, PeerSettings};
 use super::table::{PeerTable, ServiceRow, filled};
+use crate::config::fields::FIELDS;
 use crate::config::starter;
 use crate::net::family::Family;
 use crate::recipe::{self, Each, Filled, Form, IN_FILE, Recipe};
@@ -152,7 +153,8 @@ fn made(
 ) -> Option<ImportedEntry> {
     let service = &section.services[0];
     let value = |question: &str, domain: &str| {
-        let (_, expression) = recipe?.1.iter().find(|(known, value)| *known == question && !value.is_empty())?;
+        let (_, expression) =
+            recipe?.1.iter().find(|(known, _)| *known == question).filter(|(_, it)| !it.is_empty())?;
         let braced = if expression.contains('{') { (*expression).to_owned() } else { format!("{{{expression}}}") };
         let behind = || domain.split_once('.').map(|(_, rest)| rest).filter(|rest| rest.contains('.'));
         filled(&braced, &|name| if name == "*" { behind() } else { section.fields.get(name) }.map(str::to_owned))
@@ -308,6 +310,7 @@ impl ImportedEntry {
             fields.retain(|(known, _)| known != name);
             fields.push(((*name).to_owned(), value.clone()));
         }
+        fields.sort_by_key(|(name, _)| FIELDS.iter().position(|field| field.name == name));
         for (name, value) in fields.iter_mut().filter(|_| !self.rest.is_empty()) {
             self.detail(name, value);
         }
