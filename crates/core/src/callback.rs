@@ -48,7 +48,6 @@ use crate::net::family::Family;
 use crate::net::url::{Url, UrlError};
 use crate::text::secrets::Secrets;
 use crate::update::domain::Domain;
-use crate::update::state::Fingerprint;
 
 /// One configured callback: everything that shapes its requests.
 #[derive(Debug, Clone, PartialEq)]
@@ -118,35 +117,6 @@ impl Callback {
     pub fn has_address(&self) -> bool {
         let is_address = |variable| matches!(variable, Variable::Ip | Variable::Ipv4 | Variable::Ipv6 | Variable::Ips);
         self.used().any(is_address)
-    }
-
-    /// The key of the cache for this callback (E3).
-    pub fn fingerprint(&self, salt: &[u8]) -> Fingerprint {
-        key::fingerprint(self, salt)
-    }
-
-    /// The same for one domain: with variables of its own its requests are shaped differently (H9).
-    pub fn fingerprint_of(&self, callback: Fingerprint, domain: &Domain, family: Family) -> Fingerprint {
-        // Asked for a dozen times for each update.
-        if !self.variables.has_own(family) {
-            return callback;
-        }
-        key::of_domain(callback, self.variables.own(domain, family))
-    }
-
-    /// The key of what a notification remembers of an entry (I5), which is named by a text.
-    pub fn fingerprint_for(&self, salt: &[u8], entry: &str) -> Fingerprint {
-        key::of_entry(self.fingerprint(salt), entry)
-    }
-
-    /// Who makes the claims of its requests: a configuration file and the origin as it is written (E3).
-    pub fn maker(&self, salt: &[u8], file: &str) -> Fingerprint {
-        key::maker(salt, file, &self.request.target.origin(&self.variables))
-    }
-
-    /// What a domain has for itself, as a text that is equal for equal values.
-    pub fn own_text(&self, domain: &Domain, family: Family) -> String {
-        key::own_text(self.variables.own(domain, family))
     }
 
     /// The placeholders in it that only some domains have a value for.

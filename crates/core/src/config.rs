@@ -172,7 +172,7 @@ impl Entry {
 
     /// The updates that go in one request each, as families and places in their lists; `None` if each has its own (H7).
     pub fn groups(&self) -> Option<Vec<Vec<(Family, usize)>>> {
-        let combine = self.callback.variables.combine()?;
+        let combine = self.callback.variables.combine.as_ref()?;
         let mut places: HashMap<&Domain, usize> = HashMap::new();
         // What must be in one request in any case: both families of a domain, or one update.
         let mut units: Vec<(&Domain, Vec<(Family, usize)>)> = Vec::new();

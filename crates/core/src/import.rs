@@ -11,6 +11,7 @@ mod inadyn;
 mod newfuture;
 mod openwrt;
 mod report;
+mod rules;
 mod settings;
 mod table;
 mod variables;
@@ -19,14 +20,15 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use regex_lite::Regex;
 
 pub use self::entries::{ImportedEntry, MissingAnswer};
-pub use self::report::{ReportRow, rows};
+pub use self::report::rows;
 pub use self::settings::{ImportNote, NotePart, PeerError, PeerSurroundings};
-use self::settings::{PeerFile, PeerSetting};
+use self::settings::{PeerFile, PeerInput, PeerSetting};
 use self::table::PeerTable;
 use crate::recipe::{self, Filled, Form};
 use crate::text::json::{Dialect, Value, parse};
@@ -73,6 +75,19 @@ impl PeerClient {
     }
 }
 
+/// What some configurations have that are not read, and why.
+const REFUSED: [(&[&str], &str); 2] = [
+    (
+        &[r"^services:\s*$", r"^\s+image:"],
+        "it is a Compose file, which the import does not read: put what is under `environment` into a file, `NAME=value` on each \
+         line, and import that",
+    ),
+    (
+        &[r"^\s*(dyndns_system|alias|--?dyndns_system)\s"],
+        "it is a configuration of inadyn 1, which is not supported: convert it for inadyn 2 first",
+    ),
+];
+
 /// Whose configuration a text is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Detected {
@@ -99,45 +114,27 @@ pub fn detected(text: &str) -> Detected {
         };
         return if entries && json.is_some() { Detected::Own } else { Detected::Other(PeerClient::NewFuture) };
     }
-    let has = |pattern: &str| Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text));
-    if has(r"(?m)^services:\s*$") && has(r"(?m)^\s+image:") {
-        let message = "it is a Compose file, which the import does not read: put what is under `environment` into a file, \
-                       `NAME=value` on each line, and import that";
-        return Detected::Unknown(message.to_owned());
+    let has = |pattern: &str| Regex::new(&format!("(?m){pattern}")).is_ok_and(|pattern| pattern.is_match(text));
+    if let Some((_, why)) = REFUSED.iter().find(|(patterns, _)| patterns.iter().all(|pattern| has(pattern))) {
+        return Detected::Unknown((*why).to_owned());
     }
-    if has(r"(?m)^\s*(dyndns_system|alias|--?dyndns_system)\s") {
-        let message = "it is a configuration of inadyn 1, which is not supported: convert it for inadyn 2 first";
-        return Detected::Unknown(message.to_owned());
-    }
-    let is_variables = |pattern: &str| has(&format!(r"(?m)^\s*(export\s+)?({pattern})\s*="));
-    let mut found = [
-        (PeerClient::OpenWrt, has(r#"(?m)^\s*c(onfig)?\s+['"]?service['"]?(\s|$)"#)),
-        (PeerClient::Inadyn, has(r"(?m)^\s*(provider|custom)\s+[^\s=]+\s*\{")),
-        (PeerClient::DdnsGo, has(r"(?m)^dnsconf:") || has(r"(?m)^dns:\s*$") && has(r"(?m)^ipv4:\s*$")),
-        (
-            PeerClient::CloudflareDdns,
-            is_variables("CLOUDFLARE_API_TOKEN(_FILE)?|CF_API_TOKEN(_FILE)?") && is_variables("(IP[46]_)?DOMAINS"),
+    let is_of = |peer: &PeerClient| peer.table().lines("~ ").any(|row| row.split(" && ").all(has));
+    let found: Vec<PeerClient> = PeerClient::ALL.into_iter().filter(is_of).collect();
+    match found.as_slice() {
+        [] => Detected::Unknown(
+            "it is not a configuration that the import knows: it looked for `settings`, `dns`, `providers` or `dnsconf`, for \
+             `config service`, for `provider NAME {`, for variables of a client, and for `protocol=` or `use=`"
+                .to_owned(),
         ),
-        (PeerClient::DdnsUpdater, is_variables("CONFIG")),
-        (PeerClient::NewFuture, is_variables("DDNS_(DNS|ID|TOKEN|IPV4|IPV6)")),
-    ]
-    .into_iter()
-    .filter_map(|(peer, is_found)| is_found.then_some(peer));
-    match (found.next(), found.next()) {
-        (Some(peer), None) => Detected::Other(peer),
-        (Some(one), Some(other)) => Detected::Unknown(format!(
+        // Others have such names, too.
+        [peer] | [PeerClient::Ddclient, peer] => Detected::Other(*peer),
+        [PeerClient::Ddclient, one, other, ..] | [one, other, ..] => Detected::Unknown(format!(
             "it could be of {} or of {}: choose with --from {} or --from {}",
             one.word(),
             other.word(),
             one.key(),
             other.key()
         )),
-        _ if has(r"(?m)^[^#]*\b(protocol|use|usev4|usev6|login|password|server|daemon)\s*=\s*\S") => Detected::Other(PeerClient::Ddclient),
-        _ => Detected::Unknown(
-            "it is not a configuration that the import knows: it looked for `settings`, `dns`, `providers` or `dnsconf`, for \
-             `config service`, for `provider NAME {`, for variables of a client, and for `protocol=` or `use=`"
-                .to_owned(),
-        ),
     }
 }
 
@@ -160,21 +157,17 @@ impl Import {
         let text = text.trim_start_matches('\u{feff}');
         let table = peer.table();
         let mut file = PeerFile::default();
-        match peer {
-            PeerClient::Ddclient => ddclient::read(text, around, &mut file)?,
-            PeerClient::Inadyn => inadyn::read(text, around, &mut file, table)?,
-            PeerClient::DdnsGo => ddns_go::read(text, &mut file)?,
-            PeerClient::DdnsUpdater if text.trim_start().starts_with('{') => {
-                ddns_updater::read(text, around.variable, &mut file)?;
-            }
-            PeerClient::DdnsUpdater => ddns_updater::of_variables(&variables::parse(text)?, around, &mut file)?,
-            PeerClient::CloudflareDdns => cloudflare_ddns::read(variables::parse(text)?, &mut file)?,
-            PeerClient::NewFuture => match newfuture::object(text) {
-                Some(root) => newfuture::read(&root, text, &mut file)?,
-                None => newfuture::read(&newfuture::of_variables(&variables::parse(text)?), "", &mut file)?,
-            },
-            PeerClient::OpenWrt => openwrt::read(text, around, &mut file, table)?,
-        }
+        let read = match peer {
+            PeerClient::Ddclient => ddclient::read,
+            PeerClient::Inadyn => inadyn::read,
+            PeerClient::DdnsGo => ddns_go::read,
+            PeerClient::DdnsUpdater => ddns_updater::read,
+            PeerClient::CloudflareDdns => cloudflare_ddns::read,
+            PeerClient::NewFuture => newfuture::read,
+            PeerClient::OpenWrt => openwrt::read,
+        };
+        read(&PeerInput { text, around, table }, &mut file)?;
+        rules::follow(&mut file, table, around);
         Self::of(peer, file)
     }
 
@@ -195,40 +188,31 @@ impl Import {
                 ),
             }
         }
-        let mut settings = file.settings;
-        settings.extend(
-            file.interval.map(|seconds| ("interval".to_owned(), settings::span(seconds.clamp(10, 86_400 * 30)))),
-        );
+        let mut settings = std::mem::take(&mut file.settings);
+        let every = file.interval.map(|seconds| rules::span(seconds.clamp(10, 86_400 * 30)));
+        settings.extend(every.map(|every| ("interval".to_owned(), every)));
         let mut notifications = Vec::new();
-        for (name, answers) in file.notify {
-            let recipe = recipe::named(name)
-                .map_err(|_| PeerError { line: 0, message: format!("there is no recipe `{name}`") })?;
-            let form = Form::new(&recipe, Default::default());
-            let filled = form.and_then(|mut form| {
-                answers.iter().try_for_each(|(question, answer)| form.set(question, answer))?;
-                Ok(form.notification(None).0)
-            });
-            match filled {
+        for (name, answers) in std::mem::take(&mut file.notify) {
+            match notification(&name, &answers) {
                 Ok(Value::Array(all)) => notifications.extend(all.into_iter().map(|node| node.value)),
                 Ok(one) => notifications.push(one),
-                Err(_) => file.notes.push(ImportNote {
-                    line: 0,
-                    what: name.to_owned(),
-                    text: format!("its address is not understood; `ddns init --notify-recipe {name}` makes it anew"),
-                    part: NotePart::Dropped,
-                }),
+                Err(_) => {
+                    let why =
+                        format!("its address is not understood; `ddns init --notify-recipe {name}` makes it anew");
+                    file.note(NotePart::Dropped, 0, &name, why);
+                }
             }
         }
         if !notifications.is_empty() {
             settings.push(("notify".to_owned(), Value::list(notifications)));
         }
-        let mut notes = file.notes;
         for (number, entry) in entries.iter().enumerate().map(|(place, entry)| (place + 1, entry)) {
             if let Some(zone) = &entry.guess {
                 let text = format!("{zone} is a guess; if it is wrong, use --set {number}.zone=…");
-                notes.push(ImportNote { line: entry.line, what: "zone".to_owned(), text, part: NotePart::Changed });
+                file.note(NotePart::Changed, entry.line, "zone", text);
             }
         }
+        let mut notes = file.notes;
         order::sort_by_key(&mut notes, |note| note.line);
         Ok(Self { peer, entries, notes, settings })
     }
@@ -239,4 +223,12 @@ impl Import {
         let heading = format!("// Imported from {} ({}).\n", self.peer.word(), from.replace(char::is_control, "?"));
         entries::document(&entries, &self.settings, folder, &heading)
     }
+}
+
+/// What the recipe of a notification makes of its answers.
+fn notification(name: &str, answers: &BTreeMap<String, String>) -> Result<Value, String> {
+    let recipe = recipe::named(name).map_err(|_| format!("there is no recipe `{name}`"))?;
+    let mut form = Form::new(&recipe, Default::default())?;
+    answers.iter().try_for_each(|(question, answer)| form.set(question, answer))?;
+    Ok(form.notification(None).0)
 }

@@ -17,6 +17,7 @@ mod version;
 mod write;
 
 pub use built_in::{built_in, named, names};
+pub(crate) use form::IN_FILE;
 pub use form::{AnswerSlot, Form};
 pub use page::{page, template};
 pub use schema::schema;
@@ -24,6 +25,7 @@ pub use search::{is_exactly, search};
 pub use trial::Trial;
 pub use version::outdated;
 pub use write::Filled;
+pub(crate) use write::heading;
 
 use crate::net::family::Family;
 use crate::text::json::Member;

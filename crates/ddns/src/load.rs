@@ -21,7 +21,7 @@ use ddns_core::net::ssl::Ssl;
 use ddns_core::text::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
 
 use self::file::{Identity, LoadedFile, identity};
-pub(crate) use self::file::{cannot, read_text};
+pub(crate) use self::file::{cannot, read_text, text_of};
 use self::variables::{CONFIG, configured_files};
 use crate::cli::CliSettings;
 use crate::environment::Environment;

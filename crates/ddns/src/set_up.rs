@@ -173,7 +173,7 @@ pub(crate) fn requests(
     let has_address = |family: Family| addresses[family.index()].is_some();
     let mut all = Vec::new();
     for (number, entry) in config.entries.iter().enumerate() {
-        let may_lack = entry.callback.variables.combine().is_some_and(|combine| combine.missing.is_some());
+        let may_lack = entry.callback.variables.combine.as_ref().is_some_and(|combine| combine.missing.is_some());
         for mut members in entry.requests() {
             if may_lack && members.iter().any(|(family, _)| has_address(*family)) {
                 members.retain(|(family, _)| has_address(*family));

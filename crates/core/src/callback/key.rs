@@ -47,44 +47,57 @@ use super::expect::Expect;
 use super::piece::Piece;
 use super::variables::{Variables, scalar_text};
 use super::{Callback, Format, Header, Method, RequestTemplate, Signing};
+use crate::net::family::Family;
 use crate::text::hex;
 use crate::text::json::Value;
 use crate::text::number::push_number;
 use crate::update::domain::Domain;
 use crate::update::state::Fingerprint;
 
-pub(super) fn fingerprint(callback: &Callback, salt: &[u8]) -> Fingerprint {
-    hash(salt, &encoded(callback))
-}
+impl Callback {
+    /// The key of the cache for this callback (E3).
+    pub fn fingerprint(&self, salt: &[u8]) -> Fingerprint {
+        hash(salt, &encoded(self))
+    }
 
-/// The key of one domain, by the key of its callback and the variables that it has for itself.
-pub(super) fn of_domain<'a>(callback: Fingerprint, own: impl Iterator<Item = (&'a str, &'a Value)>) -> Fingerprint {
-    let records = own_text(own);
-    if records.is_empty() { callback } else { hash(callback.as_bytes(), &records) }
-}
+    /// The same for one domain: with variables of its own its requests are shaped differently (H9).
+    pub fn fingerprint_of(&self, callback: Fingerprint, domain: &Domain, family: Family) -> Fingerprint {
+        // Asked for a dozen times for each update.
+        if !self.variables.has_own(family) {
+            return callback;
+        }
+        let records = self.own_text(domain, family);
+        if records.is_empty() { callback } else { hash(callback.as_bytes(), &records) }
+    }
 
-/// The key of what a notification remembers of one entry (I5): by the key of its callback, and what names the entry.
-pub(super) fn of_entry(callback: Fingerprint, entry: &str) -> Fingerprint {
-    hash(callback.as_bytes(), entry)
-}
+    /// The key of what a notification remembers of an entry (I5), which is named by a text.
+    pub fn fingerprint_for(&self, salt: &[u8], entry: &str) -> Fingerprint {
+        hash(self.fingerprint(salt).as_bytes(), entry)
+    }
 
-/// Who makes claims: a configuration file, and the origin that accepts them, as it is written.
-pub(super) fn maker(salt: &[u8], file: &str, origin: &str) -> Fingerprint {
-    let mut records = String::with_capacity(file.len() + origin.len() + 32);
-    push(&mut records, "file", "name", file);
-    push(&mut records, "origin", "text", origin);
-    hash(salt, &records)
-}
+    /// Who makes the claims of its requests: a configuration file and the origin as it is written (E3).
+    pub fn maker(&self, salt: &[u8], file: &str) -> Fingerprint {
+        let origin = self.request.target.origin(&self.variables);
+        let mut records = String::with_capacity(file.len() + origin.len() + 32);
+        push(&mut records, "file", "name", file);
+        push(&mut records, "origin", "text", &origin);
+        hash(salt, &records)
+    }
 
-/// What a domain has for itself, as records.
-pub(super) fn own_text<'a>(own: impl Iterator<Item = (&'a str, &'a Value)>) -> String {
-    let mut records = String::new();
-    push_extra(&mut records, own);
-    records
+    /// What a domain has for itself, as a text that is equal for equal values.
+    pub fn own_text(&self, domain: &Domain, family: Family) -> String {
+        let mut records = String::new();
+        push_extra(&mut records, self.variables.own(domain, family));
+        records
+    }
 }
 
 fn hash(salt: &[u8], records: &str) -> Fingerprint {
-    let hash = Sha256::new().chain_update(salt).chain_update(records).finalize();
+    short(&Sha256::new().chain_update(salt).chain_update(records).finalize())
+}
+
+/// The first bytes of a hash.
+pub(super) fn short(hash: &[u8]) -> Fingerprint {
     let mut short = [0; 16];
     short.copy_from_slice(&hash[..16]);
     Fingerprint::new(short)
@@ -98,20 +111,20 @@ fn encoded(callback: &Callback) -> String {
     if let Some(body) = &request.body {
         push_pieces(&mut records, "body", &body.pieces, variables);
     }
-    push_extra(&mut records, variables.extra().iter().map(|(name, value)| (name.as_str(), value)));
-    if let Some(ttl) = variables.ttl() {
+    push_extra(&mut records, variables.extra.iter().map(|(name, value)| (name.as_str(), value)));
+    if let Some(ttl) = variables.ttl {
         push(&mut records, "ttl", "number", &ttl.to_string());
     }
-    if let Some(line) = variables.line() {
+    if let Some(line) = &variables.line {
         push(&mut records, "line", "string", line);
     }
     push_head(&mut records, "", request, variables);
-    let mut zones: Vec<&str> = variables.zones().iter().map(Domain::as_str).collect();
+    let mut zones: Vec<&str> = variables.zones.iter().map(Domain::as_str).collect();
     zones.sort_unstable();
     for zone in zones {
         push(&mut records, "zone", "name", zone);
     }
-    if let Some(combine) = variables.combine() {
+    if let Some(combine) = &variables.combine {
         push(&mut records, "combine", "families", if combine.families { "true" } else { "false" });
         push(&mut records, "combine", "domains", &combine.domains.to_string());
         if let Some(missing) = &combine.missing {
@@ -242,6 +255,8 @@ mod tests {
     #[test]
     fn e3_everything_that_shapes_a_request_changes_the_fingerprint() {
         let base = callback("", "http://h/?a=__IP__", Some(r#"{"a":"b"}"#), Variables::new(Some(1), None));
+        let mut in_zone = Variables::new(Some(1), None);
+        in_zone.zones.push(domain("h.example"));
         let mut extra = Variables::new(Some(1), None);
         extra.add("__A__", Value::string("1")).expect("a variable");
         let others = [
@@ -256,7 +271,7 @@ mod tests {
             with_header(base.clone(), "X-Key", "b"),
             with_header(base.clone(), "X-Other", "a"),
             with_header(base.clone(), "X-Key", "__IP__"),
-            Callback { variables: base.variables.clone().with_zones(vec![domain("h.example")]), ..base.clone() },
+            Callback { variables: in_zone, ..base.clone() },
             changed(&base, |request| {
                 let key = SigningKey::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").expect("a key");
                 request.sign = Some(Signing::Webhooks(vec![key]));

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::body::Format;
 use crate::net::url::Url;
+use crate::text::vocabulary::vocabulary;
 
 /// One request, secrets included; its `Debug` shows neither path nor body.
 #[derive(Clone, PartialEq, Eq)]
@@ -28,40 +29,28 @@ pub struct Request {
     pub stays: bool,
 }
 
-/// How a request asks (H1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "each is the word of the request line")]
-pub enum Method {
-    Get,
-    Post,
-    Put,
-    Patch,
-    Delete,
+vocabulary! {
+    /// How a request asks (H1).
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[allow(missing_docs, reason = "each is the word of the request line")]
+    pub enum Method {
+        Get = "GET",
+        Post = "POST",
+        Put = "PUT",
+        Patch = "PATCH",
+        Delete = "DELETE",
+    }
 }
 
 impl Method {
-    /// Every method that can be set.
-    pub const ALL: [Self; 5] = [Self::Get, Self::Post, Self::Put, Self::Patch, Self::Delete];
-
     /// POST where there is a body, GET where there is none (A2).
     pub fn of_body(has_body: bool) -> Self {
         if has_body { Self::Post } else { Self::Get }
     }
 
-    /// A word in any case.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|method| method.as_str().eq_ignore_ascii_case(word.trim()))
-    }
-
     /// The word of the request line.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Put => "PUT",
-            Self::Patch => "PATCH",
-            Self::Delete => "DELETE",
-        }
+        self.key()
     }
 
     /// Whether a server waits for a body: without one, the length says that there is none (RFC 9110, 8.6).

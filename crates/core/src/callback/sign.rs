@@ -12,6 +12,7 @@ pub use self::webhook::{HEADERS as SIGNATURE_HEADERS, SigningKey, message_id};
 use crate::net::url::Url;
 use crate::text::hex;
 use crate::text::secrets::MASK;
+use crate::text::vocabulary::vocabulary;
 
 /// How requests are signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,42 +23,22 @@ pub enum Signing {
     Scheme(Box<SchemeSigning>),
 }
 
-/// A scheme of `sign`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "each is the word of the configuration")]
-pub enum SignScheme {
-    Aws4,
-    Tc3,
-    Acs3,
-    Huawei,
-    Ovh,
-    Google,
-    RsaSha512,
+vocabulary! {
+    /// A scheme of `sign`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[allow(missing_docs, reason = "each is the word of the configuration")]
+    pub enum SignScheme {
+        Aws4 = "aws4",
+        Tc3 = "tc3",
+        Acs3 = "acs3",
+        Huawei = "huawei",
+        Ovh = "ovh",
+        Google = "google",
+        RsaSha512 = "rsa-sha512",
+    }
 }
 
 impl SignScheme {
-    /// Every scheme.
-    pub const ALL: [Self; 7] =
-        [Self::Aws4, Self::Tc3, Self::Acs3, Self::Huawei, Self::Ovh, Self::Google, Self::RsaSha512];
-
-    /// The scheme of a word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scheme| scheme.word() == word)
-    }
-
-    /// Its word in the configuration.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Aws4 => "aws4",
-            Self::Tc3 => "tc3",
-            Self::Acs3 => "acs3",
-            Self::Huawei => "huawei",
-            Self::Ovh => "ovh",
-            Self::Google => "google",
-            Self::RsaSha512 => "rsa-sha512",
-        }
-    }
-
     /// The parts that it needs, and those that it takes besides.
     pub fn parts(self) -> [&'static [&'static str]; 2] {
         match self {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 
 use super::expect::{Conditions, Expect, Judgement, Meaning, Pointer};
+use super::key::short;
 use super::notice::Outbound;
 use super::request::Request;
 use super::request_template::RequestTemplate;
@@ -113,40 +114,25 @@ impl Around {
 impl LookupStep {
     /// The placeholders in what its answer is compared with.
     fn compared(&self, variables: &Variables) -> Vec<Variable> {
-        let mut found = Vec::new();
-        for (_, value) in self.wanted.iter().chain(&self.left_out).chain(&self.same) {
-            collect(value, variables, &mut found);
-        }
-        found
+        let all = self.wanted.iter().chain(&self.left_out).chain(&self.same);
+        all.flat_map(|(_, value)| placeholders(value, variables, &mut Vec::new())).collect()
     }
 }
 
-/// The placeholders in a value.
-fn collect(value: &Value, variables: &Variables, found: &mut Vec<Variable>) {
+/// The placeholders in the texts of a value; names that have no value are added to `unknown`.
+fn placeholders(value: &Value, variables: &Variables, unknown: &mut Vec<String>) -> Vec<Variable> {
+    let mut of = |value: &Value| placeholders(value, variables, unknown);
     match value {
-        Value::String(text) => {
-            let parts = template::parse(text, variables, &mut Vec::new());
-            found.extend(parts.into_iter().filter_map(|part| match part {
-                Part::Variable(variable) => Some(variable),
-                Part::Literal(_) => None,
-            }));
-        }
-        Value::Array(nodes) => nodes.iter().for_each(|node| collect(&node.value, variables, found)),
-        Value::Object(members) => members.iter().for_each(|member| collect(&member.node.value, variables, found)),
-        _ => {}
+        Value::String(text) => template::parse(text, variables, unknown).iter().filter_map(Part::variable).collect(),
+        Value::Array(nodes) => nodes.iter().flat_map(|node| of(&node.value)).collect(),
+        Value::Object(members) => members.iter().flat_map(|member| of(&member.node.value)).collect(),
+        _ => Vec::new(),
     }
 }
 
-/// Names that have the form of a placeholder in a value, and no meaning.
+/// Adds the names of placeholders in a value that have none.
 pub fn unknown_in(value: &Value, variables: &Variables, unknown: &mut Vec<String>) {
-    match value {
-        Value::String(text) => {
-            template::parse(text, variables, unknown);
-        }
-        Value::Array(nodes) => nodes.iter().for_each(|node| unknown_in(&node.value, variables, unknown)),
-        Value::Object(members) => members.iter().for_each(|one| unknown_in(&one.node.value, variables, unknown)),
-        _ => {}
-    }
+    placeholders(value, variables, unknown);
 }
 
 impl Callback {
@@ -180,19 +166,18 @@ impl Callback {
         self.variables.taken_count()
     }
 
-    /// The first placeholder of a request that no step before this one gives: `None` for what is sent after all of them.
-    pub fn too_early(&self, template: &RequestTemplate, step: Option<usize>) -> Option<&str> {
-        let is_early = |variable: &Variable| {
-            self.variables.step_of(*variable).is_some_and(|found| step.is_some_and(|step| found >= step))
-        };
-        template.variables().find(is_early).map(|variable| self.variables.name_of(variable))
-    }
-
-    /// The same in what the answer of a step is compared with.
-    pub fn compared_too_early(&self, step: usize) -> Option<&str> {
-        let compared = self.steps().get(step)?.compared(&self.variables);
-        let is_early = |variable: &Variable| self.variables.step_of(*variable).is_some_and(|found| found >= step);
-        compared.into_iter().find(is_early).map(|variable| self.variables.name_of(variable))
+    /// The first placeholder of a request, and of what the answer of a step is compared with, that no step before this one gives.
+    /// `None`: it is sent after all of them.
+    pub fn too_early(
+        &self,
+        template: &RequestTemplate,
+        step: Option<&LookupStep>,
+        number: Option<usize>,
+    ) -> Option<&str> {
+        let compared = step.into_iter().flat_map(|step| step.compared(&self.variables));
+        let is_early =
+            |variable: &Variable| self.variables.step_of(*variable).zip(number).is_some_and(|(of, at)| of >= at);
+        template.variables().chain(compared).find(is_early).map(|variable| self.variables.name_of(variable))
     }
 
     /// Whether the host of the update is a value that a step takes.
@@ -265,9 +250,7 @@ impl Callback {
                 hash = hash.chain_update([0]).chain_update(values.text(variable).as_bytes());
             }
         }
-        let mut short = [0; 16];
-        short.copy_from_slice(&hash.finalize()[..16]);
-        Some(Fingerprint::new(short))
+        Some(short(&hash.finalize()))
     }
 
     /// Which of these values must not be seen.
@@ -312,15 +295,17 @@ impl Callback {
 
     /// Whether any of its requests is signed.
     pub fn is_signed(&self) -> bool {
-        // Asked for each update: most callbacks are one request.
-        let is_signed = |template: &RequestTemplate| template.sign.is_some();
-        is_signed(&self.request) || self.around.as_ref().is_some_and(|around| around.templates().any(is_signed))
+        self.any(|template| template.sign.is_some())
+    }
+
+    /// Whether something holds for any of its requests. Asked for each update: most callbacks are one request.
+    fn any(&self, holds: impl Fn(&RequestTemplate) -> bool) -> bool {
+        holds(&self.request) || self.around.as_ref().is_some_and(|around| around.templates().any(holds))
     }
 
     /// Whether a response can stop an update or make it wait: that must be remembered (H6).
     pub fn must_be_remembered(&self) -> bool {
-        let must = |template: &RequestTemplate| template.expect.as_ref().is_some_and(Expect::must_be_remembered);
-        must(&self.request) || self.around.as_ref().is_some_and(|around| around.templates().any(must))
+        self.any(|template| template.expect.as_ref().is_some_and(Expect::must_be_remembered))
     }
 
     /// What a page of the answer to a step comes to. `is_kept`: something was used that was kept.

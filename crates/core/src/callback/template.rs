@@ -10,6 +10,12 @@ pub(super) enum Part {
     Variable(Variable),
 }
 
+impl Part {
+    pub(super) fn variable(&self) -> Option<Variable> {
+        if let Self::Variable(variable) = self { Some(*variable) } else { None }
+    }
+}
+
 /// Finds the placeholders. What has the form of one and no value stays as it is and is added to `unknown`.
 pub(super) fn parse(text: &str, variables: &Variables, unknown: &mut Vec<String>) -> Vec<Part> {
     let mut parts = Vec::new();

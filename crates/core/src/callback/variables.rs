@@ -136,14 +136,15 @@ impl Variable {
 /// printed: the user typed them, so they may be keys.
 #[derive(Clone, PartialEq, Default)]
 pub struct Variables {
-    ttl: Option<u32>,
-    line: Option<String>,
-    /// `zone`; none of them fits twice.
-    zones: Vec<Domain>,
-    /// `combine`
-    combine: Option<Combine>,
-    /// `extra`: names of the form `__NAME__` and their scalar values; `null` where only domains have one.
-    extra: Vec<(String, Value)>,
+    pub(super) ttl: Option<u32>,
+    pub(super) line: Option<String>,
+    /// The zones of the domains (H8); none of them fits twice.
+    pub zones: Vec<Domain>,
+    /// What goes in one request (H7); `None` if each update has its own.
+    pub combine: Option<Combine>,
+    /// `extra`: names of the form `__NAME__` and their scalar values, in the order in which they were added; `null` where only
+    /// domains have one.
+    pub(super) extra: Vec<(String, Value)>,
     /// `extra` of domains, over that of all: places in `extra`, and values. By [`Family::index`].
     own: [HashMap<Domain, Vec<(usize, Value)>>; 2],
     /// Whether they are those of a notification.
@@ -173,23 +174,6 @@ impl Variables {
     /// Those of a notification (I5).
     pub fn of_notice() -> Self {
         Self { is_notice: true, ..Self::default() }
-    }
-
-    /// With the zones of the domains (H8).
-    #[must_use]
-    pub fn with_zones(self, zones: Vec<Domain>) -> Self {
-        Self { zones, ..self }
-    }
-
-    /// With what goes in one request (H7).
-    #[must_use]
-    pub fn with_combine(self, combine: Option<Combine>) -> Self {
-        Self { combine, ..self }
-    }
-
-    /// What goes in one request; `None` if each update has its own.
-    pub fn combine(&self) -> Option<&Combine> {
-        self.combine.as_ref()
     }
 
     /// Whether a placeholder has no single meaning, because a request is about several families or domains (H7).
@@ -339,18 +323,13 @@ impl Variables {
         self.zones.iter().filter(fits).max_by_key(|zone| zone.as_str().len())
     }
 
-    /// Whether there are zones for domains to be in.
-    pub fn has_zones(&self) -> bool {
-        !self.zones.is_empty()
-    }
-
     fn exists(&self, variable: Variable) -> bool {
         let combines = |part: fn(&Combine) -> bool| self.combine.as_ref().is_some_and(part);
         match variable {
             Variable::OldIp => true,
             Variable::Ipv4 | Variable::Ipv6 | Variable::Ips => combines(|combine| combine.families),
             Variable::Domains => combines(|combine| combine.domains > 1),
-            _ => self.has_zones(),
+            _ => !self.zones.is_empty(),
         }
     }
 
@@ -373,26 +352,6 @@ impl Variables {
             Subject::Notice(_) => None,
         };
         Values { first, subject, moment, taken, variables: self }
-    }
-
-    /// `ttl`; `None` if it is not set.
-    pub(super) fn ttl(&self) -> Option<u32> {
-        self.ttl
-    }
-
-    /// `line`; `None` if it is not set.
-    pub(super) fn line(&self) -> Option<&str> {
-        self.line.as_deref()
-    }
-
-    /// `zone`
-    pub(super) fn zones(&self) -> &[Domain] {
-        &self.zones
-    }
-
-    /// Names and values of `extra`, in the order in which they were added.
-    pub(super) fn extra(&self) -> &[(String, Value)] {
-        &self.extra
     }
 }
 
@@ -583,20 +542,7 @@ impl Values<'_> {
                 self.moment.accepted.map_or(Value::Null, |ip| Value::String(ip.to_string()))
             }
             Variable::Extra(at) => self.extra(at).cloned().unwrap_or(Value::Null),
-            Variable::Domain
-            | Variable::Ip
-            | Variable::RecordType
-            | Variable::Zone
-            | Variable::Host
-            | Variable::Subdomain
-            | Variable::Ipv4
-            | Variable::Ipv6
-            | Variable::Ips
-            | Variable::Domains
-            | Variable::OldIp
-            | Variable::Event
-            | Variable::Taken(..)
-            | Variable::Message => Value::String(self.text(variable).into_owned()),
+            _ => Value::String(self.text(variable).into_owned()),
         }
     }
 }

@@ -351,7 +351,9 @@ fn of_updates(layers: &Layers<'_>) -> Variables {
     let mut reader = reader(layers, &mut unused);
     // Which zones and values they are does not matter here: `validate` reports what is wrong with them.
     let zones = reader.short_list(Key::Zone).iter().filter_map(|zone| Domain::parse(zone.value.text()?).ok()).collect();
-    let mut variables = Variables::default().with_zones(zones).with_combine(combine(&mut reader));
+    let mut variables = Variables::default();
+    variables.zones = zones;
+    variables.combine = combine(&mut reader);
     for name in own_names(layers) {
         variables.declare(&name);
     }

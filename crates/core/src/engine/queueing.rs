@@ -50,7 +50,7 @@ pub(super) enum Task {
 
 /// Whether both addresses of a domain go in one request.
 fn goes_with_other(plan: &Plan, at: usize) -> bool {
-    plan.entry(at).callback.variables.combine().is_some_and(|combine| combine.families)
+    plan.entry(at).callback.variables.combine.as_ref().is_some_and(|combine| combine.families)
 }
 
 impl Engine {
@@ -228,7 +228,7 @@ impl Engine {
         }
         let members = plan.members(&id);
         let batch: Members<T> = members.iter().filter_map(|id| Some((*id, update(*id)?))).collect();
-        let combine = plan.entry(at).callback.variables.combine();
+        let combine = plan.entry(at).callback.variables.combine.as_ref();
         let may_lack = combine.is_some_and(|combine| combine.missing.is_some());
         let is_known = |id: &UpdateId| {
             let (at, _, family) = plan.about(*id);

@@ -3,112 +3,53 @@
 use std::net::Ipv6Addr;
 
 use super::cursor::TextCursor;
-use super::entries::in_file;
-use super::settings::{PeerError, PeerFile, PeerName, PeerSection, PeerSettings, cron, page, way};
-use crate::text::json::Value;
+use super::settings::{PeerError, PeerFile, PeerInput};
+use super::variables;
+use crate::recipe::IN_FILE;
 
 /// Reads variables.
-pub(super) fn read(mut variables: PeerSettings, file: &mut PeerFile) -> Result<(), PeerError> {
+pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
+    let mut variables = variables::parse(input.text)?;
     let names = ["CLOUDFLARE_API_TOKEN", "CF_API_TOKEN", "CLOUDFLARE_API_TOKEN_FILE", "CF_API_TOKEN_FILE"];
     let line = names.iter().map(|name| variables.line(name)).find(|line| *line > 0).unwrap_or(0);
-    let value_of = |name: &str| {
-        let value = variables.get(name)?;
-        Some(if name.ends_with("_FILE") { in_file(value) } else { value.to_owned() })
-    };
-    let mut tokens: Vec<String> = names.iter().filter_map(|name| value_of(name)).collect();
+    // One that is in a file stays there (L13).
+    let mark = |name: &&str| if name.ends_with("_FILE") { IN_FILE } else { "" };
+    let value = |name: &&str| variables.get(name).map(|value| format!("{}{value}", mark(name)));
+    let mut tokens: Vec<String> = names.iter().filter_map(value).collect();
     tokens.dedup();
     if tokens.len() > 1 {
         return Err(PeerError::new(line, "the token is set in two ways that differ"));
     }
-    let token = tokens.pop().unwrap_or_default();
-    variables.set("token", token, line);
-    let mut section = PeerSection { line, services: vec!["cloudflare".to_owned()], ..PeerSection::default() };
-    for (place, family) in ["4", "6"].into_iter().enumerate() {
-        let Some(source) = source(&variables, family, file) else { continue };
-        section.sources[place] = vec![source];
-        for name in ["DOMAINS".to_owned(), format!("IP{family}_DOMAINS")] {
-            let line = variables.line(&name);
-            section.names[place].extend(domains(variables.get(&name).unwrap_or_default(), line, file));
+    variables.give("token", tokens.pop().unwrap_or_default());
+    for name in ["DOMAINS", "IP4_DOMAINS", "IP6_DOMAINS"] {
+        let line = variables.line(name);
+        if let Some(list) = variables.0.iter().find(|setting| setting.name == name).map(|setting| setting.value.clone())
+        {
+            variables.set(name, domains(&list, line, file), line);
         }
     }
-    let schedule = variables.get("UPDATE_CRON").unwrap_or("@every 5m");
-    match cron(schedule) {
-        Some(seconds) => file.every(Some(seconds)),
-        None if schedule == "@once" => {}
-        None => {
-            file.every(Some(300));
-            file.changed(
-                variables.line("UPDATE_CRON"),
-                "UPDATE_CRON",
-                "every 5 minutes: ddns has intervals, no schedule",
-            );
-        }
-    }
-    section.settings = way(None, None, variables.seconds("UPDATE_TIMEOUT"), None, None);
-    let push = |name: &str, separator: &str| {
-        let url = variables.get(name)?.split('?').next()?.trim_end_matches('/');
-        url.rsplit_once(separator).map(|(base, key)| (base.to_owned(), key.to_owned()))
-    };
-    file.notify.extend(
-        push("HEALTHCHECKS", "/").map(|(base, check)| ("healthchecks", vec![("base", base), ("check", check)])),
-    );
-    file.notify.extend(
-        push("UPTIMEKUMA", "/api/push/").map(|(base, token)| ("uptime-kuma", vec![("base", base), ("token", token)])),
-    );
-    section.fields = variables;
-    file.sections.push(section);
+    file.add(line, variables);
     Ok(())
 }
 
-fn source(variables: &PeerSettings, family: &str, file: &mut PeerFile) -> Option<String> {
-    let name = format!("IP{family}_PROVIDER");
-    let old = format!("IP{family}_POLICY");
-    let written = variables.get(&name).or_else(|| variables.get(&old)).unwrap_or("cloudflare.trace");
-    let line = variables.line(&name).max(variables.line(&old));
-    let (kind, rest) = written.split_once(':').unwrap_or((written, ""));
-    Some(match kind {
-        "none" => return None,
-        "static.empty" => {
-            file.changed(line, &name, "the family is off: ddns does not clear records");
-            return None;
-        }
-        "local" => "default".to_owned(),
-        "local.iface" => format!("interface:{rest}"),
-        "url" => page(rest),
-        "url.via4" | "url.via6" => {
-            file.changed(line, &name, "`url:`; ddns connects over the family of the address where it can");
-            page(rest)
-        }
-        "file" => format!("shell:cat {rest}"),
-        "static" => {
-            let mut addresses = rest.split(',').map(str::trim);
-            let first = addresses.next().unwrap_or_default();
-            if addresses.next().is_some() {
-                file.changed(line, &name, format!("`shell:echo {first}`: ddns sends one address"));
-            }
-            format!("shell:echo {first}")
-        }
-        _ => "public".to_owned(),
-    })
-}
-
-/// Names with commas between them, missing and extra ones included, each with `{hostid6=…}` behind it or not.
-fn domains(list: &str, line: usize, file: &mut PeerFile) -> Vec<PeerName> {
+/// Names with commas between them: there, some may miss, and some be too many. Each has `{hostid6=…}` behind it, or not.
+fn domains(list: &str, line: usize, file: &mut PeerFile) -> String {
     let (mut at, mut all) = (TextCursor::new(list), Vec::new());
     loop {
         at.take_while(|letter| letter.is_whitespace() || letter == ',');
         let name = at.take_while(|letter| !letter.is_whitespace() && !",{".contains(letter));
         if name.is_empty() {
-            return all;
+            return all.join(",");
         }
-        let mut own = PeerName::new(name.trim_end_matches('.'));
+        let name = name.trim_end_matches('.');
+        let mut own = name.to_owned();
         if at.rest.trim_start().starts_with('{') {
             let option = at.skip_behind("}").trim().trim_matches(['{', '}']);
             let id = option.split_once('=').filter(|(key, _)| key.trim() == "hostid6").map(|(_, id)| id.trim());
             match id.map(|id| (id, host_id(id))) {
-                Some((_, Some(id))) => own.rest.push(("interface_id", Value::String(id))),
+                Some((_, Some(id))) => own += &format!(";{id}"),
                 Some(("preserve", _)) => {}
-                _ => file.left_out(line, &own.name, "ddns takes one host id for a domain (`interface_id`)"),
+                _ => file.left_out(line, name, "ddns takes one host id for a domain (`interface_id`)"),
             }
         }
         all.push(own);

@@ -40,9 +40,57 @@ impl<'a> TextCursor<'a> {
     }
 
     /// A letter by its number, of so many digits at most.
-    pub(super) fn code(&mut self, radix: u32, digits: usize) -> char {
+    fn code(&mut self, radix: u32, digits: usize) -> char {
         let length = self.rest.chars().take(digits).take_while(|letter| letter.is_digit(radix)).count();
         let number = u32::from_str_radix(self.skip(length), radix).ok();
         number.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER)
+    }
+
+    /// The text up to a quote, which must follow; else what there is, as an error. Of the letters behind a backslash, `escapes`
+    /// has those that count, and `*` where all others stand for themselves: a backslash before anything else is one.
+    pub(super) fn quoted(&mut self, quote: char, escapes: &str) -> Result<String, String> {
+        let mut text = String::new();
+        while let Some(letter) = self.take() {
+            let next = self.peek().filter(|next| escapes.contains([*next, '*']));
+            match (letter, next) {
+                _ if letter == quote => return Ok(text),
+                ('\\', Some('0'..='7')) if escapes.contains('0') => text.push(self.code(8, 3)),
+                ('\\', Some(next)) => {
+                    self.take();
+                    match next {
+                        _ if !escapes.contains(next) => text.push(next),
+                        'n' => text.push('\n'),
+                        'r' => text.push('\r'),
+                        't' => text.push('\t'),
+                        'x' => text.push(self.code(16, 2)),
+                        'u' => text.push(self.code(16, 4)),
+                        'U' => text.push(self.code(16, 8)),
+                        '\n' => {}
+                        _ => text.push(next),
+                    }
+                }
+                _ => text.push(letter),
+            }
+        }
+        Err(text)
+    }
+
+    /// A word of bare and quoted parts, up to one of the letters `ends`; nothing where one of them is next. `single` are the
+    /// escapes between single quotes. A quote that is not closed is an error, with what there is.
+    pub(super) fn word(&mut self, ends: &str, single: &str) -> Result<Option<String>, String> {
+        let mut word = None::<String>;
+        while let Some(letter) = self.peek().filter(|letter| !ends.contains(*letter)) {
+            self.take();
+            let word = word.get_or_insert_default();
+            match letter {
+                '\'' | '"' => match self.quoted(letter, if letter == '"' { "*" } else { single }) {
+                    Ok(part) => *word += &part,
+                    Err(rest) => return Err(format!("{word}{rest}")),
+                },
+                '\\' => word.extend(self.take()),
+                _ => word.push(letter),
+            }
+        }
+        Ok(word)
     }
 }

@@ -2,95 +2,56 @@
 
 use std::net::Ipv6Addr;
 
-use super::settings::{
-    PeerError, PeerFile, PeerName, PeerSection, PeerSettings, PeerSurroundings, line_at, of_family, percent_encoded,
-    way,
-};
+use super::entries::guessed;
+use super::settings::{PeerError, PeerFile, PeerInput, PeerSettings, PeerSurroundings, line_at};
+use super::variables;
 use crate::text::json::{Dialect, Value, parse};
 
-/// Reads a file; variables are those of the file that it stands in, or of this process.
-pub(super) fn read(
-    text: &str,
-    variable: &dyn Fn(&str) -> Option<String>,
-    file: &mut PeerFile,
-) -> Result<(), PeerError> {
+/// Reads a file: the JSON, or variables of which one holds it.
+pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
+    if input.text.trim_start().starts_with('{') {
+        return read_settings(input.text, input.around, file);
+    }
+    file.globals = variables::parse(input.text)?;
+    let text = file.globals.get("CONFIG").map(str::to_owned).or_else(|| (input.around.variable)("CONFIG"));
+    let text = text.ok_or_else(|| PeerError::new(0, "`CONFIG` is not set"))?;
+    let line = file.globals.line("CONFIG");
+    read_settings(&text, input.around, file).map_err(|error| error.within(line, "CONFIG"))
+}
+
+fn read_settings(text: &str, around: &PeerSurroundings<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
     let root = parse(text, Dialect::CONFIG).map_err(|error| {
         PeerError::new(line_at(text, error.span.start), format!("it is not valid JSON: {}", error.message))
     })?;
     let Some(Value::Array(items)) = root.value.member("settings") else {
         return Err(PeerError::new(0, "`settings` is not a list"));
     };
-    let seconds = |name: &str| super::settings::seconds(&variable(name)?);
-    file.every(seconds("PERIOD").or(Some(300)));
-    let settings = way(None, None, seconds("HTTP_TIMEOUT"), seconds("UPDATE_COOLDOWN_PERIOD"), None);
+    let variable = |name: &str| file.globals.get(name).map(str::to_owned).or_else(|| (around.variable)(name));
+    let pages = ["4", "6"].map(|version| {
+        let pages = variable(&format!("PUBLICIPV{version}_HTTP_PROVIDERS"));
+        let pages = pages.or_else(|| variable("PUBLICIP_HTTP_PROVIDERS")).unwrap_or_default();
+        let pages = pages.split(',').filter_map(|page| page.trim().strip_prefix("url:"));
+        pages.collect::<Vec<_>>().join(",")
+    });
     for item in items {
-        let line = line_at(text, item.span.start);
-        let fields = PeerSettings::of_object(item, text);
-        let mut section = section(line, fields, file);
-        section.settings.clone_from(&settings);
-        for (place, name) in ["PUBLICIPV4_HTTP_PROVIDERS", "PUBLICIPV6_HTTP_PROVIDERS"].into_iter().enumerate() {
-            let pages = variable(name).or_else(|| variable("PUBLICIP_HTTP_PROVIDERS")).unwrap_or_default();
-            let pages = pages.split(',').filter(|page| page.trim().starts_with("url:"));
-            section.sources[place] = pages.map(|page| super::settings::page(&page.trim()[4..])).collect();
-            if section.sources[place].is_empty() {
-                section.sources[place].push("public".to_owned());
-            }
-        }
-        file.sections.push(section);
-    }
-    if let Some(check) = variable("HEALTH_HEALTHCHECKSIO_UUID") {
-        let base = variable("HEALTH_HEALTHCHECKSIO_BASE_URL").unwrap_or_else(|| "https://hc-ping.com".to_owned());
-        file.notify.push(("healthchecks", vec![("base", base), ("check", check)]));
-    }
-    Ok(())
-}
-
-/// The same from variables: the whole JSON is in one of them.
-pub(super) fn of_variables(
-    variables: &PeerSettings,
-    around: &PeerSurroundings<'_>,
-    file: &mut PeerFile,
-) -> Result<(), PeerError> {
-    let known = |name: &str| variables.get(name).map(str::to_owned).or_else(|| (around.variable)(name));
-    let text = known("CONFIG").ok_or_else(|| PeerError::new(0, "`CONFIG` is not set"))?;
-    let line = variables.line("CONFIG");
-    read(&text, &known, file)
-        .map_err(|error| PeerError::new(line, format!("in CONFIG, line {}: {}", error.line, error.message)))?;
-    file.globals.0.extend(variables.0.iter().cloned());
-    Ok(())
-}
-
-fn section(line: usize, mut fields: PeerSettings, file: &mut PeerFile) -> PeerSection {
-    let service = fields.get("provider").unwrap_or_default().to_lowercase();
-    let domain = fields.get("domain").unwrap_or_default().to_owned();
-    let owners = fields.get("host").or_else(|| fields.get("owner")).map(str::to_owned);
-    let mut names: Vec<PeerName> = match &owners {
+        let mut fields = PeerSettings::of_object(item, text);
+        let domain = fields.get("domain").unwrap_or_default().to_owned();
+        let id = fields.get("ipv6_suffix").and_then(interface_id).map(|id| format!(";{id}")).unwrap_or_default();
         // Before version 2.7 names stood below the domain.
-        Some(owners) => {
-            let named = |owner: &str| if owner == "@" { domain.clone() } else { format!("{owner}.{domain}") };
-            let named = owners.split(',').map(|owner| PeerName::new(&named(owner.trim())));
-            named.map(|name| PeerName { zone: Some(domain.clone()), ..name }).collect()
-        }
-        None => domain.split(',').map(PeerName::new).collect(),
-    };
-    let registered = owners.is_some().then(|| domain.clone());
-    let registered = registered.unwrap_or_else(|| super::entries::guessed(names.first().map_or("", |name| &name.name)));
-    fields.set("registered", registered, line);
-    fields.get("registered");
-    let version = fields.get("ip_version").unwrap_or("ipv4 or ipv6").to_lowercase();
-    if version == "ipv4 or ipv6" {
-        let text = "`ipv4`; ddns-updater takes whichever address it finds, so add `ipv6` if you need it";
-        file.changed(line, &format!("ip_version of {domain}"), text);
+        let owners = fields.get("host").or_else(|| fields.get("owner"));
+        let below = if owners.is_some() { format!("~{domain}") } else { String::new() };
+        let names = owners.unwrap_or(&domain).split(',').map(|name| format!("{}{below}{id}", name.trim()));
+        let names = names.collect::<Vec<_>>().join(",");
+        let first = domain.split(',').next().unwrap_or_default().trim();
+        let registered = if below.is_empty() { guessed(first) } else { domain.clone() };
+        fields.give("names", names);
+        fields.give("registered", registered);
+        fields.give("pages4", pages[0].as_str());
+        fields.give("pages6", pages[1].as_str());
+        fields.add_unset(&file.globals);
+        file.add(line_at(text, item.span.start), fields);
     }
-    if let Some(id) = fields.get("ipv6_suffix").and_then(interface_id) {
-        for name in &mut names {
-            name.rest.push(("interface_id", Value::String(id.clone())));
-        }
-    }
-    let is_v6 = version == "ipv6";
-    let names = of_family(is_v6, names);
-    let request = (service == "custom").then(|| request(&fields, is_v6)).flatten();
-    PeerSection { line, services: vec![service], fields, names, request, ..PeerSection::default() }
+    Ok(())
 }
 
 /// The last bits of an address: `::1:2/64` are 64 bits there.
@@ -100,16 +61,4 @@ fn interface_id(suffix: &str) -> Option<String> {
     let mask = u128::MAX >> (128 - bits);
     let id = Ipv6Addr::from(address.parse::<Ipv6Addr>().ok()?.to_bits() & mask);
     Some(format!("{id}/{}", 128 - bits))
-}
-
-fn request(fields: &PeerSettings, is_v6: bool) -> Option<Vec<(&'static str, Value)>> {
-    let mut id = fields.get("url")?.to_owned();
-    let key = fields.get(if is_v6 { "ipv6key" } else { "ipv4key" });
-    if let Some(key) = key {
-        id += if id.contains('?') { "&" } else { "?" };
-        id += &format!("{}=__IP__", percent_encoded(key));
-    }
-    let accept =
-        fields.get("success_regex").map(|accept| ("expect", Value::object([("accept", Value::string(accept))])));
-    Some([("id", Value::String(id))].into_iter().chain(accept).collect())
 }

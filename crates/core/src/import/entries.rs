@@ -5,16 +5,15 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::settings::{PeerFile, PeerName, PeerSection, PeerSetting, PeerSettings};
-use super::table::{PeerTable, ServiceRow};
+use super::table::{PeerTable, ServiceRow, filled};
+use crate::config::fields::FIELDS;
 use crate::config::starter;
 use crate::net::family::Family;
-use crate::recipe::{self, Each, Filled, Form, Recipe};
-use crate::text::json::{Dialect, Member, Node, Value, parse};
+use crate::recipe::{self, Each, Filled, Form, IN_FILE, Recipe};
+use crate::text::json::Value;
+use crate::text::order;
 use crate::update::domain::Domain;
 use crate::web::addition;
-
-/// Stands in place of a secret that is in a file already; the path follows.
-const IN_FILE: &str = "ddns-import-file:";
 
 /// Names, or paths, and a text for each.
 type TextPairs = Vec<(String, String)>;
@@ -27,11 +26,6 @@ const MAX_ENTRIES: usize = 1_000;
 
 /// What the answers to a question about a contact may be called.
 const CONTACTS: [&str; 6] = ["login", "username", "email", "id", "mail", "mail-failure"];
-
-/// The answer that names a file of one line, which stays where it is (L13).
-pub(super) fn in_file(path: &str) -> String {
-    format!("{IN_FILE}{path}")
-}
 
 /// One entry that is to be written.
 #[derive(Debug, Default)]
@@ -77,17 +71,19 @@ pub(super) fn entries(file: &mut PeerFile, table: PeerTable) -> Result<Vec<Impor
     let mut all: Vec<ImportedEntry> = Vec::new();
     let mut recipes: BTreeMap<&str, Rc<Recipe>> = BTreeMap::new();
     for mut section in std::mem::take(&mut file.sections) {
-        let row = section.services.iter().find_map(|name| table.row(name, |field| section.fields.get(field)));
-        let made = match (row, section.request.take()) {
+        let field = |name: &str| section.fields.get(name).map(str::to_owned);
+        let row = section.services.iter().find_map(|name| table.row(name, &field));
+        let recipe = match (row, section.request.is_some()) {
             (Some(ServiceRow::Recipe(name, answers)), _) => {
                 if !recipes.contains_key(name) {
                     let recipe = recipe::named(name).map_err(|_| format!("there is no recipe `{name}`"))?;
                     recipes.insert(name, Rc::new(recipe));
                 }
-                of_recipe(&section, &recipes[name], &answers, file)
+                section.request = None;
+                Some((Rc::clone(&recipes[name]), answers))
             }
-            (_, Some(request)) => plain(&section, request, file),
-            (row, None) => {
+            (_, true) => None,
+            (row, false) => {
                 let why = match row {
                     Some(ServiceRow::Nothing(why)) => why,
                     _ => "the import does not know this service; `ddns recipes` lists what ddns knows",
@@ -97,11 +93,16 @@ pub(super) fn entries(file: &mut PeerFile, table: PeerTable) -> Result<Vec<Impor
                 section.fields.0.iter().filter(|field| !is_shared(field)).for_each(|field| field.is_used.set(true));
                 let mut names = section.names.iter().flatten().map(|name| name.name.as_str()).collect::<Vec<_>>();
                 names.dedup();
-                file.left_out(section.line, &format!("{} ({})", section.service(), names.join(", ")), why);
-                Vec::new()
+                file.left_out(section.line, &format!("{} ({})", section.services[0], names.join(", ")), why);
+                continue;
             }
         };
-        for entry in made {
+        for (family, name) in Family::ALL
+            .into_iter()
+            .zip(&section.names)
+            .flat_map(|(family, names)| names.iter().map(move |name| (family, name)))
+        {
+            let Some(entry) = made(&section, recipe.as_ref(), family, name, file) else { continue };
             match all.iter_mut().find(|known| known.takes_in(&entry)) {
                 Some(known) => known.take_in(entry),
                 None => all.push(entry),
@@ -111,35 +112,11 @@ pub(super) fn entries(file: &mut PeerFile, table: PeerTable) -> Result<Vec<Impor
             return Err(format!("it makes more than {MAX_ENTRIES} entries"));
         }
     }
-    all.retain(|entry| entry.domains.iter().any(|domains| !domains.is_empty()));
     let count: usize = all.iter().flat_map(|entry| &entry.domains).map(Vec::len).sum();
     if count > MAX_DOMAINS {
         return Err(format!("there are {count} domains; an import takes {MAX_DOMAINS} at most"));
     }
     Ok(all)
-}
-
-impl PeerSection {
-    fn service(&self) -> &str {
-        self.services.first().map_or("no service", String::as_str)
-    }
-}
-
-/// The value of an expression of the table.
-fn value(expression: &str, fields: &PeerSettings, domain: &str) -> Option<String> {
-    if let Some(text) = expression.strip_prefix('\'') {
-        return Some(text.trim_end_matches('\'').to_owned());
-    }
-    if !expression.contains('{') {
-        let behind = || domain.split_once('.').map(|(_, rest)| rest).filter(|rest| rest.contains('.'));
-        let mut values = expression.split('|').map(|name| if name == "*" { behind() } else { fields.get(name) });
-        return values.find_map(|value| value.map(str::to_owned));
-    }
-    let mut text = String::new();
-    for (place, part) in expression.split(['{', '}']).enumerate() {
-        text += if place % 2 == 0 { part } else { fields.get(part)? };
-    }
-    Some(text)
 }
 
 /// A name below its zone: `@`, `www` and `www.example.com` may all be meant.
@@ -164,92 +141,69 @@ pub(super) fn guessed(name: &str) -> String {
     labels[labels.len().saturating_sub(count)..].join(".")
 }
 
-fn new(section: &PeerSection, recipe: Option<&Rc<Recipe>>) -> ImportedEntry {
-    ImportedEntry {
+/// A recipe, and what its questions are called in the file.
+type KnownRecipe = (Rc<Recipe>, Vec<(&'static str, &'static str)>);
+
+/// The entry of one name; what belongs together is put together later.
+fn made(
+    section: &PeerSection,
+    recipe: Option<&KnownRecipe>,
+    family: Family,
+    name: &PeerName,
+    file: &mut PeerFile,
+) -> Option<ImportedEntry> {
+    let service = &section.services[0];
+    let value = |question: &str, domain: &str| {
+        let (_, expression) =
+            recipe?.1.iter().find(|(known, _)| *known == question).filter(|(_, it)| !it.is_empty())?;
+        let braced = if expression.contains('{') { (*expression).to_owned() } else { format!("{{{expression}}}") };
+        let behind = || domain.split_once('.').map(|(_, rest)| rest).filter(|rest| rest.contains('.'));
+        filled(&braced, &|name| if name == "*" { behind() } else { section.fields.get(name) }.map(str::to_owned))
+    };
+    let own = value("name", &name.name).unwrap_or_else(|| name.name.clone());
+    let known = name.zone.clone().or_else(|| value("zone", &own));
+    let known = known.map(|zone| zone.trim_end_matches('.').to_lowercase());
+    let full = joined(&own, known.as_deref());
+    if let Some((recipe, _)) = recipe.filter(|(recipe, _)| !recipe.takes(family)) {
+        let why = format!("{} takes no {family} addresses", recipe.title);
+        file.left_out(section.line, &format!("{service}: {full}"), why);
+        return None;
+    }
+    let Ok(domain) = Domain::parse(&full) else {
+        file.left_out(section.line, &format!("{service}: {full:?}"), "it is not a domain name");
+        return None;
+    };
+    let zone = known.clone().unwrap_or_else(|| guessed(&full.to_lowercase()));
+    let mut entry = ImportedEntry {
         line: section.line,
-        service: section.service().to_owned(),
-        recipe: recipe.cloned(),
+        service: service.clone(),
+        recipe: recipe.map(|(recipe, _)| Rc::clone(recipe)),
+        request: section.request.clone().unwrap_or_default(),
         sources: section.sources.clone(),
         settings: section.settings.clone(),
         ..ImportedEntry::default()
-    }
-}
-
-/// A domain, added where it can be one.
-fn add(entry: &mut ImportedEntry, family: Family, name: &PeerName, full: &str, file: &mut PeerFile) -> Option<Domain> {
-    let Ok(domain) = Domain::parse(full) else {
-        file.left_out(entry.line, &format!("{}: {full:?}", entry.service), "it is not a domain name");
-        return None;
     };
-    let domains = &mut entry.domains[family.index()];
-    if !domains.contains(&domain) {
-        domains.push(domain.clone());
+    for question in recipe.iter().flat_map(|(recipe, _)| &recipe.questions) {
+        let (slot, answers) = match question.each {
+            Each::Once => (question.name.clone(), &mut entry.answers),
+            Each::Domain => (format!("{}.{domain}", question.name), &mut entry.own),
+            Each::Record => (format!("{}.{}.{domain}", question.name, family.record_type()), &mut entry.own),
+        };
+        let answer = match question.name.as_str() {
+            "zone" => {
+                entry.guess = Some(zone.clone()).filter(|_| known.is_none());
+                Some(zone.clone())
+            }
+            "contact" => contact(&section.fields).or_else(|| contact(&file.globals)),
+            name => value(name, &own),
+        };
+        answers.extend(answer.map(|answer| (slot, answer)));
     }
-    if !name.rest.is_empty() && !entry.rest.iter().any(|(known, _)| *known == domain) {
+    if !name.rest.is_empty() {
         entry.rest.push((domain.clone(), name.rest.clone()));
     }
-    Some(domain)
-}
-
-fn plain(section: &PeerSection, request: Vec<(&'static str, Value)>, file: &mut PeerFile) -> Vec<ImportedEntry> {
-    let mut entry = ImportedEntry { request, ..new(section, None) };
-    for family in Family::ALL {
-        for name in &section.names[family.index()] {
-            add(&mut entry, family, name, &joined(&name.name, name.zone.as_deref()), file);
-        }
-    }
-    vec![entry]
-}
-
-/// One entry for each zone where the recipe asks for it.
-fn of_recipe(
-    section: &PeerSection,
-    recipe: &Rc<Recipe>,
-    answers: &[(&str, &str)],
-    file: &mut PeerFile,
-) -> Vec<ImportedEntry> {
-    let expression = |question: &str| answers.iter().find(|(known, _)| *known == question).map(|(_, value)| *value);
-    let asks_zone = recipe.questions.iter().any(|question| question.name == "zone");
-    let mut all: Vec<(Option<String>, ImportedEntry)> = Vec::new();
-    for family in Family::ALL {
-        for name in &section.names[family.index()] {
-            let own = expression("name").and_then(|it| value(it, &section.fields, &name.name));
-            let own = own.unwrap_or_else(|| name.name.clone());
-            let zone = || expression("zone").and_then(|it| value(it, &section.fields, &own));
-            let known = name.zone.clone().or_else(zone).map(|zone| zone.trim_end_matches('.').to_lowercase());
-            let full = joined(&own, known.as_deref());
-            if !recipe.takes(family) {
-                let why = format!("{} takes no {family} addresses", recipe.title);
-                file.left_out(section.line, &format!("{}: {full}", section.service()), why);
-                continue;
-            }
-            let zone = asks_zone.then(|| known.clone().unwrap_or_else(|| guessed(&full.to_lowercase())));
-            let place = all.iter().position(|(of, _)| *of == zone).unwrap_or_else(|| {
-                let guess = zone.clone().filter(|_| known.is_none());
-                all.push((zone.clone(), ImportedEntry { guess, ..new(section, Some(recipe)) }));
-                all.len() - 1
-            });
-            let Some(domain) = add(&mut all[place].1, family, name, &full, file) else { continue };
-            for question in &recipe.questions {
-                let slot = match question.each {
-                    Each::Once => question.name.clone(),
-                    Each::Domain => format!("{}.{domain}", question.name),
-                    Each::Record => format!("{}.{}.{domain}", question.name, family.record_type()),
-                };
-                let answer = match question.name.as_str() {
-                    "zone" => zone.clone(),
-                    "contact" => contact(&section.fields).or_else(|| contact(&file.globals)),
-                    _ => expression(&question.name).and_then(|it| value(it, &section.fields, &own)),
-                };
-                let entry = &mut all[place].1;
-                let answers = if question.each == Each::Once { &mut entry.answers } else { &mut entry.own };
-                if let Some(answer) = answer {
-                    answers.entry(slot).or_insert(answer);
-                }
-            }
-        }
-    }
-    all.into_iter().map(|(_, entry)| entry).collect()
+    entry.domains[family.index()].push(domain);
+    Some(entry)
 }
 
 /// A mail address that the file has anyway.
@@ -307,8 +261,9 @@ impl ImportedEntry {
             let general = || self.answers.get(name.split('.').next().unwrap_or_default());
             let default = form.question(&slot).and_then(|question| question.default.as_ref());
             let Some(answer) = self.own.get(&name).or_else(general).or(default) else { continue };
-            if let Err(why) = form.answer(&slot, answer) {
-                wrong.push((name, why));
+            match answer.strip_prefix(IN_FILE) {
+                Some(path) => form.take_file(&slot, path),
+                None => wrong.extend(form.answer(&slot, answer).err().map(|why| (name, why))),
             }
         }
         self.set.iter().try_for_each(|(name, value)| form.set(name, value))?;
@@ -340,29 +295,11 @@ impl ImportedEntry {
         Ok(())
     }
 
-    /// The fields of a configuration, and what stands above it; secrets go to files in `folder`, where there is one.
-    fn filled(&self, folder: Option<&str>) -> Result<(String, addition::NewEntry, TextPairs), String> {
-        let (mut above, mut secrets, mut moved) = (String::new(), Vec::new(), Vec::new());
-        let mut fields: Vec<(String, Value)> = match self.form()? {
-            Some((form, _)) => {
-                let filled = form.configuration(&[], folder);
-                above =
-                    filled.text.lines().take_while(|line| line.starts_with("//")).collect::<Vec<_>>().join("\n") + "\n";
-                for (path, secret) in filled.secrets {
-                    match secret.strip_prefix(IN_FILE) {
-                        Some(known) => moved.push((path, known.to_owned())),
-                        None => secrets.push((path, secret)),
-                    }
-                }
-                let root = parse(&filled.text, Dialect::CONFIG).map_err(|error| error.message)?;
-                root.value
-                    .members()
-                    .unwrap_or_default()
-                    .iter()
-                    .map(|it| (it.key.clone(), it.node.value.clone()))
-                    .collect()
-            }
-            None => self.plain(folder, &mut secrets),
+    /// The fields of a configuration, and the files of secrets in `folder`, where there is one.
+    fn filled(&self, folder: Option<&str>) -> Result<(addition::NewEntry, TextPairs), String> {
+        let (mut fields, secrets) = match self.form()? {
+            Some((form, _)) => form.fields(folder),
+            None => self.plain(folder),
         };
         for (family, name) in Family::ALL.into_iter().zip(["index4", "index6"]) {
             let sources = &self.sources[family.index()];
@@ -374,20 +311,20 @@ impl ImportedEntry {
             fields.retain(|(known, _)| known != name);
             fields.push(((*name).to_owned(), value.clone()));
         }
-        let patched = fields.into_iter().map(|(name, value)| {
-            let value = self.patched(&name, value, &moved);
-            (name, value)
-        });
-        Ok((above, patched.collect(), secrets))
+        order::sort_by_key(&mut fields, |(name, _)| FIELDS.iter().position(|field| field.name == name));
+        for (name, value) in fields.iter_mut().filter(|_| !self.rest.is_empty()) {
+            self.detail(name, value);
+        }
+        Ok((fields, secrets))
     }
 
-    /// The fields of an entry without a recipe.
-    fn plain(&self, folder: Option<&str>, secrets: &mut Vec<(String, String)>) -> Vec<(String, Value)> {
+    /// The fields of an entry without a recipe, and the files of its secrets.
+    fn plain(&self, folder: Option<&str>) -> (addition::NewEntry, TextPairs) {
+        let mut secrets = Vec::new();
         let mut fields = vec![("dns".to_owned(), Value::string("callback"))];
         fields.extend(self.request.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
-        if let (Some(folder), Some((_, Value::Object(extra)))) =
-            (folder, fields.iter_mut().find(|(name, _)| name == "extra"))
-        {
+        let extra = fields.iter_mut().find(|(name, _)| name == "extra");
+        if let (Some(folder), Some((_, Value::Object(extra)))) = (folder, extra) {
             for member in extra {
                 if let Value::String(text) = &member.node.value {
                     // A name of the file's own must not lead anywhere else.
@@ -400,54 +337,37 @@ impl ImportedEntry {
                 }
             }
         }
-        for (family, name) in Family::ALL.into_iter().zip(["ipv4", "ipv6"]) {
-            let domains = &self.domains[family.index()];
-            if !domains.is_empty() {
-                fields
-                    .push((name.to_owned(), Value::list(domains.iter().map(|domain| Value::string(domain.as_str())))));
-            }
+        for (domains, name) in self.domains.iter().zip(["ipv4", "ipv6"]).filter(|(domains, _)| !domains.is_empty()) {
+            fields.push((name.to_owned(), Value::list(domains.iter().map(|domain| Value::string(domain.as_str())))));
         }
-        fields
+        (fields, secrets)
     }
 
-    /// A value with the files that stay where they are, and what domains get beside their names.
-    fn patched(&self, name: &str, value: Value, moved: &[(String, String)]) -> Value {
-        let node = |name: &str, node: Node| Node { value: self.patched(name, node.value, moved), ..node };
+    /// Adds what domains get beside their names; an interface id is for IPv6 alone.
+    fn detail(&self, name: &str, value: &mut Value) {
         match value {
-            Value::String(text) if text.starts_with(IN_FILE) => {
-                Value::object([("file", Value::string(&text[IN_FILE.len()..]))])
+            Value::Array(items) => {
+                for item in items {
+                    self.detail(name, &mut item.value);
+                }
             }
-            Value::String(text) => {
-                Value::String(moved.iter().find(|(from, _)| *from == text).map_or(text, |(_, to)| to.clone()))
+            Value::Object(members) if !matches!(name, "ipv4" | "ipv6") => {
+                for member in members {
+                    self.detail(&member.key, &mut member.node.value);
+                }
             }
-            Value::Array(items) if matches!(name, "ipv4" | "ipv6") && !self.rest.is_empty() => {
-                Value::Array(items.into_iter().map(|item| Node::synthetic(self.detailed(name, item.value))).collect())
+            domain if matches!(name, "ipv4" | "ipv6") => {
+                let written = domain.member("name").unwrap_or(domain).text().map(str::to_owned);
+                let rest = self.rest.iter().find(|(own, _)| Some(own.as_str()) == written.as_deref());
+                let rest = rest.iter().flat_map(|(_, rest)| rest);
+                for (key, more) in rest.filter(|(key, _)| *key != "interface_id" || name == "ipv6") {
+                    let known = domain.members().unwrap_or_default().iter();
+                    let known: Vec<_> = known.map(|member| (member.key.as_str(), member.node.value.clone())).collect();
+                    let known = if known.is_empty() { vec![("name", domain.clone())] } else { known };
+                    *domain = Value::object(known.into_iter().chain([(*key, more.clone())]).collect::<Vec<_>>());
+                }
             }
-            Value::Array(items) => Value::Array(items.into_iter().map(|item| node("", item)).collect()),
-            Value::Object(members) => {
-                let inner = |it: Member| Member { node: node(&it.key, it.node), ..it };
-                Value::Object(members.into_iter().map(inner).collect())
-            }
-            other => other,
-        }
-    }
-
-    /// A domain with what it gets beside its name; an interface id is for IPv6 alone.
-    fn detailed(&self, family: &str, domain: Value) -> Value {
-        let mut members = match domain {
-            Value::Object(members) => members,
-            name => Value::object([("name", name)]).members().unwrap_or_default().to_vec(),
-        };
-        let name = members.iter().find(|member| member.key == "name").and_then(|member| member.node.value.text());
-        let rest = self.rest.iter().find(|(domain, _)| Some(domain.as_str()) == name).map(|(_, rest)| rest.clone());
-        for (key, value) in rest.unwrap_or_default() {
-            if key != "interface_id" || family == "ipv6" {
-                members.extend_from_slice(Value::object([(key, value)]).members().unwrap_or_default());
-            }
-        }
-        match members.as_slice() {
-            [only] => only.node.value.clone(),
-            _ => Value::Object(members),
+            _ => {}
         }
     }
 }
@@ -465,19 +385,19 @@ pub(super) fn document(
     let is_single = entries.len() == 1;
     for (number, entry) in entries {
         let own = folder.map(|folder| if is_single { folder.to_owned() } else { format!("{folder}/{number}") });
-        let (comment, members, files) = entry.filled(own.as_deref())?;
+        let (members, files) = entry.filled(own.as_deref())?;
         secrets.extend(files);
         if is_single {
-            above += &comment;
+            above += &entry.recipe.as_deref().map(recipe::heading).unwrap_or_default();
             fields = members;
             break;
         }
-        let object = Value::object(members.iter().map(|(name, value)| (name.as_str(), value.clone())));
-        let members = object.members().unwrap_or_default();
-        let objects = addition::entries(members)
-            .into_iter()
-            .map(|entry| Value::object(entry.iter().map(|(name, value)| (name.as_str(), value.clone()))));
-        all.extend(objects);
+        let object = |entry: &addition::NewEntry| {
+            Value::object(entry.iter().map(|(name, value)| (name.as_str(), value.clone())))
+        };
+        let whole = object(&members);
+        let members = whole.members().unwrap_or_default();
+        all.extend(addition::entries(members).iter().map(object));
         // It is a field of the whole file.
         let strict = members.iter().find(|member| member.key == "concurrency" && fields.is_empty());
         fields.extend(strict.map(|member| (member.key.clone(), member.node.value.clone())));

@@ -1,16 +1,37 @@
-//! What other clients call services and settings, as data (L18): a text for each of them.
+//! What other clients call services and settings, and what these mean here, as data (L18): a text for each client.
 //!
 //! ```text
+//! ~ PATTERN && PATTERN               what a file of the client has: each of the patterns, of one row
 //! * user=login                      what the questions of all recipes are called in the file
 //! NAME,NAME [?GUARD] RECIPE [Q=V…]  services, the recipe (`=`: of the same name), and what its questions are called
 //! NAME [?GUARD] - WHY               services without a recipe
 //! : NAME[=DEFAULT],… WHY            settings that are not taken over; `*`: whatever they say, nobody misses them
+//! > KEY [?GUARD…] TEXT [;; NOTE]    what a section means (see `rules`): of the rows of a key the first that holds
+//! % MARK OURS [FIELD]               what stands in its requests, what does here, and the field that holds the value
 //! ! COMMAND                         how to stop the client
 //! ```
 //!
-//! A guard is `?field` (it is set), `?!field` (it is not) or `?field~text` (it contains this). A value is a field, several with
-//! `|` (the first that is set), a text with `{field}` in it, `'text'`, or `*`: what follows the first dot of the domain.
-//! `name=` makes the name of the domain.
+//! A guard is `?field` (it is set), `?!field` (it is not), `?+field` and `?-field` (it says yes, or no), `?field=text` (it is this)
+//! or `?field~pattern` (it contains this, in any case; `{1}` is then the first group). A text has `{field}` in it, or
+//! `{field|other|'text'}`: the first that is set; where none is, the row does not hold. `$NAME` is a variable. Behind a colon stands
+//! what is done to it (`lower`, `encoded`, `any`). A row with `<n>` stands for two, with 4 and with 6. In a row of services, V is a
+//! text, or the inside of one pair of braces; `*` is what follows the first dot of the domain; `name=` makes the name of it.
+
+use regex_lite::Regex;
+
+use crate::net::url::percent_encoded;
+
+/// What means yes, and what means no.
+const YES: &str = "1|yes|true|on|t|y";
+const NO: &str = "0|no|false|off|f|n";
+
+/// Whether a text means yes.
+pub(super) fn is_yes(text: &str) -> bool {
+    YES.split('|').any(|word| word.eq_ignore_ascii_case(text.trim()))
+}
+
+/// Looks a field up.
+pub(super) type FieldOf<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The table of one client.
 #[derive(Debug, Clone, Copy)]
@@ -25,32 +46,134 @@ pub(super) enum ServiceRow {
     Nothing(&'static str),
 }
 
+/// A row that says what something means.
+#[derive(Debug)]
+pub(super) struct MeaningRow {
+    pub(super) key: String,
+    guards: Vec<RowGuard>,
+    text: String,
+    /// What is to be said about it, and the letter that stands before it.
+    pub(super) note: Option<(char, String)>,
+}
+
+/// A condition: a field that must not be set, or have a value of this form.
+#[derive(Debug)]
+struct RowGuard {
+    field: String,
+    is_unset: bool,
+    pattern: Regex,
+}
+
+impl RowGuard {
+    /// The guards in front of a text, and what follows them.
+    fn parse(mut text: &str) -> Option<(Vec<Self>, &str)> {
+        let mut all = Vec::new();
+        while let Some(guarded) = text.strip_prefix('?') {
+            let (guard, behind) = guarded.split_once(' ').unwrap_or((guarded, ""));
+            let (name, word) = guard.split_at(guard.find(['=', '~']).unwrap_or(guard.len()));
+            let field = name.trim_start_matches(['!', '+', '-']);
+            let pattern = match (&name[..name.len() - field.len()], word.get(..1)) {
+                (_, Some("~")) => word[1..].to_owned(),
+                (_, Some(_)) => format!("^{}$", regex_lite::escape(&word[1..])),
+                ("+", _) => format!("^(?:{YES})$"),
+                ("-", _) => format!("^(?:{NO})$"),
+                _ => String::new(),
+            };
+            let pattern = Regex::new(&format!("(?i){pattern}")).ok()?;
+            all.push(Self { field: field.to_owned(), is_unset: name.starts_with('!'), pattern });
+            text = behind.trim_start();
+        }
+        Some((all, text))
+    }
+
+    /// The groups of its pattern where it holds.
+    fn groups(&self, field: FieldOf<'_>) -> Option<Vec<Option<String>>> {
+        match field(&self.field).filter(|value| !value.is_empty()) {
+            None => self.is_unset.then(Vec::new),
+            Some(_) if self.is_unset => None,
+            Some(value) => {
+                let groups = self.pattern.captures(&value)?;
+                Some(groups.iter().map(|group| group.map(|group| group.as_str().to_owned())).collect())
+            }
+        }
+    }
+}
+
+/// A text with the values of its fields; nothing where one is not set.
+pub(super) fn filled(text: &str, field: FieldOf<'_>) -> Option<String> {
+    let (mut all, mut rest) = (String::new(), text);
+    while let Some((before, behind)) = rest.split_once('{') {
+        let (inner, after) = behind.split_once('}')?;
+        let (names, change) = inner.rsplit_once(':').filter(|(_, it)| !it.starts_with('/')).unwrap_or((inner, ""));
+        let value = names.split('|').find_map(|name| match name.strip_prefix('\'') {
+            Some(literal) => Some(literal.trim_end_matches('\'').to_owned()),
+            None if name.is_empty() => Some(String::new()),
+            None => field(name).filter(|value| !value.is_empty()),
+        })?;
+        all += before;
+        all += &match change {
+            "lower" => value.to_lowercase(),
+            "encoded" => percent_encoded(value.as_bytes()),
+            "any" => value.split(',').map(regex_lite::escape).collect::<Vec<_>>().join("|"),
+            _ => value,
+        };
+        rest = after;
+    }
+    Some(all + rest)
+}
+
+impl MeaningRow {
+    fn parse(row: &str) -> Option<Self> {
+        let (key, rest) = row.split_once(' ')?;
+        let (guards, text) = RowGuard::parse(rest.trim_start())?;
+        let note = [';', '-', '!'].into_iter().find_map(|mark| Some((mark, text.split_once(&format!(";{mark} "))?)));
+        let text = note.map_or(text, |(_, (text, _))| text).trim();
+        let note = note.map(|(mark, (_, note))| (mark, note.to_owned()));
+        Some(Self { key: key.to_owned(), guards, text: text.to_owned(), note })
+    }
+
+    /// Its text and its note where it holds.
+    pub(super) fn holds(&self, field: FieldOf<'_>) -> Option<(String, String)> {
+        let mut groups = Vec::new();
+        for guard in &self.guards {
+            let found = guard.groups(field)?;
+            groups = if found.len() < 2 { groups } else { found };
+        }
+        let field = |name: &str| match name.parse::<usize>() {
+            Ok(group) => groups.get(group).cloned().flatten(),
+            Err(_) => field(name),
+        };
+        let note = self.note.as_ref().map_or("", |(_, note)| note);
+        Some((filled(&self.text, &field)?, filled(note, &field).unwrap_or_default()))
+    }
+}
+
 impl PeerTable {
-    fn lines(self, mark: &'static str) -> impl Iterator<Item = &'static str> {
+    /// What follows a mark, in each row that begins with it.
+    pub(super) fn lines(self, mark: &'static str) -> impl Iterator<Item = &'static str> {
         self.0.lines().filter_map(move |line| line.strip_prefix(mark)).map(str::trim)
+    }
+
+    /// The rows that say what a section means, in their order.
+    pub(super) fn meanings(self) -> Vec<MeaningRow> {
+        let both = |row: &str| ["4", "6"].map(|version| MeaningRow::parse(&row.replace("<n>", version)));
+        let count = |row: &str| if row.contains("<n>") { 2 } else { 1 };
+        self.lines("> ").flat_map(|row| both(row).into_iter().take(count(row)).flatten()).collect()
     }
 
     /// The names of services in each row, and what follows them.
     fn rows(self) -> impl Iterator<Item = (std::str::Split<'static, char>, &'static str)> {
-        let rows = self.0.lines().filter(|line| !line.starts_with(['*', ':', '!', '#']));
+        let rows = self.0.lines().filter(|line| !line.starts_with(['~', '*', ':', '!', '#', '>', '%']));
         rows.filter_map(|line| line.split_once(' ')).map(|(names, rest)| (names.split(','), rest.trim()))
     }
 
     /// The first row of a service whose guards hold.
-    pub(super) fn row<'a>(self, service: &str, field: impl Fn(&str) -> Option<&'a str>) -> Option<ServiceRow> {
-        let holds = |guard: &str| match (guard.strip_prefix('!'), guard.split_once('~')) {
-            (Some(unset), _) => field(unset).is_none(),
-            (_, Some((name, part))) => field(name).is_some_and(|value| value.to_ascii_lowercase().contains(part)),
-            _ => field(guard).is_some(),
-        };
-        self.rows().find_map(|(mut names, mut rest)| {
+    pub(super) fn row(self, service: &str, field: FieldOf<'_>) -> Option<ServiceRow> {
+        self.rows().find_map(|(mut names, rest)| {
             let name = names.find(|known| known.eq_ignore_ascii_case(service))?;
-            while let Some(guarded) = rest.strip_prefix('?') {
-                let (guard, behind) = guarded.split_once(' ')?;
-                if !holds(guard) {
-                    return None;
-                }
-                rest = behind.trim();
+            let (guards, rest) = RowGuard::parse(rest)?;
+            if guards.iter().any(|guard| guard.groups(field).is_none()) {
+                return None;
             }
             if let Some(why) = rest.strip_prefix("- ") {
                 return Some(ServiceRow::Nothing(why));

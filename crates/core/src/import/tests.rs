@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::settings::{PeerSettings, cron, page, seconds};
-use super::table::{PeerTable, ServiceRow};
+use super::rules::{page, seconds};
+use super::table::{PeerTable, ServiceRow, is_yes};
 use super::{Detected, Import, NotePart, PeerClient, PeerError, PeerSurroundings, detected, rows, yaml};
 use crate::config::raw::{self, Document};
 use crate::config::validate::{Surroundings, validate};
@@ -90,14 +90,23 @@ fn l18_every_recipe_and_question_of_the_tables_exists() {
     for peer in PeerClient::ALL {
         let table = peer.table();
         assert!(!table.stop().is_empty(), "{peer:?}");
+        let count = |row: &str| if row.contains("<n>") { 2 } else { 1 };
+        assert_eq!(
+            table.meanings().len(),
+            table.lines("> ").map(count).sum::<usize>(),
+            "{peer:?}: each row is understood"
+        );
         let everywhere: BTreeSet<&str> =
             table.0.lines().filter_map(|line| line.strip_prefix("* ")).flat_map(|line| line.split(' ')).collect();
-        for line in table.0.lines().filter(|line| !line.starts_with(['*', ':', '!', '#'])) {
+        for line in table.0.lines().filter(|line| !line.starts_with(['~', '*', ':', '!', '#', '>', '%'])) {
             let (names, _) = line.split_once(' ').expect("names");
             for name in names.split(',') {
                 // With and without what guards ask for.
                 for value in [None, Some("yes true api @")] {
-                    let Some(ServiceRow::Recipe(recipe, answers)) = table.row(name, |_| value) else { continue };
+                    let Some(ServiceRow::Recipe(recipe, answers)) = table.row(name, &|_| value.map(str::to_owned))
+                    else {
+                        continue;
+                    };
                     let found = recipe::named(recipe).unwrap_or_else(|_| panic!("{peer:?}: no recipe {recipe}"));
                     assert!(found.has_entry(), "{recipe}");
                     for (question, expression) in answers {
@@ -485,7 +494,7 @@ fn l12_answers_are_missing_wrong_or_given() {
     assert!(missing[0].name == "id" && missing[0].help.contains("does not look like") && !missing[0].secret);
     let left = [Some("why".to_owned())];
     let [taken, _, not_taken] = rows(&wrong, &left);
-    assert_eq!((taken.len(), not_taken[0].entry, not_taken[0].sends), (0, Some(1), true));
+    assert_eq!((taken.len(), not_taken[0].entry, not_taken[0].part), (0, Some(1), NotePart::LeftOut));
 }
 
 #[test]
@@ -513,18 +522,19 @@ fn durations_schedules_pages_and_flags() {
     ] {
         assert_eq!(seconds(text), expected, "{text}");
     }
-    for (text, expected) in [("@every 5m", Some(300)), ("*/5 * * * *", Some(300)), ("0 * * * *", None), ("@once", None)]
+    for (text, expected) in
+        [("@every 90s", Some("90s")), ("*/5 * * * *", Some("5m")), ("0 * * * *", None), ("@once", None)]
     {
-        assert_eq!(cron(text), expected, "{text}");
+        let text = format!("DDNS_DNS=he\nDDNS_TOKEN=k\nDDNS_IPV4=a.example\nDDNS_CRON={text}\n");
+        let settings = read(PeerClient::NewFuture, &text).settings;
+        assert_eq!(settings.first().and_then(|(_, every)| every.text()), expected, "{text}");
     }
     assert_eq!(page("https://api.ipify.org/?format=json"), "public");
     assert_eq!(page("http://[::1]:80/x"), "url:http://[::1]:80/x");
-    let mut settings = PeerSettings::default();
-    settings.set("a", " Yes ", 1);
-    assert_eq!((settings.flag("a"), settings.flag("b")), (Some(true), None));
+    assert_eq!((is_yes(" Yes "), is_yes("0"), is_yes("b")), (true, false, false));
     let table = PeerTable("x ?a~b one\nx two q=v\ny - none\n: s=1|2 why\n");
-    assert!(matches!(table.row("X", |_| Some("aBc")), Some(ServiceRow::Recipe("one", _))));
-    assert!(matches!(table.row("x", |_| None), Some(ServiceRow::Recipe("two", answers)) if answers == [("q", "v")]));
+    assert!(matches!(table.row("X", &|_| Some("aBc".to_owned())), Some(ServiceRow::Recipe("one", _))));
+    assert!(matches!(table.row("x", &|_| None), Some(ServiceRow::Recipe("two", answers)) if answers == [("q", "v")]));
     assert_eq!(
         (table.why_not("s", "2"), table.why_not("s", "3"), table.why_not("t", "3")),
         (Some(""), Some("why"), None)

@@ -302,6 +302,18 @@ pub(crate) fn push_value(out: &mut String, text: &str) {
     push(out, text, is_plain);
 }
 
+/// Bytes with all encoded but unreserved characters (RFC 3986).
+pub(crate) fn percent_encoded(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for byte in bytes {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => text.push(char::from(*byte)),
+            byte => text += &format!("%{byte:02X}"),
+        }
+    }
+    text
+}
+
 /// Appends a value of a form (WHATWG, application/x-www-form-urlencoded).
 pub(crate) fn push_form(out: &mut String, text: &str) {
     for letter in text.chars() {

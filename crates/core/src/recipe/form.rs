@@ -9,6 +9,9 @@ use crate::text::diagnostic::nearest;
 use crate::text::json::{Member, Value, pretty};
 use crate::update::domain::Domain;
 
+/// Stands before the path of a file that holds an answer. No answer of a person has it: control characters are refused.
+pub(crate) const IN_FILE: &str = "\u{1c}";
+
 /// One thing to know: an answer, for a domain and a family where it has one for each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AnswerSlot {
@@ -175,6 +178,11 @@ impl<'a> Form<'a> {
         }
         self.known.insert(slot.clone(), text.to_owned());
         Ok(())
+    }
+
+    /// Takes what is in a file of one line as the answer: that stays where it is.
+    pub(crate) fn take_file(&mut self, slot: &AnswerSlot, path: &str) {
+        self.known.insert(slot.clone(), format!("{IN_FILE}{path}"));
     }
 
     /// Whether every domain is in the zone that is always the same, and those of both families are the same where a request

@@ -1,7 +1,7 @@
 //! A filled form as the text of a configuration.
 
 use super::check::is_around;
-use super::form::{Form, RecordScope};
+use super::form::{Form, IN_FILE, RecordScope};
 use super::{Each, Recipe, names, template};
 use crate::config::fields::{Field, Visibility};
 use crate::config::starter;
@@ -15,8 +15,11 @@ pub struct Filled {
     /// The configuration.
     pub text: String,
     /// The files that it names, and the secret that each is to hold.
-    pub secrets: Vec<(String, String)>,
+    pub secrets: SecretFiles,
 }
+
+/// Files, and the secret that each is to hold.
+pub(crate) type SecretFiles = Vec<(String, String)>;
 
 /// One entry of the configuration: what it adds to the common fields, and its domains.
 struct EntryDraft<'a> {
@@ -53,13 +56,23 @@ struct RecipeWriter<'a, 'b> {
     folder: Option<&'b str>,
     /// What stands before the name of a file.
     prefix: &'static str,
-    secrets: Vec<(String, String)>,
+    secrets: SecretFiles,
 }
 
 impl Form<'_> {
     /// The configuration that the answers make. `settings` are fields that the user set besides, by their names; secrets go
     /// to files in `folder`, where there is one.
     pub fn configuration(&self, settings: &[(String, Value)], folder: Option<&str>) -> Filled {
+        let (mut fields, secrets) = self.fields(folder);
+        for (name, value) in settings {
+            fields.retain(|(known, _)| known != name);
+            fields.push((name.clone(), value.clone()));
+        }
+        Filled { text: starter::file(&heading(self.recipe), &fields), secrets }
+    }
+
+    /// The fields of that configuration, and the files that they name, with the secret that each is to hold.
+    pub(crate) fn fields(&self, folder: Option<&str>) -> (Vec<(String, Value)>, SecretFiles) {
         let mut writer = RecipeWriter { form: self, folder, prefix: "", secrets: Vec::new() };
         let parts = self.parts();
         let recipe = self.recipe;
@@ -79,16 +92,12 @@ impl Form<'_> {
             let entries: Vec<Value> = parts.iter().map(|part| writer.entry(part, is_own)).collect();
             fields.push(("providers".to_owned(), Value::list(entries)));
         }
-        for (name, value) in settings {
-            fields.retain(|(known, _)| known != name);
-            fields.push((name.clone(), value.clone()));
-        }
-        Filled { text: starter::file(&above(recipe), &fields), secrets: writer.secrets }
+        (fields, writer.secrets)
     }
 
     /// The notification that the answers make: the value of `notify`, and the files that it names, with the secret that each is
     /// to hold; they go to files in `folder`, where there is one.
-    pub fn notification(&self, folder: Option<&str>) -> (Value, Vec<(String, String)>) {
+    pub fn notification(&self, folder: Option<&str>) -> (Value, SecretFiles) {
         let mut writer = RecipeWriter { form: self, folder, prefix: "notify.", secrets: Vec::new() };
         let mut all: Vec<Value> = Vec::new();
         for members in &self.recipe.notify {
@@ -208,9 +217,11 @@ impl RecipeWriter<'_, '_> {
     fn text(&mut self, text: &str, scope: RecordScope<'_>) -> Value {
         let slot = template::only(text).and_then(|name| self.form.slot(name, scope));
         let secret = slot.filter(|slot| self.form.is_secret(slot));
-        let (Some(slot), Some(folder)) = (secret, self.folder) else {
-            return Value::String(template::filled(text, |name| self.form.value(name, scope)));
-        };
+        let whole = template::filled(text, |name| self.form.value(name, scope));
+        if let Some(path) = whole.strip_prefix(IN_FILE) {
+            return Value::object([("file", Value::string(path))]);
+        }
+        let (Some(slot), Some(folder)) = (secret, self.folder) else { return Value::String(whole) };
         let path = format!("{folder}/{}{}", self.prefix, slot.to_string().replace(['*', '/'], "_"));
         let file = (path.clone(), self.form.value(slot.name(), scope));
         if !self.secrets.contains(&file) {
@@ -261,7 +272,7 @@ fn has(members: &[Member], key: &str) -> bool {
 }
 
 /// What stands above the configuration: what it is for, and the rules of the service.
-fn above(recipe: &Recipe) -> String {
+pub(crate) fn heading(recipe: &Recipe) -> String {
     let mut text = format!("Configuration of ddns for {}, from the recipe `{}`.\n", recipe.title, recipe.name);
     text += "What follows // is a comment.\n`ddns preview` shows what it would send, `ddns` sends it.\n";
     text += &format!("{}\n", recipe.documentation);

@@ -4,10 +4,10 @@
 mod places;
 mod write;
 
-use std::io::{self, BufRead as _, IsTerminal as _};
+use std::io::{self, IsTerminal as _};
 use std::path::absolute;
 
-use ddns_core::import::{Detected, Import, NotePart, PeerClient, PeerSurroundings, ReportRow, detected, rows};
+use ddns_core::import::{Detected, Import, ImportNote, NotePart, PeerClient, PeerSurroundings, detected, rows};
 use ddns_core::object;
 use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 use ddns_core::text::shell;
@@ -40,8 +40,9 @@ fn import(given: &Given) -> Result<u8, u8> {
         write::check(target, given.word(), &environment)?;
     }
     let from = given.value("from").map(peer).transpose()?;
-    let PeerText { name, text, is_open } = source(given.word(), &environment)?;
-    let peer = match from.map_or_else(|| detected(&text), Detected::Other) {
+    let source = source(given.word(), &environment)?;
+    let name = source.name.as_str();
+    let peer = match from.map_or_else(|| detected(&source.text), Detected::Other) {
         Detected::Other(peer) => peer,
         Detected::Own => {
             return Ok(print(&format!(
@@ -49,13 +50,12 @@ fn import(given: &Given) -> Result<u8, u8> {
             )));
         }
         Detected::Unknown(why) => {
-            let known = PeerClient::ALL.map(PeerClient::key).join(", ");
-            return Err(wrong(&format!("{name}: {why}"), &format!("--from NAME chooses the client: {known}")));
+            return Err(wrong(&format!("{name}: {why}"), &format!("--from NAME chooses the client: {}", peers())));
         }
     };
-    let read = |path: &str| near(&name, path);
-    let around = PeerSurroundings { file: &name, read: &read, variable: &any_variable };
-    let mut import = Import::read(peer, &text, &around).map_err(|error| {
+    let read = |path: &str| near(name, path);
+    let around = PeerSurroundings { file: name, read: &read, variable: &any_variable };
+    let mut import = Import::read(peer, &source.text, &around).map_err(|error| {
         let place = if error.line > 0 { format!(", line {}", error.line) } else { String::new() };
         wrong(
             &format!("{name}{place} is not understood: {}", error.message),
@@ -66,11 +66,11 @@ fn import(given: &Given) -> Result<u8, u8> {
     let may_ask = !given.has("json") && !is_dry && io::stdin().is_terminal() && io::stdout().is_terminal();
     let mut left: Vec<Option<String>> = Vec::new();
     for place in 0..import.entries.len() {
-        left.push(judge(&mut import, place, &name, may_ask, &environment)?);
+        left.push(judge(&mut import, place, name, may_ask, &environment)?);
     }
     let chosen: Vec<usize> = (0..left.len()).filter(|place| left[*place].is_none()).collect();
     if chosen.is_empty() {
-        report(given, &import, &name, &left, None, is_open);
+        report(given, &import, &source, &left, None);
         return Err(wrong(
             "nothing can be taken over: no file is written",
             "the report above says why, and what to do",
@@ -79,28 +79,30 @@ fn import(given: &Given) -> Result<u8, u8> {
     let cannot = |why: String| {
         wrong(&format!("the configuration cannot be made: {why}"), "please report this, without your secrets")
     };
-    let whole = import.document(&chosen, None, &name).map_err(cannot)?;
+    let whole = import.document(&chosen, None, name).map_err(cannot)?;
     validate_new("the imported configuration", &whole.text, &environment).map_err(|wrong| complain(&wrong))?;
     if !is_dry {
         let folder = given.value("secrets").map(|folder| absolute(environment.path(folder))).transpose();
         let folder = folder
             .map_err(|error| wrong(&format!("the folder for secrets is not possible ({error})"), "name another one"))?;
         let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
-        write::all(target, &import.document(&chosen, folder.as_deref(), &name).map_err(cannot)?, &environment)?;
+        write::all(target, &import.document(&chosen, folder.as_deref(), name).map_err(cannot)?, &environment)?;
     }
-    report(given, &import, &name, &left, Some((target, is_dry)), is_open);
+    report(given, &import, &source, &left, Some(target));
     let is_whole = left.iter().all(Option::is_none) && import.notes.iter().all(|note| note.part != NotePart::LeftOut);
     Ok(u8::from(!is_whole))
+}
+
+/// What --from takes.
+fn peers() -> String {
+    PeerClient::ALL.map(PeerClient::key).join(", ")
 }
 
 fn peer(name: &str) -> Result<PeerClient, u8> {
     PeerClient::parse(name).ok_or_else(|| {
         let near = nearest(name, PeerClient::ALL.map(PeerClient::key));
         let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-        wrong(
-            "--from: the import does not know this client",
-            &format!("{near}It knows {}", PeerClient::ALL.map(PeerClient::key).join(", ")),
-        )
+        wrong("--from: the import does not know this client", &format!("{near}It knows {}", peers()))
     })
 }
 
@@ -163,12 +165,12 @@ fn judge(
 
 /// An answer; nothing where it is empty. Fails where the input ends.
 fn asked(question: &str, is_secret: bool) -> Result<Option<String>, u8> {
+    let ask = || drop(put(question));
     let typed = if is_secret {
-        hidden_prompt::line(|| drop(put(question)))
+        hidden_prompt::line(ask)
     } else {
-        let _ = put(question);
-        let mut line = String::new();
-        io::stdin().lock().read_line(&mut line).map(|length| (length > 0).then_some(line))
+        ask();
+        io::stdin().lines().next().transpose()
     };
     match typed {
         Ok(Some(line)) => Ok(Some(line.trim().to_owned()).filter(|line| !line.is_empty())),
@@ -179,69 +181,55 @@ fn asked(question: &str, is_secret: bool) -> Result<Option<String>, u8> {
     }
 }
 
-/// Prints what became of the file, and what comes next.
-fn report(
-    given: &Given,
-    import: &Import,
-    name: &str,
-    left: &[Option<String>],
-    written: Option<(&str, bool)>,
-    is_open: bool,
-) {
-    let parts = rows(import, left);
-    let target = written.map(|(target, _)| target);
-    let is_written = written.is_some_and(|(_, is_dry)| !is_dry);
+/// Prints what became of the file, and what comes next where it is written, or would be.
+fn report(given: &Given, import: &Import, from: &PeerText, left: &[Option<String>], target: Option<&str>) {
+    let (parts, is_dry, name) = (rows(import, left), given.has("dry-run"), &from.name);
     if given.has("json") {
         let [taken, changed, not_taken] = parts.each_ref().map(|rows| {
-            let row = |row: &ReportRow| {
-                let (what, text) = (row.what.clone(), row.text.clone());
-                object! { line: row.line, what: what, text: text, sends: row.sends; entry: row.entry }
+            let row = |row: &ImportNote| {
+                let (what, text, sends) = (row.what.clone(), row.text.clone(), row.part == NotePart::LeftOut);
+                object! { line: row.line, what: what, text: text, sends: sends; entry: row.entry }
             };
             rows.iter().map(row).collect::<Vec<_>>()
         });
         print(&json(&object! {
-            client: import.peer.key(), file: name, written: is_written, taken_over: taken, taken_over_in_another_way: changed,
-            not_taken_over: not_taken; target: target
+            client: import.peer.key(), file: name, written: target.is_some() && !is_dry, taken_over: taken,
+            taken_over_in_another_way: changed, not_taken_over: not_taken; target: target
         }));
         return;
     }
     let width = width_of(io::stdout());
-    let mut text = broken(&format!("{name} is a configuration of {}.", import.peer.word()), 0, width);
+    let wide = |text: String| broken(&text, 0, width);
+    let mut text = wide(format!("{name} is a configuration of {}.", import.peer.word()));
     let headings = ["Taken over", "Taken over in another way", "Not taken over"];
     for (heading, rows) in headings.iter().zip(&parts).filter(|(_, rows)| !rows.is_empty()) {
         text += &format!("\n{heading}\n");
-        for row in rows {
-            let place = match (row.entry, row.line) {
-                (Some(entry), _) => format!("entry {entry}"),
-                (None, 0) => String::new(),
-                (None, line) => format!("line {line}"),
+        for ImportNote { entry, line, what, text: about, .. } in rows {
+            let (place, line) = match (entry, line) {
+                (Some(entry), 0) => (format!("entry {entry}"), String::new()),
+                (Some(entry), line) => (format!("entry {entry}"), format!(" (line {line})")),
+                (None, 0) => Default::default(),
+                (None, line) => (format!("line {line}"), String::new()),
             };
-            let line =
-                if row.entry.is_some() && row.line > 0 { format!(" (line {})", row.line) } else { String::new() };
-            text += &beside(&format!("  {place}"), &format!("{}{line}: {}", row.what, row.text), COLUMN, width);
+            text += &beside(&format!("  {place}"), &format!("{what}{line}: {about}"), COLUMN, width);
         }
     }
-    if is_open {
-        let warning = format!("Everybody can write to {name}: `chmod go-w` it, or delete it when you are done.");
-        text += &format!("\n{}", broken(&warning, 0, width));
+    if from.is_open {
+        text += "\n";
+        text += &wide(format!("Everybody can write to {name}: `chmod go-w` it, or delete it when you are done."));
     }
-    if let Some((target, is_dry)) = written {
-        text += &next(import.peer, name, target, is_dry, width);
-        if let Some(folder) = given.value("secrets").filter(|_| !is_dry) {
-            text += &broken(
-                &format!("Secrets are in files of their own in {folder}: keep it with the configuration."),
-                0,
-                width,
-            );
+    if let Some(target) = target.filter(|_| is_dry) {
+        text += &format!("\nNothing was written (--dry-run). Without it: {target}\n");
+    } else if let Some(target) = target {
+        text += &next(import.peer, name, target, width);
+        if let Some(folder) = given.value("secrets") {
+            text += &wide(format!("Secrets are in files of their own in {folder}: keep it with the configuration."));
         }
     }
     print(&text);
 }
 
-fn next(peer: PeerClient, name: &str, target: &str, is_dry: bool, width: usize) -> String {
-    if is_dry {
-        return format!("\nNothing was written (--dry-run). Without it: {target}\n");
-    }
+fn next(peer: PeerClient, name: &str, target: &str, width: usize) -> String {
     let file = if target == "config.json" { String::new() } else { format!(" -c {}", shell::quote(target)) };
     let mut text = format!("\nWrote {target}: only you can read it.\n");
     if peer == PeerClient::NewFuture && name == "config.json" {
@@ -249,8 +237,9 @@ fn next(peer: PeerClient, name: &str, target: &str, is_dry: bool, width: usize) 
             &format!("To swap the two: mv config.json config.old.json && mv {0} config.json\n", shell::quote(target));
     }
     if is_running(peer) {
+        let word = peer.word();
         text += &broken(
-            &format!("{} is still running: stop it before ddns sends, or both will send updates.", peer.word()),
+            &format!("{word} is still running: stop it before ddns sends, or both will send updates."),
             0,
             width,
         );

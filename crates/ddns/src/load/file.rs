@@ -1,7 +1,7 @@
 //! Configurations as files of this host, and over the network.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Duration;
@@ -59,12 +59,12 @@ pub(crate) fn read_text(path: &str) -> Result<String, String> {
 
 /// Why a file cannot be read: a phrase that follows its name.
 #[allow(clippy::needless_pass_by_value, reason = "it is what `map_err` hands over")]
-pub(crate) fn cannot(error: std::io::Error) -> String {
+pub(crate) fn cannot(error: io::Error) -> String {
     match error.kind() {
-        std::io::ErrorKind::NotFound => "does not exist".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "cannot be read by this user".to_owned(),
-        std::io::ErrorKind::IsADirectory => "is a folder, not a file".to_owned(),
-        std::io::ErrorKind::InvalidInput => "is not a regular file".to_owned(),
+        io::ErrorKind::NotFound => "does not exist".to_owned(),
+        io::ErrorKind::PermissionDenied => "cannot be read by this user".to_owned(),
+        io::ErrorKind::IsADirectory => "is a folder, not a file".to_owned(),
+        io::ErrorKind::InvalidInput => "is not a regular file".to_owned(),
         _ => format!("cannot be read ({error})"),
     }
 }
@@ -73,17 +73,24 @@ fn read_file(path: &str) -> Result<(String, Option<Identity>), String> {
     let file = open_any(Path::new(path)).map_err(cannot)?;
     let metadata = file.metadata().ok();
     let size = metadata.as_ref().map_or(0, |metadata| metadata.len().min(FILE_LIMIT));
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-    file.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(cannot)?;
-    if bytes.len() as u64 > FILE_LIMIT {
-        return Err(format!("is larger than {} MiB", FILE_LIMIT >> 20));
-    }
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..at].split(|byte| *byte == b'\n').count();
-        format!("is not UTF-8 text (line {line}): save it as UTF-8")
-    })?;
+    let text = text_of(file, usize::try_from(size).unwrap_or(0), FILE_LIMIT)?;
     Ok((text, metadata.as_ref().map(identity)))
+}
+
+/// A whole text of about this size that is not larger than so many bytes.
+pub(crate) fn text_of(file: impl Read, size: usize, limit: u64) -> Result<String, String> {
+    let mut bytes = Vec::with_capacity(size + 1);
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    if bytes.len() as u64 > limit {
+        return Err(format!("is larger than {} MiB", limit >> 20));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let before = &error.as_bytes()[..at];
+        let line = before.split(|byte| *byte == b'\n').count();
+        let column = at - before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1) + 1;
+        format!("is not UTF-8 text (line {line}, column {column}): save it as UTF-8")
+    })
 }
 
 /// The address of a configuration over the network; `None` if the name is that of a file.

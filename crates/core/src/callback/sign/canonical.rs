@@ -4,6 +4,7 @@ use hmac::{Hmac, Mac as _};
 use sha2::{Digest as _, Sha256};
 
 use super::Signable;
+use crate::net::url::percent_encoded;
 use crate::text::hex;
 use crate::text::order;
 use crate::text::secrets::MASK;
@@ -62,7 +63,7 @@ enum PathForm {
 }
 
 /// Amazon Web Services, signature version 4.
-pub(super) static AWS4: CanonicalForm = CanonicalForm {
+pub(super) const AWS4: CanonicalForm = CanonicalForm {
     word: "AWS4-HMAC-SHA256",
     time_header: "X-Amz-Date",
     time: "%Y%m%dT%H%M%SZ",
@@ -82,13 +83,11 @@ pub(super) static AWS4: CanonicalForm = CanonicalForm {
 };
 
 /// Tencent Cloud, version 3.
-pub(super) static TC3: CanonicalForm = CanonicalForm {
+pub(super) const TC3: CanonicalForm = CanonicalForm {
     word: "TC3-HMAC-SHA256",
     time_header: "X-TC-Timestamp",
     time: "%s",
     day: "%Y-%m-%d",
-    hash_header: None,
-    nonce_header: None,
     token_header: "X-TC-Token",
     signed: &["content-type", "host", "x-tc-action"],
     values: ValueForm::LowerCase,
@@ -96,13 +95,11 @@ pub(super) static TC3: CanonicalForm = CanonicalForm {
     is_sorted: false,
     scope: &["service", "tc3_request"],
     prefix: "TC3",
-    signs_time: true,
-    credential: "Credential",
-    comma: ", ",
+    ..AWS4
 };
 
 /// Alibaba Cloud, version 3.
-pub(super) static ACS3: CanonicalForm = CanonicalForm {
+pub(super) const ACS3: CanonicalForm = CanonicalForm {
     word: "ACS3-HMAC-SHA256",
     time_header: "x-acs-date",
     time: "%Y-%m-%dT%H:%M:%SZ",
@@ -113,32 +110,26 @@ pub(super) static ACS3: CanonicalForm = CanonicalForm {
     signed: &["content-type", "host", "x-acs-"],
     values: ValueForm::Trimmed,
     path: PathForm::Encoded,
-    is_sorted: true,
     scope: &[],
     prefix: "",
     signs_time: false,
-    credential: "Credential",
     comma: ",",
+    ..AWS4
 };
 
 /// Huawei Cloud.
-pub(super) static HUAWEI: CanonicalForm = CanonicalForm {
+pub(super) const HUAWEI: CanonicalForm = CanonicalForm {
     word: "SDK-HMAC-SHA256",
     time_header: "X-Sdk-Date",
-    time: "%Y%m%dT%H%M%SZ",
     day: "",
-    hash_header: None,
-    nonce_header: None,
     token_header: "X-Security-Token",
     signed: &["content-type", "host", "x-sdk-"],
     values: ValueForm::Trimmed,
     path: PathForm::EncodedWithSlash,
-    is_sorted: true,
     scope: &[],
     prefix: "",
-    signs_time: true,
     credential: "Access",
-    comma: ", ",
+    ..AWS4
 };
 
 impl CanonicalForm {
@@ -241,7 +232,7 @@ impl ValueForm {
 impl PathForm {
     fn of(self, path: &str) -> String {
         let encoded =
-            |path: &str| path.split('/').map(|segment| encode(&decode(segment))).collect::<Vec<_>>().join("/");
+            |path: &str| path.split('/').map(|segment| percent_encoded(&decode(segment))).collect::<Vec<_>>().join("/");
         match self {
             Self::Root => "/".to_owned(),
             Self::Encoded => encoded(path),
@@ -255,7 +246,7 @@ impl PathForm {
 
 /// Each segment encoded once more.
 fn encoded_again(path: &str) -> String {
-    path.split('/').map(|segment| encode(segment.as_bytes())).collect::<Vec<_>>().join("/")
+    path.split('/').map(|segment| percent_encoded(segment.as_bytes())).collect::<Vec<_>>().join("/")
 }
 
 /// Without dots and empty segments.
@@ -276,23 +267,11 @@ fn resolved(path: &str) -> String {
 fn sorted(query: &str) -> String {
     let pair = |text: &str| {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
-        (encode(&decode(name)), encode(&decode(value)))
+        (percent_encoded(&decode(name)), percent_encoded(&decode(value)))
     };
     let mut pairs: Vec<(String, String)> = query.split('&').filter(|text| !text.is_empty()).map(pair).collect();
     order::sort(&mut pairs);
     pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&")
-}
-
-/// All but unreserved characters as `%XX`.
-fn encode(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for byte in bytes {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => text.push(char::from(*byte)),
-            byte => text += &format!("%{byte:02X}"),
-        }
-    }
-    text
 }
 
 /// With the bytes that `%XX` stands for.
@@ -317,7 +296,7 @@ fn sha256(bytes: &[u8]) -> String {
     hex::text(&Sha256::digest(bytes))
 }
 
-fn hmac(key: &[u8], text: &str) -> Vec<u8> {
+pub(super) fn hmac(key: &[u8], text: &str) -> Vec<u8> {
     // A key of any length is possible.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return Vec::new() };
     mac.update(text.as_bytes());

@@ -2,9 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
-use hmac::{Hmac, Mac as _};
 use sha2::{Digest as _, Sha256};
 
+use super::canonical::hmac;
 use crate::text::hex;
 use crate::text::secrets::MASK;
 use crate::update::state::Fingerprint;
@@ -36,11 +36,7 @@ impl SigningKey {
 
     /// `v1,` and the signature of a message.
     fn sign(&self, id: &str, seconds: u64, body: &str) -> String {
-        // A key of any length is possible.
-        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else { return String::new() };
-        mac.update(format!("{id}.{seconds}.").as_bytes());
-        mac.update(body.as_bytes());
-        format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
+        format!("v1,{}", STANDARD.encode(hmac(&self.0, &format!("{id}.{seconds}.{body}"))))
     }
 
     /// The forms in which it may be seen somewhere.

@@ -97,9 +97,9 @@ impl Maker<'_, '_> {
     }
 
     fn variables(&mut self) -> Variables {
-        let ttl = self.ttl();
-        let line = self.line();
-        let variables = Variables::new(ttl, line).with_zones(self.zones()).with_combine(combine(&mut self.reader));
+        let mut variables = Variables::new(self.ttl(), self.line());
+        variables.zones = self.zones();
+        variables.combine = combine(&mut self.reader);
         self.with_extra(variables)
     }
 

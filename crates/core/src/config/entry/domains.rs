@@ -159,7 +159,7 @@ impl Maker<'_, '_> {
     /// Every domain must be in a zone, and have a value for each placeholder that others have one for.
     pub(super) fn check_domains(&mut self, callback: &Callback, domains: &[Domains; 2]) {
         let has_own = domains.iter().any(|domains| !domains.extra.is_empty());
-        let has_zones = callback.variables.has_zones();
+        let has_zones = !callback.variables.zones.is_empty();
         if !has_own && !has_zones {
             return;
         }

@@ -196,14 +196,14 @@ impl Maker<'_, '_> {
     fn check_order(&mut self, steps: &[Node], callback: &Callback) {
         let Some(around) = &callback.around else { return };
         for (at, (step, object)) in around.before.iter().zip(steps).enumerate() {
-            let early = callback.too_early(&step.request, Some(at)).or_else(|| callback.compared_too_early(at));
+            let early = callback.too_early(&step.request, Some(step), Some(at));
             if let Some(name) = early {
                 let message = format!("`before`: step {} uses {name}, which no step before it takes", at + 1);
                 self.reader.wrong(Key::Before, object.span, message, "");
             }
         }
         if let Some(name) =
-            around.absent.as_ref().and_then(|it| callback.too_early(it, around.before.len().checked_sub(1)))
+            around.absent.as_ref().and_then(|it| callback.too_early(it, None, around.before.len().checked_sub(1)))
         {
             let message = format!("`absent` uses {name}, which has no value if the last step finds nothing");
             self.reader.wrong_whole(Key::Absent, message, "");

@@ -91,6 +91,13 @@ fn l8_ddclient_servers_and_protocols_become_recipes() {
         let import = read(PeerClient::Ddclient, &format!("usev4=webv4\n{settings} h.example\n"));
         assert_eq!(shown(&import), [format!("{recipe} h.example:A public")], "{settings}");
     }
+    let ns1 = read(PeerClient::Ddclient, "usev4=webv4\nprotocol=ns1, login=k a.b.example\n");
+    assert_eq!(
+        (shown(&ns1), extra(&written(&ns1)[0].1, "__KEY__")),
+        (vec!["ns1 a.b.example:A public".to_owned()], "k")
+    );
+    let keyless = read(PeerClient::Ddclient, "usev4=webv4\nprotocol=freedns, login=u, password=p h.example\n");
+    assert_eq!(keyless.entries[0].missing().expect("a form")[0].name, "key.A.h.example", "a password is no key");
     let duck = read(PeerClient::Ddclient, "usev4=webv4\nprotocol=duckdns, password=t short\n");
     assert_eq!(shown(&duck), ["duckdns short.duckdns.org:A public"]);
     let global = read(

@@ -87,6 +87,34 @@ fn l8_openwrt_services_become_entries() {
     assert_eq!(notes(&merged, NotePart::Dropped), ["15 off"]);
 }
 
+/// Some services have the zone in `domain`, and the host in another option.
+#[test]
+fn l8_openwrt_hosts_and_zones_that_stand_apart() {
+    let cases = [
+        ("transip.nl", "domain example.org\n option param_enc www", "www.example.org", "key"),
+        ("spaceship.com-v1", "domain example.org\n option param_opt www", "www.example.org", ""),
+        ("spaceship.com-v1", "domain example.org", "example.org", ""),
+        ("ns1.com", "domain a.b.example.org", "a.b.example.org", "zone"),
+        ("huaweicloud.com", "domain a.b.example.org", "a.b.example.org", "id"),
+        (
+            "cloud.google.com-v1",
+            "domain a.example.org\n option param_enc project=p-1&zone=z-1\n option password /etc/k.json",
+            "a.example.org",
+            "",
+        ),
+    ];
+    for (service, options, domain, missing) in cases {
+        let text = format!(
+            "config service x\n option enabled 1\n option service_name {service}\n option username u\n option password p\n option {options}\n"
+        );
+        let import = read(PeerClient::OpenWrt, &text);
+        let entry = &import.entries[0];
+        assert_eq!(entry.domains[0][0].as_str(), domain, "{service}");
+        let names: Vec<String> = entry.missing().expect("a form").into_iter().map(|it| it.name).collect();
+        assert_eq!(names.join(","), missing, "{service}");
+    }
+}
+
 #[test]
 fn l6_openwrt_reads_networks_and_the_lists_of_services() {
     let files = |path: &str| match path {

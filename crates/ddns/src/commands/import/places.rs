@@ -1,7 +1,7 @@
 //! Where the configurations of other clients are, and their texts.
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use ddns_core::import::{Detected, PeerClient, detected};
 
 use super::wrong;
 use crate::environment::{Environment, all_variables};
-use crate::load::{cannot, default_places};
+use crate::load::{cannot, default_places, text_of};
 use crate::open_file::open_any;
 
 /// No file of another client is larger.
@@ -91,37 +91,26 @@ fn is_forbidden(place: &str) -> bool {
 
 fn read(name: &str, environment: &Environment) -> Result<PeerText, u8> {
     let path = if name == "-" { name.to_owned() } else { environment.path(name).display().to_string() };
+    let hints = [
+        ("by this user", "run it as root: `sudo ddns import`"),
+        ("does not exist", "without FILE, `ddns import` looks in the usual places"),
+        ("", "name another file"),
+    ];
     read_quietly(&path).map(|text| PeerText { name: name.to_owned(), ..text }).map_err(|why| {
-        let hint = match () {
-            () if why.contains("by this user") => "run it as root: `sudo ddns import`",
-            () if why.contains("does not exist") => "without FILE, `ddns import` looks in the usual places",
-            () => "name another file",
-        };
+        let hint = hints.iter().find(|(part, _)| why.contains(part)).map_or("", |(_, hint)| hint);
         wrong(&format!("{name} {why}"), hint)
     })
 }
 
 /// The text of a file, or why there is none: a phrase that follows its name.
 fn read_quietly(path: &str) -> Result<PeerText, String> {
-    let (mut bytes, mut is_open) = (Vec::new(), false);
+    let name = path.to_owned();
     if path == "-" {
-        io::stdin().lock().take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(cannot)?;
-    } else {
-        let file = open_any(Path::new(path)).map_err(cannot)?;
-        is_open = file.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o002 != 0);
-        file.take(MAX_FILE + 1).read_to_end(&mut bytes).map_err(cannot)?;
+        return Ok(PeerText { name, text: text_of(io::stdin().lock(), 0, MAX_FILE)?, is_open: false });
     }
-    if bytes.len() as u64 > MAX_FILE {
-        return Err("is larger than 1 MiB".to_owned());
-    }
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let before = &error.as_bytes()[..at];
-        let line = before.split(|byte| *byte == b'\n').count();
-        let column = at - before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1) + 1;
-        format!("is not UTF-8 text (line {line}, column {column}): save it as UTF-8")
-    })?;
-    Ok(PeerText { name: path.to_owned(), text, is_open })
+    let file = open_any(Path::new(path)).map_err(cannot)?;
+    let is_open = file.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o002 != 0);
+    Ok(PeerText { name, text: text_of(file, 0, MAX_FILE)?, is_open })
 }
 
 /// Another file that a configuration names, relative to it.
