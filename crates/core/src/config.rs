@@ -41,7 +41,7 @@ use crate::update::domain::Domain;
 use crate::update::plan::Rules;
 use crate::update::{Sendable, Update};
 
-pub use entry::{NO_RECIPE, PROVIDERS};
+pub use entry::providers;
 
 use group::Group;
 use web::Web;
