@@ -12,6 +12,7 @@ pub mod layers;
 pub mod lint;
 pub mod listing;
 pub(crate) mod notify;
+mod parts;
 pub mod pushes;
 pub mod raw;
 mod read;

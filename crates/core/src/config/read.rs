@@ -3,11 +3,11 @@
 
 use std::borrow::Cow;
 
-use super::fields::{Field, Key, Kind, names, quoted};
+use super::fields::{Field, Key, Kind};
 use super::layers::Layers;
 use super::raw::Setting;
 use super::value::{self, is_blank};
-use crate::text::diagnostic::{Severity, nearest};
+use crate::text::diagnostic::Severity;
 use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Dialect, MAX_VALUES, Member, Node, Span, SyntaxError, Value, parse};
 use crate::text::number::grouped;
@@ -55,39 +55,9 @@ impl<'a> SettingReader<'a> {
         }
     }
 
-    /// Notes a member of an object that is none of its parts; with the nearest one, or `hint` where that knows better.
-    pub(super) fn wrong_name(&mut self, key: Key, member: &Member, hint: Option<&str>) {
-        let Field { name, parts, .. } = Field::of(key);
-        let hint = match (hint, nearest(&member.key, names(parts))) {
-            (Some(hint), _) => hint.to_owned(),
-            (None, None) => format!("use {}", quoted(parts, ", ")),
-            (None, near) => did_you_mean(near),
-        };
-        self.wrong(key, member.key_span, format!("`{name}` has no field `{}`", member.key), &hint);
-    }
-
     /// What was meant at a part of a setting; notes why that is nothing.
     pub(super) fn valid<T>(&mut self, key: Key, at: Span, meant: Result<T, String>, hint: &str) -> Option<T> {
         meant.map_err(|why| self.wrong(key, at, why, hint)).ok()
-    }
-
-    /// What a part of an object means; notes what it must be where that is nothing.
-    pub(super) fn part<T>(&mut self, key: Key, name: &str, at: Span, meant: Option<T>, must: [&str; 2]) -> Option<T> {
-        let [what, hint] = must;
-        let wrong = || format!("`{}.{name}` must be {what}", Field::of(key).name);
-        self.valid(key, at, meant.ok_or_else(wrong), hint)
-    }
-
-    /// The path that a part of an object is; `local` is the way out where it came over the network.
-    pub(super) fn path<'n>(&mut self, key: Key, name: &str, node: &'n Node, local: &str) -> Option<&'n str> {
-        if self.setting(key).is_some_and(Setting::is_fetched) {
-            let of = Field::of(key).name;
-            let message = format!("`{of}.{name}` names a file, which a fetched configuration may not");
-            self.wrong(key, node.span, message, local);
-            return None;
-        }
-        let path = node.value.text().filter(|path| !path.trim().is_empty());
-        self.part(key, name, node.span, path, ["the path of a file", ""])
     }
 
     /// A file that came over the network must not say which files of this host are written or trusted.

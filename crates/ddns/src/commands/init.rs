@@ -33,7 +33,7 @@ use crate::load::{read_text, validate_new};
 use crate::lookup::{Query, look_up};
 use crate::open_file::create;
 use crate::output::layout::{broken, width_of};
-use crate::output::{Ended, complain, fail, print, put, say};
+use crate::output::{Ended, complain, fail, print, put, refuse, say};
 use crate::set_up::{install_command, own_addresses, requests};
 use dialog::{Dialog, SendChoice};
 
@@ -123,7 +123,7 @@ fn begun(given: &Given, may_ask: bool) -> Result<SetUp, u8> {
         option => given.has(option) && recipe.is_none() && (!may_ask || !starter::lacks_address(&options)),
     };
     if let Some(option) = ["set", "secrets"].into_iter().find(is_alone) {
-        return Err(wrong(&format!("--{option} belongs to a recipe"), "add --recipe NAME; `ddns recipes` lists them"));
+        return Err(refuse(format!("--{option} belongs to a recipe"), "add --recipe NAME; `ddns recipes` lists them"));
     }
     checked(&options)?;
     let is_own = !starter::lacks_address(&options) || !may_ask;
@@ -138,7 +138,7 @@ fn begun(given: &Given, may_ask: bool) -> Result<SetUp, u8> {
         let name = name.trim();
         let value = if set_up.is_file(name) { key_file(value) } else { Ok(value.to_owned()) };
         let set = value.map_err(|why| (why, name.to_owned())).and_then(|value| set_up.set(name, &value));
-        set.map_err(|(why, meant)| wrong(&format!("--set: {why}"), &format!("e.g. --set {meant}=…")))?;
+        set.map_err(|(why, meant)| refuse(format!("--set: {why}"), &format!("e.g. --set {meant}=…")))?;
     }
     Ok(set_up)
 }
@@ -146,15 +146,15 @@ fn begun(given: &Given, may_ask: bool) -> Result<SetUp, u8> {
 fn with_recipe(set_up: SetUp, recipe: Recipe, given: &Given) -> Result<SetUp, u8> {
     for key in [Key::Id, Key::Endpoint, Key::Token] {
         if given.settings.options.get(key).is_some() {
-            return Err(wrong("--recipe already says what is sent", "leave out --id, --endpoint and --token"));
+            return Err(refuse("--recipe already says what is sent", "leave out --id, --endpoint and --token"));
         }
     }
     if !recipe.has_entry() {
         let message = format!("{} receives notifications, no updates", recipe.title);
-        return Err(wrong(&message, "use --notify-recipe, with the --recipe of your service or with --id"));
+        return Err(refuse(&message, "use --notify-recipe, with the --recipe of your service or with --id"));
     }
     let hint = format!("`ddns recipes show {}` has what it takes", recipe.name);
-    set_up.with_recipe(recipe).map_err(|why| wrong(&why, &hint))
+    set_up.with_recipe(recipe).map_err(|why| refuse(&why, &hint))
 }
 
 /// The recipe of --notify-recipe.
@@ -164,7 +164,7 @@ fn notify_recipe(given: &Given) -> Result<Option<Recipe>, u8> {
     if recipe.has_notification() {
         return Ok(Some(recipe));
     }
-    Err(wrong(
+    Err(refuse(
         &format!("the recipe `{name}` makes no notifications"),
         "`ddns recipes notification` lists those that do",
     ))
@@ -199,7 +199,7 @@ fn unanswered(set_up: &mut SetUp, given: &Given, is_yes: bool) -> Option<u8> {
         None => "`ddns recipes` lists what each of them asks for".to_owned(),
     };
     let message = format!("`ddns init` needs {}: {why}", missing.join(if is_basic { " and " } else { ", " }));
-    Some(wrong(&message, &hint))
+    Some(refuse(&message, &hint))
 }
 
 /// The whole path of a file that can be read; why it cannot be otherwise.
@@ -212,10 +212,6 @@ fn key_file(path: &str) -> Result<String, String> {
 /// What the settings mean. Fails, having printed why, with the exit status.
 fn checked(settings: &Raw) -> Result<Valid, u8> {
     starter::checked(settings).map_err(|wrong| complain(&wrong))
-}
-
-fn wrong(message: &str, hint: &str) -> u8 {
-    complain(&[Diagnostic::error(Place::Nowhere, message).hint(hint)])
 }
 
 fn show(text: &str) {
@@ -281,16 +277,16 @@ impl OutputFile {
             (Some(name), []) => name,
             (None, [name]) => name.as_str(),
             (None, []) => "config.json",
-            _ => return Err(wrong("only one file is written, but several are named", "name one: `ddns init FILE`")),
+            _ => return Err(refuse("only one file is written, but several are named", "name one: `ddns init FILE`")),
         };
         if name.contains("://") {
-            return Err(wrong("the file to write cannot be an address", "pass the address of the endpoint with --id"));
+            return Err(refuse("the file to write cannot be an address", "pass the address of the endpoint with --id"));
         }
         let path = Environment::read().path(name);
         match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_dir() => {
                 let hint = format!("name a file in it: {}", path.join("config.json").display());
-                Err(wrong(&format!("{name} is a folder"), &hint))
+                Err(refuse(format!("{name} is a folder"), &hint))
             }
             Ok(_) => Err(taken(name)),
             Err(_) => Ok(Self { name: name.to_owned(), path }),
@@ -320,7 +316,7 @@ impl OutputFile {
 }
 
 fn taken(name: &str) -> u8 {
-    wrong(&format!("{name} already exists and is not overwritten"), "name another file, or move this one away")
+    refuse(format!("{name} already exists and is not overwritten"), "name another file, or move this one away")
 }
 
 /// What would be sent.

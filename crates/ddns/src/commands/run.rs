@@ -7,13 +7,10 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-use ddns_core::engine::plan::Plan;
 use ddns_core::engine::{Event, LeaseEvent, Mode};
 use ddns_core::lease::messages::denial;
 use ddns_core::schedule::queue::UpdateId;
-use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 use ddns_core::text::log_format::Level;
-use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Tally;
 use tokio::time::timeout;
 
@@ -45,7 +42,12 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
     let open = |valid| Log::open(valid, environment).above(&progress);
     let logs: Vec<Log<'_>> = configs.iter().map(open).collect();
     let plan = compose::plan(configs, environment);
-    let again = named(&plan, &settings.force).map_err(|wrong| complain(&wrong))?;
+    let again = compose::named(&plan, "--force", &settings.force).map_err(|wrong| complain(&wrong))?;
+    let updates = (0..plan.entry_count()).flat_map(|at| plan.updates_of(at));
+    let again: Vec<UpdateId> = match again.is_empty() {
+        true => Vec::new(),
+        false => updates.filter(|id| again.contains(plan.about(*id).1)).collect(),
+    };
     let lease = joined.as_ref().map(|joined| Rc::new(joined.member.clone()) as Rc<dyn Lease>);
     let engine = compose::engine(Rc::clone(&plan), Mode::Once);
     let mut driver = ManuallyDrop::new(Driver::new(engine, &plan, (client, &logs), lease));
@@ -118,28 +120,6 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
     }
     mem::forget(notifier);
     Ok(code)
-}
-
-/// The updates of these domains; every name must be one of the configuration.
-fn named(plan: &Plan, names: &[String]) -> Result<Vec<UpdateId>, Vec<Diagnostic>> {
-    let ids = || (0..plan.entry_count()).flat_map(|at| plan.updates_of(at));
-    let mut wrong = Vec::new();
-    let mut all = Vec::new();
-    for name in names {
-        let before = all.len();
-        if let Ok(domain) = Domain::parse(name) {
-            all.extend(ids().filter(|id| *plan.about(*id).1 == domain));
-        }
-        if all.len() == before {
-            let message = format!("`{name}` is not a domain of the configuration");
-            let error = Diagnostic::error(Place::Option("--force".to_owned()), message);
-            let known: Vec<String> = ids().map(|id| plan.about(id).1.to_string()).collect();
-            let near = nearest(name, known.iter().map(String::as_str));
-            let hint = near.map_or("`ddns check` lists the domains".to_owned(), |near| format!("did you mean {near}?"));
-            wrong.push(error.hint(hint));
-        }
-    }
-    if wrong.is_empty() { Ok(all) } else { Err(wrong) }
 }
 
 /// What comes next, of the engine or of the group.

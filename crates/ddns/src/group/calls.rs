@@ -10,6 +10,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::etcd::{Error, Etcd};
 use super::write::{MAX_PAIRS, Own, Write, Wrote, entries, written};
+use crate::random::new_salt;
 
 /// A group has fewer members.
 const MAX_MEMBERS: u32 = 10_000;
@@ -171,11 +172,4 @@ pub(super) async fn load(
         }
     }
     Ok(LoadedState { state, last })
-}
-
-fn new_salt() -> Vec<u8> {
-    let mut salt = vec![0; 16];
-    // Without a source of randomness the hash is still one-way.
-    let _ = getrandom::fill(&mut salt);
-    salt
 }
