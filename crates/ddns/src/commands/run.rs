@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-use ddns_core::engine::{Event, LeaseEvent, Mode};
+use ddns_core::engine::{Effect, Event, LeaseEvent, Mode};
 use ddns_core::lease::messages::denial;
 use ddns_core::schedule::queue::UpdateId;
 use ddns_core::text::log_format::Level;
@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use crate::cli::CliSettings;
 use crate::compose;
-use crate::driver::{Driver, Lease, Milestone};
+use crate::driver::{Driver, Lease};
 use crate::group::{self, FAREWELL, Joined, LeaseNotice};
 use crate::history::History;
 use crate::load;
@@ -93,9 +93,8 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
     driver.on(Event::Save);
     history.save();
     let code = match end {
-        Milestone::Ended(code) => code,
-        Milestone::Closed => 0,
-        Milestone::Idle { tallies, postponed } => {
+        Effect::Ended(code) => code,
+        Effect::Idle { tallies, postponed } => {
             let mut all = Tally::default();
             for (tally, log) in tallies.iter().zip(&logs) {
                 log.line(level_of(*tally, log), || tally.to_string());
@@ -113,6 +112,7 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
             }
             all.exit_code()
         }
+        _ => 0,
     };
     driver.take_journal();
     if let Some(joined) = joined {

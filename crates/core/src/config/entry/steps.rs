@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::super::fields::{Field, FieldUse, Key, names, used_by};
 use super::super::layers::Layers;
-use super::super::raw::{Origin, Raw, Start};
+use super::super::raw::Raw;
 use super::super::read::{SettingReader, did_you_mean};
 use super::Maker;
 use crate::callback::expect::{Expect, Pointer};
@@ -116,12 +116,7 @@ impl Maker<'_, '_> {
         if own.get(Key::Sign).is_some_and(|setting| setting.node.value == Value::Bool(false)) {
             own.set(Key::Sign, Node { span: object.span, value: Value::Null }, setting.origin.clone());
         }
-        let start = match &setting.origin {
-            Origin::File(document) => {
-                Start::Entry(document.clone(), Span { start: object.span.start, end: object.span.start + 1 })
-            }
-            _ => Start::Whole(setting.place(Field::of(key), object.span)),
-        };
+        let start = setting.start(Field::of(key), object);
         let reader =
             SettingReader { layers: Layers(vec![&own, &of_entry]), diagnostics: &mut *self.reader.diagnostics };
         let mut maker = Maker { reader, start: &start, system: self.system, files: self.files, rsa: self.rsa };

@@ -1,13 +1,12 @@
 //! Noticing that something happens in a folder.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::task::{Context, Poll, ready};
 
 use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
 
 use super::readable::Readable;
-use crate::open_file::folder_of;
 
 /// Folders that are watched.
 pub(crate) struct Folders(Readable);
@@ -20,7 +19,8 @@ impl Folders {
         for path in files {
             // A link may lead elsewhere: the file itself is watched, too.
             for folder in [Some(path.clone()), path.canonicalize().ok()].into_iter().flatten() {
-                let _ = add_watch(&inotify, folder_of(&folder), events);
+                let folder = folder.parent().filter(|folder| !folder.as_os_str().is_empty());
+                let _ = add_watch(&inotify, folder.unwrap_or(Path::new(".")), events);
             }
         }
         Readable::new(inotify).map(Self)
