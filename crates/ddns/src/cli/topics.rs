@@ -35,10 +35,8 @@ fn options(width: usize) -> String {
     let mut help = broken("Options of `ddns` and of every command that reads a configuration:", 0, width);
     help += &rows::lettered(&table::CONFIG, width);
     help += &rows::lettered(&table::QUIET, width);
-    for field in &FIELDS {
-        if let Some(usage) = usage_of(field) {
-            help += &rows::option(&usage, field.help, width);
-        }
+    for (usage, field) in FIELDS.iter().filter_map(|field| Some((usage_of(field)?, field))) {
+        help += &rows::option(&usage, field.help, width);
     }
     for (option, key) in NEGATIONS {
         help += &rows::option(&format!("--{option}"), &negation_help(key), width);

@@ -57,7 +57,7 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
     let mut history = History::new(Rc::clone(&plan), &logs, environment);
     let mut notifier = Notifier::new(configs, &logs, client, &plan);
     if let Some(joined) = &joined {
-        client.limit_unsent(Some(joined.lease()));
+        client.limit_unsent(Some(joined.group.lease));
         driver.on(Event::Lease(LeaseEvent::Joined));
     }
     if settings.retry_stopped {
@@ -139,7 +139,7 @@ async fn next_in_group(driver: &mut Driver<'_>, joined: &mut Joined, progress: &
     match notice {
         LeaseNotice::TakeOver(term, state) => Event::Lease(LeaseEvent::Gained { term, state }),
         LeaseNotice::StandBy if !is_standing_by => Event::Lease(LeaseEvent::Lost),
-        _ => match denial(joined.name(), &joined.member.standing()) {
+        _ => match denial(&joined.group.name, &joined.member.standing()) {
             Some((level, why, code)) if is_standing_by => Event::Lease(LeaseEvent::Denied { level, why, code }),
             _ => Event::Time,
         },

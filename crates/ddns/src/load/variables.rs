@@ -36,9 +36,9 @@ pub(super) fn configured_files(environment: &Environment, diagnostics: &mut Vec<
 pub(super) fn settings(environment: &Environment, diagnostics: &mut Vec<Diagnostic>) -> Raw {
     let mut raw = Raw::default();
     let place = |name: &str| Place::Environment(name.to_owned());
-    let unreadable = environment.unreadable().iter();
+    let unreadable = environment.unreadable.iter();
     diagnostics.extend(unreadable.map(|name| Diagnostic::error(place(name), "its value is not UTF-8 text")));
-    for name in environment.ambiguous() {
+    for name in &environment.ambiguous {
         let message = "it is set twice, to different values: case makes no difference in its name";
         diagnostics.push(Diagnostic::error(place(name), message).hint("unset one of the two"));
     }

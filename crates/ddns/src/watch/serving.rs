@@ -138,7 +138,7 @@ impl<'a, 's> Serving<'a, 's> {
         {
             notifier.review(&mut self.driver.engine);
         }
-        if let Some(every) = self.service.systemd.watchdog()
+        if let Some(every) = self.service.systemd.watchdog
             && self.next_watchdog.is_none_or(|next| next <= now)
         {
             self.service.systemd.alive();
