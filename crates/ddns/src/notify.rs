@@ -244,7 +244,9 @@ async fn deliver(
         let left = limit.saturating_sub(began.elapsed());
         let (origin, sent) = send(notification, &notice, client, left, Some(log)).await;
         let warnings = sent.as_ref().map_or_else(|not_sent| &not_sent.warnings, |response| &response.warnings);
-        warnings.iter().for_each(|warning| log.warning(warning));
+        for warning in warnings {
+            log.warning(warning);
+        }
         let what = format!("notification `{}` to {origin}", outgoing.event.key());
         let Err(NotSent { why, may_have_arrived, is_final, .. }) = sent else {
             log.info(format!("{what}: sent"));

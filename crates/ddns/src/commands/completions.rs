@@ -158,8 +158,8 @@ fn zsh() -> String {
             words if words.is_empty() => String::new(),
             words => format!(" {}", quoted(&format!("2:word:({})", words.join(" ")))),
         };
-        let own: String =
-            own(command).iter().map(|offer| format!("            {} \\\n", zsh_option(offer).trim())).collect();
+        let row = |offer: &Offer| format!("            {} \\\n", zsh_option(offer).trim());
+        let own: String = own(command).iter().map(row).collect();
         let head = format!("        {})\n            _arguments '1:command:'{word} \\\n", command.name);
         format!("{head}{own}               {shared} $everywhere ;;\n")
     };

@@ -139,7 +139,7 @@ fn begun(given: &Given, may_ask: bool) -> Result<SetUp, u8> {
         let name = name.trim();
         let value = if set_up.is_file(name) { key_file(value) } else { Ok(value.to_owned()) };
         let set = value.map_err(|why| (why, name.to_owned())).and_then(|value| set_up.set(name, &value));
-        set.map_err(|(why, meant)| refuse(format!("--set: {why}"), &format!("e.g. --set {meant}=…")))?;
+        set.map_err(|(why, meant)| refuse(format!("--set: {why}"), format!("e.g. --set {meant}=…")))?;
     }
     Ok(set_up)
 }
@@ -165,10 +165,8 @@ fn notify_recipe(given: &Given) -> Result<Option<Recipe>, u8> {
     if recipe.has_notification() {
         return Ok(Some(recipe));
     }
-    Err(refuse(
-        &format!("the recipe `{name}` makes no notifications"),
-        "`ddns recipes notification` lists those that do",
-    ))
+    let hint = "`ddns recipes notification` lists those that do";
+    Err(refuse(format!("the recipe `{name}` makes no notifications"), hint))
 }
 
 /// Takes what is suggested where nobody answers; the exit status where something is missing then.

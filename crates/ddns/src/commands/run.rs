@@ -44,10 +44,8 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
     let plan = compose::plan(configs, environment);
     let again = compose::named(&plan, "--force", &settings.force).map_err(|wrong| complain(&wrong))?;
     let updates = (0..plan.entry_count()).flat_map(|at| plan.updates_of(at));
-    let again: Vec<UpdateId> = match again.is_empty() {
-        true => Vec::new(),
-        false => updates.filter(|id| again.contains(plan.about(*id).1)).collect(),
-    };
+    let is_again = |id: &UpdateId| again.contains(plan.about(*id).1);
+    let again: Vec<UpdateId> = if again.is_empty() { Vec::new() } else { updates.filter(is_again).collect() };
     let lease = joined.as_ref().map(|joined| Rc::new(joined.member.clone()) as Rc<dyn Lease>);
     let engine = compose::engine(Rc::clone(&plan), Mode::Once);
     let mut driver = ManuallyDrop::new(Driver::new(engine, &plan, (client, &logs), lease));

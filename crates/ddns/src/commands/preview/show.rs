@@ -247,7 +247,9 @@ fn block(
         let own = item.address.as_ref().filter(|(ip, _)| *ip != choice.ip);
         let own = own.map(|(ip, _)| format!("{ip}: interface_id after the prefix of ")).unwrap_or_default();
         block.row("address", &format!("{own}{found}"));
-        doubtful(choice.ip).into_iter().for_each(|why| block.row("warning", &why));
+        if let Some(why) = doubtful(choice.ip) {
+            block.row("warning", &why);
+        }
     } else {
         for (source, why) in lookup.into_iter().flat_map(Lookup::failed) {
             block.row("source", &format!("{source} gave no address: {why}"));
@@ -256,7 +258,9 @@ fn block(
     if let Some(Redacted { proxy: Some(proxy), .. }) = item.redacted() {
         block.row("route", &format!("through the proxy {}", proxy.address));
     }
-    lookup_row(looked, id, item).into_iter().for_each(|row| block.row("lookup", &row));
+    if let Some(row) = lookup_row(looked, id, item) {
+        block.row("lookup", &row);
+    }
     match looked.walked.and_then(|walked| walked.get(&id)) {
         _ if item.is_together => {}
         Some(walked) => push_walked(&mut block, looked, (id, item), walked, options.reveal),
