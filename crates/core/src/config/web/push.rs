@@ -81,3 +81,35 @@ fn push(
     }
     Some(PushRule { name: key.clone(), user: user.unwrap_or(key).to_owned(), password: password?, from, max_age })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::config::validate::validate_text;
+    use crate::text::diagnostic::Diagnostic;
+
+    #[test]
+    fn f10a_mistakes_are_named() {
+        for (push, expected) in [
+            (r#"{"r": {}}"#, "`web.push.r` needs a `password_file`"),
+            (r#"{"r": {"password": "s3cret"}}"#, "name it in `password_file`"),
+            (r#"{"r": {"password_file": "/p", "form": "x"}}"#, "did you mean `from`?"),
+            (r#"{"r": {"password_file": "/p", "from": "nas"}}"#, "`web.push.r.from` must be an address or a network"),
+            (r#"{"r": {"password_file": "/p", "max_age": "0s"}}"#, "`web.push.r.max_age` must be"),
+            (r#"{"r": {"password_file": "/p", "user": "a:b"}}"#, "a name without a colon"),
+            (r#"{"a b": {"password_file": "/p"}}"#, "a name must have letters"),
+            (
+                r#"{"r": {"password_file": "/p", "user": "u"}, "s": {"password_file": "/q", "user": "u"}}"#,
+                "its own `user`",
+            ),
+            (r#"{"r": "/p"}"#, "`web.push.r` must be an object"),
+            ("true", "`web.push` must be an object of names"),
+        ] {
+            let text = format!(
+                r#"{{"dns": "callback", "id": "https://h.example/", "ipv4": "a.example", "web": {{"push": {push}}}}}"#
+            );
+            let wrong = validate_text("c.json", &text).expect_err(push);
+            let wrong: String = wrong.iter().map(Diagnostic::shown).collect();
+            assert!(wrong.contains(expected) && !wrong.contains("s3cret"), "{push}: {wrong}");
+        }
+    }
+}
