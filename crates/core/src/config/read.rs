@@ -86,9 +86,11 @@ impl<'a> SettingReader<'a> {
 
     /// What a word means; notes that it means nothing.
     pub(super) fn or_wrong<T>(&mut self, key: Key, word: &str, meant: Option<T>) -> Option<T> {
-        let Field { name, allowed, .. } = Field::of(key);
-        let at = self.setting(key).map(|setting| setting.node.span).unwrap_or_default();
-        self.valid(key, at, meant.ok_or_else(|| format!("`{name}` must be {allowed}, not `{word}`")), "")
+        if meant.is_none() {
+            let Field { name, allowed, .. } = Field::of(key);
+            self.wrong_whole(key, format!("`{name}` must be {allowed}, not `{word}`"), "");
+        }
+        meant
     }
 
     pub(super) fn is_set(&self, key: Key) -> bool {
