@@ -12,6 +12,7 @@ pub mod layers;
 pub mod lint;
 pub mod listing;
 pub(crate) mod notify;
+mod parts;
 pub mod pushes;
 pub mod raw;
 mod read;
@@ -41,7 +42,7 @@ use crate::update::domain::Domain;
 use crate::update::plan::Rules;
 use crate::update::{Sendable, Update};
 
-pub use entry::{NO_RECIPE, PROVIDERS};
+pub use entry::providers;
 
 use group::Group;
 use web::Web;

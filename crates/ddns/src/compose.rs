@@ -1,6 +1,7 @@
 //! Puts together what the engine works on: a plan of the configurations, and where each of them remembers.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::path::{self, PathBuf};
 use std::rc::Rc;
 
@@ -8,6 +9,8 @@ use ddns_core::config::Entry;
 use ddns_core::config::validate::Valid;
 use ddns_core::engine::plan::{ConfigIdentity, Plan, StorePlace};
 use ddns_core::engine::{Effect, Engine, Event, Mode, Now, Out, Stored};
+use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
+use ddns_core::update::domain::Domain;
 use ddns_core::update::state::State;
 
 use crate::clock::{steady_time, unix_time};
@@ -25,6 +28,23 @@ pub(crate) fn plan(configs: &Rc<Vec<Valid>>, environment: &Environment) -> Rc<Pl
         Some(_) if config.group.is_some() => StorePlace::Group,
         Some(path) => StorePlace::File(path),
     }))
+}
+
+/// The domains that an option or a word names; each must be one of the configuration.
+pub(crate) fn named(plan: &Plan, place: &str, names: &[String]) -> Result<HashSet<Domain>, Vec<Diagnostic>> {
+    let known = || (0..plan.entry_count()).flat_map(|at| plan.updates_of(at)).map(|id| plan.about(id).1);
+    let (mut all, mut wrong) = (HashSet::new(), Vec::new());
+    for name in names {
+        let domain = Domain::parse(name).ok().filter(|domain| known().any(|own| own == domain));
+        if domain.is_none() {
+            let near = nearest(name, known().map(Domain::as_str)).map(|near| format!("did you mean {near}?"));
+            let message = format!("`{name}` is not a domain of the configuration");
+            let hint = near.unwrap_or_else(|| "`ddns check` lists the domains".to_owned());
+            wrong.push(Diagnostic::error(Place::Option(place.to_owned()), message).hint(hint));
+        }
+        all.extend(domain);
+    }
+    if wrong.is_empty() { Ok(all) } else { Err(wrong) }
 }
 
 /// An engine for a plan.

@@ -18,7 +18,6 @@ use ddns_core::engine::{
 };
 use ddns_core::journal::{JournalEvent, sentence};
 use ddns_core::net::family::Family;
-use ddns_core::update::outcome::Tally;
 use ddns_core::update::state::Pair;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
@@ -42,20 +41,6 @@ pub(crate) trait Lease {
     fn tell(&self, note: Note);
 }
 
-/// What the engine said of itself.
-pub(crate) enum Milestone {
-    /// Everything that was to be done is done for now.
-    Idle {
-        /// What it came to, by configuration.
-        tallies: Vec<Tally>,
-        postponed: usize,
-    },
-    /// What was under way has ended, or had its time.
-    Closed,
-    /// There is nothing more to be done by this run.
-    Ended(u8),
-}
-
 pub(crate) struct Driver<'a> {
     pub(crate) engine: Box<Engine>,
     out: Out,
@@ -77,7 +62,8 @@ pub(crate) struct Driver<'a> {
     given: Option<[IpAddr; 2]>,
     /// The text of the last response, for somebody who wants to see it; `None` if nobody does.
     heard: Option<String>,
-    milestones: Vec<Milestone>,
+    /// What it said of itself: that it is idle, closed or has ended.
+    milestones: Vec<Effect>,
 }
 
 /// A request that has ended, its entry, and how it did.
@@ -151,8 +137,8 @@ impl<'a> Driver<'a> {
         std::mem::take(&mut self.out.journal)
     }
 
-    /// What the engine said of itself, the oldest first.
-    pub(crate) fn take_milestones(&mut self) -> Vec<Milestone> {
+    /// What the engine said of itself, the oldest first: [`Effect::Idle`], [`Effect::Closed`] and [`Effect::Ended`].
+    pub(crate) fn take_milestones(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.milestones)
     }
 
@@ -183,9 +169,7 @@ impl<'a> Driver<'a> {
             Effect::Hide { entry, secrets } => self.logs[self.plan.config_of(entry)].hide(secrets),
             Effect::Cancel => self.requests = FuturesUnordered::new(),
             Effect::Tell(note) => self.lease.as_ref()?.tell(note),
-            Effect::Idle { tallies, postponed } => self.milestones.push(Milestone::Idle { tallies, postponed }),
-            Effect::Closed => self.milestones.push(Milestone::Closed),
-            Effect::Ended(code) => self.milestones.push(Milestone::Ended(code)),
+            said @ (Effect::Idle { .. } | Effect::Closed | Effect::Ended(_)) => self.milestones.push(said),
         }
         None
     }

@@ -59,10 +59,10 @@ pub(crate) fn all_variables() -> Vec<(String, String)> {
 #[derive(Clone)]
 pub(crate) struct Environment {
     variables: Vec<(String, String)>,
-    /// Those of ours whose value is not Unicode text.
-    unreadable: Vec<String>,
-    /// Those of ours that are set in two spellings, to different values.
-    ambiguous: Vec<String>,
+    /// Those of ours whose value is not Unicode text: each is an error.
+    pub(crate) unreadable: Vec<String>,
+    /// Those of ours that are set in two spellings, to different values: each is an error.
+    pub(crate) ambiguous: Vec<String>,
     /// When it was read: before any file was.
     pub(crate) read_at: SystemTime,
 }
@@ -116,16 +116,6 @@ impl Environment {
             }
         }
         environment
-    }
-
-    /// Variables of ours that are set in two spellings, to different values: each is an error.
-    pub(crate) fn ambiguous(&self) -> &[String] {
-        &self.ambiguous
-    }
-
-    /// Variables of ours whose value is not Unicode text: each is an error.
-    pub(crate) fn unreadable(&self) -> &[String] {
-        &self.unreadable
     }
 
     /// A variable that is set to something.

@@ -23,6 +23,7 @@ use tokio::task::AbortHandle;
 
 use crate::clock::steady_time;
 use crate::output::log::Log;
+use calls::GroupStore;
 use etcd::Etcd;
 use keeper::LeaseKeeper;
 
@@ -38,7 +39,7 @@ pub(crate) const FAREWELL: Duration = Duration::from_secs(3);
 /// A group that this host is in.
 pub(crate) struct Joined {
     pub(crate) member: GroupMember,
-    group: Group,
+    pub(crate) group: Group,
     changes: UnboundedReceiver<LeaseNotice>,
     /// What was last said of it.
     said: Option<Standing>,
@@ -68,10 +69,10 @@ pub(crate) fn joinable(configs: &[Valid]) -> Result<(), Vec<Diagnostic>> {
 pub(crate) fn join(group: &Group) -> Result<Joined, String> {
     let settings =
         Settings { member: group.member.clone().unwrap_or_else(random_name), lease: group.lease, prefer: group.prefer };
-    let store = Etcd::new(group)?;
+    let etcd = Etcd::new(group)?;
     let (sender, changes) = unbounded_channel();
     let member = GroupMember::new(group.name.clone(), Machine::new(settings.clone(), steady_time()));
-    let keeper = LeaseKeeper::new(member.clone(), settings, store, Keys::new(&group.name), sender);
+    let keeper = LeaseKeeper::new(member.clone(), GroupStore { etcd, keys: Keys::new(&group.name), settings }, sender);
     let task = tokio::task::spawn_local(keeper.run()).abort_handle();
     Ok(Joined { member, group: group.clone(), changes, said: None, task })
 }
@@ -93,20 +94,6 @@ impl Joined {
             Poll::Ready(Some(change)) => Poll::Ready(change),
             _ => Poll::Pending,
         }
-    }
-
-    /// How long a lease of it lasts.
-    pub(crate) fn lease(&self) -> Duration {
-        self.group.lease
-    }
-
-    /// Whether this is the group that is wanted.
-    pub(crate) fn is(&self, group: &Group) -> bool {
-        self.group == *group
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.group.name
     }
 
     /// Says how this host stands, where that is news. Whether the lease was taken over, given back or lost.

@@ -68,8 +68,7 @@ pub(crate) async fn examine(
 ) -> Examined {
     let mut diagnostics = Vec::new();
     let mut around = around(options, environment, &mut diagnostics);
-    let named_outside: Vec<String> =
-        [&around.options, &around.environment].into_iter().flat_map(files::named).collect();
+    let named_outside = around.named_files();
     read_files(&mut around.files, named_outside, environment);
     let files = files_here(named, environment, &mut diagnostics);
     if files.is_empty() && around.options.is_empty() && around.environment.is_empty() && !has_errors(&diagnostics) {
@@ -182,7 +181,7 @@ pub(crate) fn set_up_target(settings: &CliSettings, environment: &Environment) -
 pub(crate) fn before_set_up(settings: &CliSettings, environment: &Environment) -> LoadResult {
     let mut diagnostics = Vec::new();
     let mut around = around(starter::completed(&settings.options), environment, &mut diagnostics);
-    let named: Vec<String> = [&around.options, &around.environment].into_iter().flat_map(files::named).collect();
+    let named = around.named_files();
     read_files(&mut around.files, named, environment);
     validate(OUTSIDE, None, &around).map(|valid| vec![valid])
 }

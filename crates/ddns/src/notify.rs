@@ -24,7 +24,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::sleep;
 
 use crate::clock::{steady_time, unix_time};
-use crate::http::{Client, How, Over, Response, Want};
+use crate::http::{Client, Failure, How, Over, Response, Want};
 use crate::output::log::Log;
 use ddns_core::net::status::with_reason;
 
@@ -242,84 +242,78 @@ async fn deliver(
     let mut pause = PAUSE;
     for number in 1.. {
         let left = limit.saturating_sub(began.elapsed());
-        let sent = send(notification, &notice, client, left, log).await;
-        let what = |origin: &str| format!("notification `{}` to {origin}", outgoing.event.key());
-        match sent {
-            Ok(origin) => {
-                log.line(Level::Info, || format!("{}: sent", what(&origin)));
-                return true;
-            }
-            Err(NotSent { origin, why, may_have_arrived: true, .. }) => {
-                log.warning(format!("{}: {why}; it may have arrived and is not sent again", what(&origin)));
-                return true;
-            }
-            Err(NotSent { origin, why, is_final, .. })
-                if is_final || number >= TRIES || began.elapsed() + pause >= limit =>
-            {
-                log.warning(format!("{}: not sent: {why}", what(&origin)));
-                break;
-            }
-            Err(NotSent { origin, why, .. }) => log.debug(|| format!("{}: {why}; once more", what(&origin))),
+        let (origin, sent) = send(notification, &notice, client, left, Some(log)).await;
+        let warnings = sent.as_ref().map_or_else(|not_sent| &not_sent.warnings, |response| &response.warnings);
+        for warning in warnings {
+            log.warning(warning);
         }
+        let what = format!("notification `{}` to {origin}", outgoing.event.key());
+        let Err(NotSent { why, may_have_arrived, is_final, .. }) = sent else {
+            log.info(format!("{what}: sent"));
+            return true;
+        };
+        let why = log.masked(&why);
+        if may_have_arrived {
+            log.warning(format!("{what}: {why}; it may have arrived and is not sent again"));
+            return true;
+        }
+        if is_final || number >= TRIES || began.elapsed() + pause >= limit {
+            log.warning(format!("{what}: not sent: {why}"));
+            break;
+        }
+        log.debug(|| format!("{what}: {why}; once more"));
         sleep(pause).await;
         pause *= 2;
     }
     false
 }
 
-/// Why a notification was not sent.
-pub(crate) struct NotSent {
-    pub(crate) origin: String,
-    /// A sentence without secrets.
-    pub(crate) why: String,
+/// Why a notification was not sent, or not taken.
+#[derive(Default)]
+struct NotSent {
+    /// A sentence, which may hold what the service said.
+    why: String,
     /// Whether the service may have got it all the same.
-    pub(crate) may_have_arrived: bool,
+    may_have_arrived: bool,
     /// Whether another try would end in the same way.
     is_final: bool,
+    warnings: Vec<String>,
 }
 
-/// Sends a notification once. Where it went.
+/// Sends a notification once: where it went, and the response of a service that took it.
 async fn send(
     notification: &Notification,
     notice: &Notice,
     client: &Client,
     limit: Duration,
-    log: &Log<'_>,
-) -> Result<String, NotSent> {
+    log: Option<&Log<'_>>,
+) -> (String, Result<Response, NotSent>) {
     let moment = moment();
-    let request = notification.callback.render(notice, moment).map_err(|why| NotSent {
-        origin: "its service".to_owned(),
-        why: log.masked(&why.to_string()).into_owned(),
-        may_have_arrived: false,
-        is_final: true,
-    })?;
+    let request = match notification.callback.render(notice, moment) {
+        Ok(request) => request,
+        Err(why) => {
+            let not_sent = NotSent { why: why.to_string(), is_final: true, ..NotSent::default() };
+            return ("its service".to_owned(), Err(not_sent));
+        }
+    };
     let origin = request.url.origin();
-    if log.shows(Level::Debug)
+    if let Some(log) = log.filter(|log| log.shows(Level::Debug))
         && let Ok(shown) = notification.callback.redacted(notice, moment, USER_AGENT, false)
     {
         log.debug(|| format!("notification `{}`: sending to {origin}", notice.event));
         shown.lines().iter().for_each(|line| log.debug(|| format!("> {line}")));
     }
-    match client.send(&request, how(notification, limit)).await {
-        Ok(response) => {
-            response.warnings.iter().for_each(|warning| log.warning(warning));
-            let status = response.status;
-            match judged(notification, notice, &response) {
-                Ok(()) => Ok(origin),
-                Err(why) => Err(NotSent {
-                    origin,
-                    why: log.masked(&why).into_owned(),
-                    may_have_arrived: false,
-                    is_final: status < 500 && status != 429,
-                }),
-            }
+    let sent = client.send(&request, how(notification, limit)).await.map_err(|Failure { why, reached, warnings }| {
+        NotSent { why, may_have_arrived: reached, is_final: false, warnings }
+    });
+    let sent = sent.and_then(|response| match judged(notification, notice, &response) {
+        Ok(()) => Ok(response),
+        Err(why) => {
+            let is_final = response.status < 500 && response.status != 429;
+            Err(NotSent { why, may_have_arrived: false, is_final, warnings: response.warnings })
         }
-        Err(failure) => {
-            failure.warnings.iter().for_each(|warning| log.warning(warning));
-            let why = log.masked(&failure.why).into_owned();
-            Err(NotSent { origin, why, may_have_arrived: failure.reached, is_final: false })
-        }
-    }
+    });
+    (origin, sent)
 }
 
 /// What a notification could report: about the first update of its configuration. None where there is none.
@@ -351,22 +345,13 @@ pub(crate) async fn try_example(
     let mut notice = example(config, notification, event)?;
     // It arrives where real ones do.
     notice.message.insert_str(0, "an example: ");
-    let (origin, result) = match notification.callback.render(&notice, moment()) {
-        Err(why) => ("its service".to_owned(), Err(why.to_string())),
-        Ok(request) => {
-            let began = Instant::now();
-            let sent = client.send(&request, how(notification, notification.timeout)).await;
-            let result = sent.map_err(|failure| failure.why).and_then(|response| {
-                let body: String =
-                    String::from_utf8_lossy(&response.body).split_whitespace().collect::<Vec<_>>().join(" ");
-                let said = if body.is_empty() { String::new() } else { format!(": {body}") };
-                let took = began.elapsed().as_millis();
-                judged(notification, &notice, &response)?;
-                Ok(format!("{} ({took} ms){said}", with_reason(response.status)))
-            });
-            (request.url.origin(), result)
-        }
-    };
+    let began = Instant::now();
+    let (origin, sent) = send(notification, &notice, client, notification.timeout, None).await;
+    let result = sent.map_err(|not_sent| not_sent.why).map(|response| {
+        let body = String::from_utf8_lossy(&response.body).split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = if body.is_empty() { String::new() } else { format!(": {body}") };
+        format!("{} ({} ms){said}", with_reason(response.status), began.elapsed().as_millis())
+    });
     let has_arrived = result.is_ok();
     let line = match result {
         Ok(response) => format!("arrived: {response}"),
@@ -396,7 +381,7 @@ pub(crate) fn how(notification: &Notification, limit: Duration) -> How<'_> {
 }
 
 /// Whether the service took it: by the status, or by `expect`.
-pub(crate) fn judged(notification: &Notification, notice: &Notice, response: &Response) -> Result<(), String> {
+fn judged(notification: &Notification, notice: &Notice, response: &Response) -> Result<(), String> {
     let status = with_reason(response.status);
     let Some(expect) = &notification.callback.request.expect else {
         return if (200..300).contains(&response.status) { Ok(()) } else { Err(status) };

@@ -1,9 +1,9 @@
 //! Opening files: regular ones only, and without waiting. A pipe in the place of a file would stop the service.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
@@ -19,13 +19,28 @@ pub(crate) fn open_any(path: &Path) -> io::Result<File> {
 
 /// Writes a new file that nobody else can read, and the folders above it; never takes the place of one.
 pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
-    if let Some(folder) = path.parent().filter(|folder| *folder != Path::new("")) {
-        fs::create_dir_all(folder)?;
-    }
+    fs::create_dir_all(folder_of(path))?;
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     // Half a file is none, and this one is ours.
     written.inspect_err(|_| drop(fs::remove_file(path)))
+}
+
+/// The folder that a file is in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes a folder that nobody else can look into, and those above it.
+pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// The file of the same name with this ending behind it.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
 }
 
 fn open(path: &Path, options: &mut OpenOptions, flags: OFlags) -> io::Result<File> {

@@ -6,7 +6,7 @@ pub(crate) mod progress;
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use ddns_core::text::diagnostic::Diagnostic;
+use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::own_json::indented;
 use ddns_core::text::screen;
 use serde::Serialize;
@@ -49,6 +49,11 @@ pub(crate) fn complain(wrong: &[Diagnostic]) -> u8 {
     let text: String = wrong.iter().map(|wrong| layout::complaint(wrong, width)).collect();
     say(&text);
     USAGE
+}
+
+/// The same for one thing that has no place, and the way out.
+pub(crate) fn refuse(message: impl Into<String>, hint: impl Into<String>) -> u8 {
+    complain(&[Diagnostic::error(Place::Nowhere, message).hint(hint)])
 }
 
 /// Prints why a command cannot do its work.

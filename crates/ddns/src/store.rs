@@ -6,7 +6,6 @@
 mod file;
 mod pushed;
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,6 +14,7 @@ use ddns_core::engine::plan::StoreId;
 use ddns_core::engine::{Durability, Engine, Stored};
 use ddns_core::update::state::State;
 
+use crate::random::new_salt;
 use file::{discard, is_writable, load, lock, parse, set_aside};
 
 pub(crate) use file::{Stamp, replace, unfit};
@@ -64,7 +64,7 @@ impl FileStore {
 
     /// What other processes wrote since.
     fn read_again(&mut self) -> Stored {
-        let seen = stamp(&self.path);
+        let seen = Stamp::at(&self.path);
         if seen.is_none() || seen == self.seen {
             return Stored::Unchanged;
         }
@@ -98,7 +98,7 @@ impl FileStore {
         self.seen = None;
         replace(&self.path, engine.text(store), durability)?;
         // Still under the lock on what was there before: nobody else can have put another in its place.
-        self.seen = stamp(&self.path);
+        self.seen = Stamp::at(&self.path);
         Ok(())
     }
 
@@ -116,16 +116,4 @@ pub(crate) fn peek(path: &Path) -> Result<Option<State>, String> {
         Some(why) => Err(why.to_owned()),
         None => load(path).map(|found| found.map(|(state, _)| state)),
     }
-}
-
-/// The file that is there now.
-fn stamp(path: &Path) -> Option<Stamp> {
-    fs::metadata(path).ok().as_ref().map(Stamp::of)
-}
-
-fn new_salt() -> Vec<u8> {
-    let mut salt = vec![0; 16];
-    // Without a source of randomness the hash is still one-way; two files would merely share a salt.
-    let _ = getrandom::fill(&mut salt);
-    salt
 }

@@ -27,7 +27,7 @@ use crate::cli::CliSettings;
 use crate::compose;
 use crate::driver::{Driver, Lease};
 use crate::environment::Environment;
-use crate::group::{Joined, joinable};
+use crate::group::joinable;
 use crate::history::History;
 use crate::http::Client;
 use crate::load;
@@ -121,7 +121,7 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, plan: &
     let Some(log) = logs.first() else { return End::Stop(0) };
     let Handover { waiting, metrics, is_stale, engine } = std::mem::take(&mut service.handover);
     let engine = engine.unwrap_or_else(|| compose::engine(Rc::clone(plan), Mode::Service));
-    service.client.limit_unsent(events.group.as_ref().map(Joined::lease));
+    service.client.limit_unsent(events.group.as_ref().map(|joined| joined.group.lease));
     service.member = events.group.as_ref().map(|group| group.member.clone());
     let lease = service.member.clone().map(|member| Rc::new(member) as Rc<dyn Lease>);
     let mut driver = Driver::new(engine, plan, (service.client, &logs), lease);

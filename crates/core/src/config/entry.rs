@@ -9,7 +9,7 @@ mod sign;
 mod steps;
 mod verify;
 
-pub use providers::{NO_RECIPE, PROVIDERS};
+pub use providers::providers;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -137,14 +137,9 @@ impl Maker<'_, '_> {
             self.reader.wrong(key, at, message, "put it into a local file");
             return None;
         }
-        match text_of(self.files, path) {
-            Ok(text) => Some(Value::String(text)),
-            Err(why) => {
-                let hint = "`file` is the path of a file that contains the value on one line";
-                self.reader.wrong(key, at, format!("{what}: {} {why}", self.files.shown(path)), hint);
-                None
-            }
-        }
+        let text = text_of(self.files, path).map_err(|why| format!("{what}: {} {why}", self.files.shown(path)));
+        let hint = "`file` is the path of a file that contains the value on one line";
+        self.reader.valid(key, at, text, hint).map(Value::String)
     }
 
     fn errors(&self) -> usize {
@@ -200,13 +195,9 @@ impl Maker<'_, '_> {
         let mut items = Vec::with_capacity(written.len());
         items.extend(is_off.then_some(ProxyItem::Direct));
         for node in &written {
-            match ProxyItem::parse(node.value.text().unwrap_or_default()) {
-                Ok(item) => items.push(item),
-                Err(why) => {
-                    let hint = format!("{}, DIRECT, SYSTEM", proxy::FORMS);
-                    self.reader.wrong(Key::Proxy, node.span, format!("`proxy` {why}"), &hint);
-                }
-            }
+            let item = ProxyItem::parse(node.value.text().unwrap_or_default()).map_err(|why| format!("`proxy` {why}"));
+            let hint = format!("{}, DIRECT, SYSTEM", proxy::FORMS);
+            items.extend(self.reader.valid(Key::Proxy, node.span, item, &hint));
         }
         let proxies = Proxies::new(items, self.system);
         if self.system.is_usable() {
@@ -287,40 +278,25 @@ impl Maker<'_, '_> {
                 Value::String(text) | Value::Number(text) => Source::parse(text),
                 other => Err(format!("{} is not a source of addresses", other.kind())),
             };
-            match parsed {
-                Ok(source) if fetched && source.runs_a_program() => {
-                    let message =
-                        format!("`{name}`: {source} would run a program, which a fetched configuration may not");
-                    self.reader.wrong(key, item.span, message, "put `cmd:` and `shell:` into a local file");
-                }
-                Ok(source) if key == Key::Index6 && source.asks_router() => {
-                    let message = format!("`{name}`: {source} gives IPv4 addresses alone");
-                    self.reader.wrong(
-                        key,
-                        item.span,
-                        message,
-                        "this host has an IPv6 address of its own: use `default`",
-                    );
-                }
-                Ok(source) => {
-                    if let Some(sign) = source.sign_for_shell() {
-                        let message = format!(
-                            "`{name}`: `cmd:` runs one program without a shell, so `{sign}` is only an argument"
-                        );
-                        self.reader.note(
-                            Severity::Warning,
-                            key,
-                            item.span,
-                            &message,
-                            "use `shell:` in place of `cmd:`",
-                        );
-                    }
-                    sources.push(source);
-                }
-                Err(why) => {
-                    self.reader.wrong(key, item.span, format!("`{name}`: {why}"), &format!("use one of {FORMS}"));
-                }
+            let hint = if parsed.is_err() { format!("use one of {FORMS}") } else { String::new() };
+            let parsed = parsed.map_err(|why| format!("`{name}`: {why}"));
+            let Some(source) = self.reader.valid(key, item.span, parsed, &hint) else { continue };
+            let doubt = if fetched && source.runs_a_program() {
+                let why = format!("{source} would run a program, which a fetched configuration may not");
+                Some((Severity::Error, why, "put `cmd:` and `shell:` into a local file"))
+            } else if key == Key::Index6 && source.asks_router() {
+                let why = format!("{source} gives IPv4 addresses alone");
+                Some((Severity::Error, why, "this host has an IPv6 address of its own: use `default`"))
+            } else if let Some(sign) = source.sign_for_shell() {
+                let why = format!("`cmd:` runs one program without a shell, so `{sign}` is only an argument");
+                Some((Severity::Warning, why, "use `shell:` in place of `cmd:`"))
+            } else {
+                None
+            };
+            if let Some((severity, why, hint)) = doubt {
+                self.reader.note(severity, key, item.span, &format!("`{name}`: {why}"), hint);
             }
+            sources.push(source);
         }
         sources
     }

@@ -4,13 +4,14 @@ use std::fmt;
 use std::net::Ipv6Addr;
 use std::time::Duration;
 
-use super::fields::{Field, Key, part};
+use super::fields::Key;
 use super::files::FileContents;
+use super::parts::PartReader;
 use super::read::SettingReader;
 use super::value::digits;
 use crate::net::url::{bracketed, read_port, shown_scheme, split_host, split_scheme};
 use crate::text::duration;
-use crate::text::json::{Member, Node, Span, Value};
+use crate::text::json::Node;
 use crate::text::secrets::MASK;
 
 /// The port of etcd where none is written.
@@ -116,173 +117,113 @@ impl fmt::Debug for Password {
 
 /// `group`; `None` if it is not set or wrong.
 pub(super) fn group(reader: &mut SettingReader<'_>, files: &FileContents) -> Option<Group> {
-    let setting = reader.setting(Key::Group)?;
-    let Value::Object(members) = &setting.node.value else {
-        let message = format!("`group` must be an object, not {}", setting.node.value.kind());
-        let hint = "e.g. {\"store\": \"etcd://10.0.0.1:2379\", \"name\": \"home\"}";
-        reader.wrong_whole(Key::Group, message, hint);
-        return None;
+    const STORE: &str = "e.g. etcd://10.0.0.1:2379,10.0.0.2:2379; etcds:// for TLS; an IPv6 address in brackets";
+    let node = &reader.setting(Key::Group)?.node;
+    let members = node.value.members().ok_or_else(|| format!("`group` must be an object, not {}", node.value.kind()));
+    let hint = "e.g. {\"store\": \"etcd://10.0.0.1:2379\", \"name\": \"home\"}";
+    let members = reader.valid(Key::Group, node.span, members, hint)?;
+    let before = reader.diagnostics.errors();
+    let mut of = PartReader::new(reader, Key::Group, members);
+    of.refuse_unknown(|name| match name {
+        "password" => Some("put the password into a file and name it in `password_file`"),
+        "cert" => Some("did you mean `certificate`?"),
+        _ => None,
+    });
+    refuse_missing(&mut of, "store", "etcd://10.0.0.1:2379,10.0.0.2:2379");
+    let store = of.get("store").and_then(|node| {
+        let kind = node.value.kind();
+        let text = node.value.text().ok_or_else(|| (format!("must be a string, not {kind}"), None));
+        let read = text.and_then(|text| store(text.trim()));
+        let hint = read.as_ref().err().and_then(|(_, hint)| *hint).unwrap_or(STORE);
+        of.reader.valid(Key::Group, node.span, read.map_err(|(why, _)| format!("`group.store` {why}")), hint)
+    });
+    refuse_missing(&mut of, "name", "home");
+    let must_name = format!("letters, digits, `.`, `_` and `-`, at most {MAX_NAME_BYTES}");
+    let name = of.part("name", name_in, [&must_name, "the same on all hosts of the group"]);
+    let lease = of.read(
+        "lease",
+        read_lease,
+        "e.g. 15s: this long after a host dies, another one takes over; a number alone is minutes",
+    );
+    let member = of.part("member", name_in, [&must_name, "different on each host"]);
+    let number = |node: &Node| digits(&node.value)?.parse().ok().filter(|number| *number <= MAX_PREFER);
+    let must = format!("a whole number from 0 to {MAX_PREFER}");
+    let prefer = of.part("prefer", number, [&must, "the host with the highest value sends as long as it can"]);
+    let file = |of: &mut PartReader<'_, '_, '_>, name| {
+        in_file(of, name, files, FileContents::text).map(|(path, text)| FileText { path, text })
     };
-    GroupReader { members, reader, files }.read()
+    let [ca, certificate, key] = ["ca", "certificate", "key"].map(|name| file(&mut of, name));
+    let user = |node: &Node| node.value.text().filter(|text| !text.trim().is_empty()).map(str::to_owned);
+    let user = of.part("user", user, ["the name of a user of the store", ""]);
+    let password = in_file(&mut of, "password_file", files, FileContents::line).map(|(_, line)| Password(line));
+    refuse_halves(&mut of, [("certificate", "key"), ("user", "password_file")]);
+    if let Some(StoreLocation { secure: false, .. }) = store {
+        refuse_without_tls(&mut of);
+    }
+    (reader.diagnostics.errors() == before).then_some(())?;
+    Some(Group {
+        store: store?,
+        name: name?,
+        lease: lease.unwrap_or(DEFAULT_LEASE),
+        member,
+        prefer: prefer.unwrap_or_default(),
+        ca,
+        identity: certificate.zip(key),
+        login: user.zip(password),
+    })
 }
 
-struct GroupReader<'a, 'b, 'r> {
-    members: &'a [Member],
-    reader: &'r mut SettingReader<'b>,
-    files: &'r FileContents,
+fn refuse_missing(of: &mut PartReader<'_, '_, '_>, name: &str, example: &str) {
+    if of.get(name).is_none() {
+        let hint = format!("e.g. \"{name}\": \"{example}\"");
+        of.reader.wrong_whole(Key::Group, format!("`group.{name}` is missing"), &hint);
+    }
 }
 
-impl<'a> GroupReader<'a, '_, '_> {
-    fn read(mut self) -> Option<Group> {
-        let before = self.reader.diagnostics.errors();
-        self.refuse_unknown();
-        let store = self.store();
-        self.needed("name");
-        let name = self.name("name", "the same on all hosts of the group");
-        let lease = self.lease();
-        let member = self.name("member", "different on each host");
-        let number = |node: &Node| digits(&node.value)?.parse().ok().filter(|number| *number <= MAX_PREFER);
-        let must = &format!("a whole number from 0 to {MAX_PREFER}");
-        let prefer = self.part("prefer", number, [must, "the host with the highest value sends as long as it can"]);
-        let [ca, certificate, key] = ["ca", "certificate", "key"].map(|name| self.file(name));
-        let login = self.login();
-        self.refuse_halves([("certificate", "key"), ("user", "password_file")]);
-        if let Some(StoreLocation { secure: false, .. }) = store {
-            self.refuse_without_tls();
-        }
-        (self.reader.diagnostics.errors() == before).then_some(())?;
-        let (prefer, identity) = (prefer.unwrap_or_default(), certificate.zip(key));
-        Some(Group { store: store?, name: name?, lease, member, prefer, ca, identity, login })
-    }
+/// A name of a group or a member.
+fn name_in(node: &Node) -> Option<String> {
+    node.value.text().map(str::trim).filter(|name| is_name(name)).map(str::to_owned)
+}
 
-    /// A part that is set; where it is written twice, the last.
-    fn get(&self, name: &str) -> Option<&'a Node> {
-        let set = |member: &&Member| member.key == name && member.node.value != Value::Null;
-        self.members.iter().rev().find(set).map(|member| &member.node)
-    }
+fn read_lease(node: &Node) -> Result<Duration, String> {
+    let lease = digits(&node.value).and_then(duration::parse);
+    let lease = lease.ok_or_else(|| " must be a time from 5s to 10m".to_owned())?;
+    let is_allowed = (MIN_LEASE..=MAX_LEASE).contains(&lease);
+    is_allowed.then_some(lease).ok_or_else(|| format!(" is {}; use 5s to 10m", duration::duration(lease)))
+}
 
-    /// What a part means; `None` if it is not set, or wrong.
-    fn part<T>(&mut self, name: &str, read: impl Fn(&Node) -> Option<T>, must: [&str; 2]) -> Option<T> {
-        let node = self.get(name)?;
-        self.reader.part(Key::Group, name, node.span, read(node), must)
-    }
+/// The path that a part is, and what the file holds.
+fn in_file(
+    of: &mut PartReader<'_, '_, '_>,
+    name: &str,
+    files: &FileContents,
+    text_of: fn(&FileContents, &str) -> Result<String, String>,
+) -> Option<(String, String)> {
+    let path = of.path(name, "put the configuration into a local file")?;
+    let text = |_: &Node| text_of(files, path).map_err(|why| format!(": {} {why}", files.shown(path)));
+    of.read(name, text, "").map(|text| (path.to_owned(), text))
+}
 
-    fn needed(&mut self, name: &str) -> Option<&'a Node> {
-        let node = self.get(name);
-        if node.is_none() {
-            let example = if name == "store" { "etcd://10.0.0.1:2379,10.0.0.2:2379" } else { "home" };
-            let hint = format!("e.g. \"{name}\": \"{example}\"");
-            self.reader.wrong_whole(Key::Group, format!("`group.{name}` is missing"), &hint);
-        }
-        node
-    }
-
-    fn wrong(&mut self, at: Span, message: &str, hint: &str) {
-        self.reader.wrong(Key::Group, at, message, hint);
-    }
-
-    fn refuse_unknown(&mut self) {
-        for member in self.members.iter().filter(|member| part(Field::of(Key::Group).parts, &member.key).is_none()) {
-            let hint = match member.key.as_str() {
-                "password" => Some("put the password into a file and name it in `password_file`"),
-                "cert" => Some("did you mean `certificate`?"),
-                _ => None,
-            };
-            self.reader.wrong_name(Key::Group, member, hint);
-        }
-    }
-
-    fn store(&mut self) -> Option<StoreLocation> {
-        const FORM: &str = "e.g. etcd://10.0.0.1:2379,10.0.0.2:2379; etcds:// for TLS; an IPv6 address in brackets";
-        let node = self.needed("store")?;
-        let Some(text) = node.value.text() else {
-            let message = format!("`group.store` must be a string, not {}", node.value.kind());
-            self.wrong(node.span, &message, FORM);
-            return None;
+fn refuse_halves(of: &mut PartReader<'_, '_, '_>, pairs: [(&str, &str); 2]) {
+    for (one, other) in pairs {
+        let (has, lacks) = match (of.get(one), of.get(other)) {
+            (Some(_), None) => (one, other),
+            (None, Some(_)) => (other, one),
+            _ => continue,
         };
-        match store(text.trim()) {
-            Ok(store) => Some(store),
-            Err((why, hint)) => {
-                self.wrong(node.span, &format!("`group.store` {why}"), hint.unwrap_or(FORM));
-                None
-            }
-        }
+        let message = format!("`group.{has}` is set, but `group.{lacks}` is not: they belong together");
+        of.reader.wrong_whole(Key::Group, message, "");
     }
+}
 
-    /// A name of a group or a member.
-    fn name(&mut self, part: &str, hint: &str) -> Option<String> {
-        let must = &format!("letters, digits, `.`, `_` and `-`, at most {MAX_NAME_BYTES}");
-        self.part(
-            part,
-            |node| node.value.text().map(str::trim).filter(|name| is_name(name)).map(str::to_owned),
-            [must, hint],
-        )
+fn refuse_without_tls(of: &mut PartReader<'_, '_, '_>) {
+    let no_effect = || " has no effect with `etcd://`, which is not encrypted".to_owned();
+    for name in ["ca", "certificate", "key"] {
+        of.read(name, |_| Err::<(), _>(no_effect()), "write `etcds://` in `store`");
     }
-
-    fn lease(&mut self) -> Duration {
-        let Some(node) = self.get("lease") else { return DEFAULT_LEASE };
-        let lease = digits(&node.value).and_then(duration::parse);
-        let hint = "e.g. 15s: this long after a host dies, another one takes over; a number alone is minutes";
-        let shown = lease.map(duration::duration).unwrap_or_default();
-        match lease {
-            Some(lease) if (MIN_LEASE..=MAX_LEASE).contains(&lease) => return lease,
-            Some(_) => self.wrong(node.span, &format!("`group.lease` is {shown}; use 5s to 10m"), hint),
-            None => self.wrong(node.span, "`group.lease` must be a time from 5s to 10m", hint),
-        }
-        DEFAULT_LEASE
-    }
-
-    /// The text of the file that a part names.
-    fn file(&mut self, name: &str) -> Option<FileText> {
-        let text = |files: &FileContents, path: &str| files.text(path);
-        self.in_file(name, text).map(|(path, text)| FileText { path, text })
-    }
-
-    fn login(&mut self) -> Option<(String, Password)> {
-        let text = |node: &Node| node.value.text().filter(|text| !text.trim().is_empty()).map(str::to_owned);
-        let user = self.part("user", text, ["the name of a user of the store", ""]);
-        let (_, line) = self.in_file("password_file", FileContents::line)?;
-        Some((user?, Password(line)))
-    }
-
-    /// The path that a part is, and what the file holds.
-    fn in_file(
-        &mut self,
-        name: &str,
-        read: impl Fn(&FileContents, &str) -> Result<String, String>,
-    ) -> Option<(String, String)> {
-        let node = self.get(name)?;
-        let path = self.reader.path(Key::Group, name, node, "put the configuration into a local file")?;
-        let text = read(self.files, path);
-        if let Err(why) = &text {
-            self.wrong(node.span, &format!("`group.{name}`: {} {why}", self.files.shown(path)), "");
-        }
-        Some((path.to_owned(), text.ok()?))
-    }
-
-    fn refuse_halves(&mut self, pairs: [(&str, &str); 2]) {
-        for (one, other) in pairs {
-            let (has, lacks) = match (self.get(one), self.get(other)) {
-                (Some(_), None) => (one, other),
-                (None, Some(_)) => (other, one),
-                _ => continue,
-            };
-            let message = format!("`group.{has}` is set, but `group.{lacks}` is not: they belong together");
-            self.reader.wrong_whole(Key::Group, message, "");
-        }
-    }
-
-    fn refuse_without_tls(&mut self) {
-        for name in ["ca", "certificate", "key"] {
-            if let Some(node) = self.get(name) {
-                let message = format!("`group.{name}` has no effect with `etcd://`, which is not encrypted");
-                self.wrong(node.span, &message, "write `etcds://` in `store`");
-            }
-        }
-        if self.get("password_file").is_some() {
-            let message = "`group`: with `etcd://` the password of the store is sent unencrypted";
-            self.reader.warn_whole(Key::Group, message, "write `etcds://` in `store`, if the store has TLS");
-        }
+    if of.get("password_file").is_some() {
+        let message = "`group`: with `etcd://` the password of the store is sent unencrypted";
+        of.reader.warn_whole(Key::Group, message, "write `etcds://` in `store`, if the store has TLS");
     }
 }
 

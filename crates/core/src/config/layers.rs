@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::fields::Key;
-use super::files::FileContents;
+use super::files::{FileContents, named};
 use super::raw::{Origin, Raw, Setting};
 use crate::callback::RsaSign;
 use crate::net::proxy::System;
@@ -66,6 +66,11 @@ impl Surroundings {
             })
         });
         Parcelled { settings: settings.collect(), proxies: Arc::clone(&self.proxies) }
+    }
+
+    /// The files that options and environment name for values.
+    pub fn named_files(&self) -> Vec<String> {
+        [&self.options, &self.environment].into_iter().flat_map(named).collect()
     }
 
     /// What counts for an entry of a file, from what wins to what gives way (B11).

@@ -5,14 +5,14 @@ use std::time::Duration;
 use super::entry::Maker;
 use super::fields::{FIELDS, Field, FieldUse, Key, RequestPart, names, used, used_by};
 use super::layers::{Layers, Surroundings};
-use super::raw::{Origin, Raw, Setting, Start};
+use super::raw::{Raw, Setting};
 use super::read::{SettingReader, did_you_mean};
 use super::value::digits;
 use super::{Cache, Entry, Notification};
 use crate::notify::{DEFAULT_AFTER, NotifyEvent, NotifyEvents};
 use crate::text::diagnostic::{Severity, nearest};
 use crate::text::diagnostics::Diagnostics;
-use crate::text::json::{Member, Node, Span, Value};
+use crate::text::json::{Member, Node, Value};
 
 /// How many notifications a configuration may have.
 const MAX_NOTIFICATIONS: usize = 20;
@@ -65,12 +65,7 @@ fn notification(
             _ => {}
         }
     }
-    let start = match &setting.origin {
-        Origin::File(document) => {
-            Start::Entry(document.clone(), Span { start: node.span.start, end: node.span.start + 1 })
-        }
-        _ => Start::Whole(setting.place(Field::of(Key::Notify), node.span)),
-    };
+    let start = setting.start(Field::of(Key::Notify), node);
     let layers = Layers(vec![options, &own, file, environment]);
     let reader = SettingReader { layers, diagnostics: &mut *whole.diagnostics };
     let mut maker = Maker { reader, start: &start, system: &around.proxies, files: &around.files, rsa: around.rsa };
@@ -129,11 +124,8 @@ fn read_after(reader: &mut SettingReader<'_>, node: &Node) -> Option<u32> {
     }
     let number =
         digits(&node.value).and_then(|text| text.parse().ok()).filter(|number| (1..=MAX_FAILURES).contains(number));
-    if number.is_none() {
-        let message = format!("`notify`: `after` must be a whole number from 1 to {MAX_FAILURES}");
-        reader.wrong(Key::Notify, node.span, message, "it counts failures in a row");
-    }
-    number
+    let must = || format!("`notify`: `after` must be a whole number from 1 to {MAX_FAILURES}");
+    reader.valid(Key::Notify, node.span, number.ok_or_else(must), "it counts failures in a row")
 }
 
 fn warn_unknown(reader: &mut SettingReader<'_>, Member { key, key_span, .. }: &Member) {

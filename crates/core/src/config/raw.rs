@@ -71,6 +71,14 @@ impl Setting {
         own
     }
 
+    /// Where one of its objects begins.
+    pub(super) fn start(&self, field: &Field, object: &Node) -> Start {
+        match &self.origin {
+            Origin::File(document) => Start::Entry(document.clone(), object.span.first()),
+            _ => Start::Whole(self.place(field, object.span)),
+        }
+    }
+
     /// Whether it is `null`.
     pub(super) fn is_null(&self) -> bool {
         self.node.value == Value::Null
@@ -267,8 +275,7 @@ impl RawReader<'_> {
             for member in members {
                 self.take(&mut entry, member, "", true);
             }
-            let start = Span { start: node.span.start, end: node.span.start + 1 };
-            entries.push((entry, Start::Entry(Rc::clone(self.document), start)));
+            entries.push((entry, Start::Entry(Rc::clone(self.document), node.span.first())));
         }
         entries
     }

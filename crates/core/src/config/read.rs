@@ -3,13 +3,13 @@
 
 use std::borrow::Cow;
 
-use super::fields::{Field, Key, Kind, names, quoted};
+use super::fields::{Field, Key, Kind};
 use super::layers::Layers;
 use super::raw::Setting;
 use super::value::{self, is_blank};
-use crate::text::diagnostic::{Severity, nearest};
+use crate::text::diagnostic::Severity;
 use crate::text::diagnostics::Diagnostics;
-use crate::text::json::{Dialect, MAX_VALUES, Member, Node, Span, Value, parse};
+use crate::text::json::{Dialect, MAX_VALUES, Member, Node, Span, SyntaxError, Value, parse};
 use crate::text::number::grouped;
 
 /// Reads settings layer by layer and collects what is wrong.
@@ -55,36 +55,9 @@ impl<'a> SettingReader<'a> {
         }
     }
 
-    /// Notes a member of an object that is none of its parts; with the nearest one, or `hint` where that knows better.
-    pub(super) fn wrong_name(&mut self, key: Key, member: &Member, hint: Option<&str>) {
-        let Field { name, parts, .. } = Field::of(key);
-        let hint = match (hint, nearest(&member.key, names(parts))) {
-            (Some(hint), _) => hint.to_owned(),
-            (None, None) => format!("use {}", quoted(parts, ", ")),
-            (None, near) => did_you_mean(near),
-        };
-        self.wrong(key, member.key_span, format!("`{name}` has no field `{}`", member.key), &hint);
-    }
-
-    /// What a part of an object means; notes what it must be where that is nothing.
-    pub(super) fn part<T>(&mut self, key: Key, name: &str, at: Span, meant: Option<T>, must: [&str; 2]) -> Option<T> {
-        if meant.is_none() {
-            let [what, hint] = must;
-            self.wrong(key, at, format!("`{}.{name}` must be {what}", Field::of(key).name), hint);
-        }
-        meant
-    }
-
-    /// The path that a part of an object is; `local` is the way out where it came over the network.
-    pub(super) fn path<'n>(&mut self, key: Key, name: &str, node: &'n Node, local: &str) -> Option<&'n str> {
-        if self.setting(key).is_some_and(Setting::is_fetched) {
-            let of = Field::of(key).name;
-            let message = format!("`{of}.{name}` names a file, which a fetched configuration may not");
-            self.wrong(key, node.span, message, local);
-            return None;
-        }
-        let path = node.value.text().filter(|path| !path.trim().is_empty());
-        self.part(key, name, node.span, path, ["the path of a file", ""])
+    /// What was meant at a part of a setting; notes why that is nothing.
+    pub(super) fn valid<T>(&mut self, key: Key, at: Span, meant: Result<T, String>, hint: &str) -> Option<T> {
+        meant.map_err(|why| self.wrong(key, at, why, hint)).ok()
     }
 
     /// A file that came over the network must not say which files of this host are written or trusted.
@@ -105,14 +78,10 @@ impl<'a> SettingReader<'a> {
     }
 
     fn wrong_value(&mut self, key: Key, at: &Node) {
-        let field = Field::of(key);
-        let message = match at.value.text() {
-            Some(text) if !field.shown.is_secret(&at.value) => {
-                format!("`{}` must be {}, not `{text}`", field.name, field.allowed)
-            }
-            _ => format!("`{}` must be {}", field.name, field.allowed),
-        };
-        self.wrong(key, at.span, message, "");
+        let Field { name, allowed, shown, .. } = Field::of(key);
+        let text = at.value.text().filter(|_| !shown.is_secret(&at.value));
+        let text = text.map(|text| format!(", not `{text}`")).unwrap_or_default();
+        self.wrong(key, at.span, format!("`{name}` must be {allowed}{text}"), "");
     }
 
     /// What a word means; notes that it means nothing.
@@ -198,25 +167,21 @@ impl<'a> SettingReader<'a> {
     pub(super) fn list(&mut self, key: Key) -> Vec<Cow<'a, Node>> {
         let default = || value::separated(Field::of(key).default).into_iter().map(Cow::Owned).collect();
         let Some(setting) = self.given(key) else { return default() };
-        let node = &setting.node;
+        let (node, name) = (&setting.node, Field::of(key).name);
+        let unlike =
+            |what, error: &SyntaxError| format!("`{name}` starts like a JSON {what} but is not one: {}", error.message);
         // Places inside of a text mean nothing in the file: the whole string is the place.
         let at_node = |items: Vec<Node>| items.into_iter().map(|item| Cow::Owned(item.at(node.span))).collect();
         let is_object = |text: &str| Field::of(key).kind.has_objects() && text.trim_start().starts_with('{');
         match &node.value {
             Value::Array(items) if items.is_empty() => default(),
             Value::Array(items) => self.items(key, items.iter().map(Cow::Borrowed).collect()),
-            Value::String(text) if is_object(text) => match parse(text, Dialect::IN_TEXT) {
-                Ok(item) => at_node(vec![item]),
-                Err(error) => {
-                    let name = Field::of(key).name;
-                    let message = format!("`{name}` starts like a JSON object but is not one: {}", error.message);
-                    self.wrong(key, node.span, message, "");
-                    Vec::new()
-                }
-            },
+            Value::String(text) if is_object(text) => {
+                let item = parse(text, Dialect::IN_TEXT).map_err(|error| unlike("object", &error));
+                self.valid(key, node.span, item, "").map(|item| at_node(vec![item])).unwrap_or_default()
+            }
             Value::String(text) if text.matches([',', ';']).count() >= MAX_VALUES => {
-                let (name, most) = (Field::of(key).name, grouped(MAX_VALUES));
-                self.wrong(key, node.span, format!("`{name}` has more than {most} items"), "");
+                self.wrong(key, node.span, format!("`{name}` has more than {} items", grouped(MAX_VALUES)), "");
                 Vec::new()
             }
             Value::String(text) => match value::list(text) {
@@ -225,9 +190,7 @@ impl<'a> SettingReader<'a> {
                 // `[::1]:3128` is a host.
                 Err(_) if key == Key::Proxy && !text.contains('"') => at_node(value::separated(text)),
                 Err(error) => {
-                    let name = Field::of(key).name;
-                    let message = format!("`{name}` starts like a JSON list but is not one: {}", error.message);
-                    self.wrong(key, node.span, message, "");
+                    self.wrong(key, node.span, unlike("list", &error), "");
                     Vec::new()
                 }
             },
@@ -280,16 +243,11 @@ impl<'a> SettingReader<'a> {
         match &setting.node.value {
             Value::Object(members) => members.clone(),
             Value::String(text) => {
-                let members = value::headers(text).unwrap_or_else(|why| {
-                    let hint = "write `Name: value` on a line for each header, or a JSON object";
-                    self.wrong_whole(key, format!("`{}` {why}", Field::of(key).name), hint);
-                    Vec::new()
-                });
                 let span = setting.node.span;
-                members
-                    .into_iter()
-                    .map(|member| Member { key_span: span, node: member.node.at(span), ..member })
-                    .collect()
+                let members = value::headers(text).map_err(|why| format!("`{}` {why}", Field::of(key).name));
+                let hint = "write `Name: value` on a line for each header, or a JSON object";
+                let members = self.valid(key, span, members, hint).unwrap_or_default().into_iter();
+                members.map(|member| Member { key_span: span, node: member.node.at(span), ..member }).collect()
             }
             _ => {
                 self.wrong_type(key, &setting.node);
@@ -334,14 +292,11 @@ impl<'a> SettingReader<'a> {
         if key == Key::Notify && value::is_web_address(text) {
             return Some(node.clone());
         }
-        match parse(text, Dialect::IN_TEXT) {
-            Ok(inside) => Some(inside.at(node.span)),
-            Err(error) => {
-                let (name, at) = (Field::of(key).name, error.span.start + 1);
-                self.wrong(key, node.span, format!("`{name}` is not JSON: at character {at}, {}", error.message), "");
-                None
-            }
-        }
+        let inside = parse(text, Dialect::IN_TEXT).map(|inside| inside.at(node.span)).map_err(|error| {
+            let (name, at) = (Field::of(key).name, error.span.start + 1);
+            format!("`{name}` is not JSON: at character {at}, {}", error.message)
+        });
+        self.valid(key, node.span, inside, "")
     }
 }
 

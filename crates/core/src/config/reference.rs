@@ -176,44 +176,18 @@ fn any_of<const N: usize>(kinds: [Value; N]) -> Value {
     Value::object([("anyOf", Value::list(kinds))])
 }
 
-const ABOVE: &str = "\
-# Configuration
-
-A configuration is a JSON object; `//`, `#` and `/* */` comments and trailing commas are allowed. Each field can also be
-set by an environment variable or an option. The command line overrides the file, and the file overrides the environment;
-`null` in a file clears a field, whatever the environment says. In an environment variable, write a list as JSON or separate its items by commas.
-[schema/ddns.schema.json](../schema/ddns.schema.json) is a JSON schema for editors.
-
-This page is generated from the table of fields in the source code.
-
-";
-
-const BELOW: &str = "`DDNS_CONFIG` names
-configuration files, as `-c` does.
-
-In an entry of `providers`, the fields have the names above, except that `dns` is called `provider`. `log`, `debug`,
-`concurrency`, `interval`, `web`, `group` and `notify` apply to the whole file and belong outside `providers`.
-[notifications.md](notifications.md) explains `notify`, [several-hosts.md](several-hosts.md) `group`.
-";
-
 /// The text of `docs/configuration.md`.
 pub fn page() -> String {
-    let mut text =
-        format!("{ABOVE}| field | environment | option | takes | default | what it is |\n|---|---|---|---|---|---|\n");
-    for field in &FIELDS {
+    let row = |field: &Field| {
+        let Field { name, allowed, help, .. } = field;
         let code = |dashes: &str, name: Option<&str>| name.map_or("-".to_owned(), |name| format!("`{dashes}{name}`"));
-        let default = if field.default.is_empty() { "-".to_owned() } else { format!("`{}`", field.default) };
-        text += &format!(
-            "| `{}` | {} | {} | {} | {default} | {} |\n",
-            field.name,
-            code("", field.variable),
-            code("--", field.option),
-            field.allowed,
-            field.help
-        );
-    }
+        let default = Some(field.default).filter(|default| !default.is_empty());
+        let set = [code("", field.variable), code("--", field.option)].join(" | ");
+        format!("| `{name}` | {set} | {allowed} | {} | {help} |\n", code("", default))
+    };
     let files: Vec<String> = file_variables().map(|(_, variable)| format!("`{variable}`")).collect();
     let files = files.join(", ");
     let files = files.rsplit_once(", ").map_or_else(|| files.clone(), |(others, last)| format!("{others} and {last}"));
-    text + &format!("\n{files} name files that contain the value. {BELOW}")
+    let rows: String = FIELDS.iter().map(row).collect();
+    include_str!("reference.txt").replace("@rows@\n", &rows).replace("@files@", &files)
 }

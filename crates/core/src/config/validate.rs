@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::entry::Maker;
 use super::fields::{Field, Key};
-use super::files::{named, named_in};
+use super::files::named_in;
 use super::group::group;
 use super::notify::notify;
 use super::raw::{self, Document, FileLayers, Raw, Start};
@@ -40,7 +40,7 @@ pub fn validate(name: &str, written: Option<FileLayers>, around: &Surroundings) 
     let place = if written.is_some() { Place::file(name) } else { Place::Nowhere };
     let written = written.unwrap_or_default();
     let mut files = named_in(&written);
-    files.extend([&around.options, &around.environment].into_iter().flat_map(named));
+    files.extend(around.named_files());
     let FileLayers { file, entries, mut diagnostics } = written;
     // Without `providers` the file as a whole is the one entry.
     let entries = entries.unwrap_or_else(|| vec![(Raw::default(), Start::Whole(place.clone()))]);

@@ -8,14 +8,16 @@ use std::net::{Ipv4Addr, SocketAddr};
 use super::fields::{Field, Key};
 use super::files::FileContents;
 use super::layers::Layers;
+use super::parts::PartReader;
 use super::raw::{Origin, Raw};
 use super::read::SettingReader;
-use super::value::{flag, list};
+use super::value::flag;
 use crate::net::listen::listen_address;
 use crate::net::network::Network;
-use crate::text::json::{Member, Node, Value};
+use crate::text::json::{Node, Value};
 
 pub use push::PushRule;
+use push::pushes;
 
 /// Where the page is unless another place is named.
 pub const DEFAULT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
@@ -107,7 +109,7 @@ pub(super) fn web(reader: &mut SettingReader<'_>, files: &FileContents) -> Optio
             }
             _ => {
                 let node = reader.object(Key::Web)?;
-                let web = WebReader { reader, files }.read(&node);
+                let web = read(&mut reader, &node, files);
                 let is_in_file = is_in_file || matches!(setting.origin, Origin::File(_));
                 return Some(Web { listen: listen.unwrap_or(web.listen), is_in_file, ..web });
             }
@@ -118,60 +120,35 @@ pub(super) fn web(reader: &mut SettingReader<'_>, files: &FileContents) -> Optio
     is_on.then(|| Web { listen: listen.unwrap_or(DEFAULT), is_in_file, ..Web::default() })
 }
 
-struct WebReader<'a, 'r> {
-    reader: SettingReader<'a>,
-    files: &'r FileContents,
+fn read(reader: &mut SettingReader<'_>, node: &Node, files: &FileContents) -> Web {
+    let mut of = PartReader::new(reader, Key::Web, node.value.members().unwrap_or_default());
+    of.refuse_unknown(|_| None);
+    let must = ["an address of this host", "such as 127.0.0.1:9876"];
+    let listen = of.part("listen", |node| listen_address(node.value.text()?, PORT), must);
+    let names = ["password_file", "token_file", "certificate", "key"];
+    let [password, token, certificate, key] = names.map(|name| secret_file(&mut of, name, files));
+    let web = Web {
+        is_in_file: false,
+        listen: listen.unwrap_or(DEFAULT),
+        password,
+        token,
+        allow_edit: of.flag("allow_edit").unwrap_or_default(),
+        hosts: of.list("hosts", "a host name, without a port", host),
+        proxies: of.list("proxies", "an address or a network", Network::parse),
+        certificate,
+        key,
+        push: pushes(&mut of, files),
+    };
+    if web.certificate.is_some() != web.key.is_some() {
+        let message = "`web.certificate` and `web.key` belong together: one of them is missing";
+        reader.wrong_whole(Key::Web, message, "");
+    }
+    web
 }
 
-impl WebReader<'_, '_> {
-    fn read(mut self, node: &Node) -> Web {
-        let mut web = Web::default();
-        for member in node.value.members().unwrap_or_default() {
-            let Member { key, node, .. } = member;
-            match key.as_str() {
-                "listen" => {
-                    let listen = node.value.text().and_then(|text| listen_address(text, PORT));
-                    let must = ["an address of this host", "such as 127.0.0.1:9876"];
-                    web.listen = self.reader.part(Key::Web, key, node.span, listen, must).unwrap_or(web.listen);
-                }
-                "allow_edit" => {
-                    let flag = if let Value::Bool(flag) = node.value { Some(flag) } else { None };
-                    let flag = self.reader.part(Key::Web, key, node.span, flag, ["`true` or `false`", ""]);
-                    web.allow_edit = flag.unwrap_or_default();
-                }
-                "hosts" => web.hosts = self.list(node, key, "a host name, without a port", host),
-                "proxies" => web.proxies = self.list(node, key, "an address or a network", Network::parse),
-                "password_file" => web.password = self.file(node, key),
-                "token_file" => web.token = self.file(node, key),
-                "certificate" => web.certificate = self.file(node, key),
-                "key" => web.key = self.file(node, key),
-                "push" => web.push = self.pushes(node),
-                _ => self.reader.wrong_name(Key::Web, member, None),
-            }
-        }
-        if web.certificate.is_some() != web.key.is_some() {
-            let message = "`web.certificate` and `web.key` belong together: one of them is missing";
-            self.reader.wrong_whole(Key::Web, message, "");
-        }
-        web
-    }
-
-    /// The items of a list, or of one string with separators.
-    fn list<T>(&mut self, node: &Node, name: &str, what: &str, read: fn(&str) -> Option<T>) -> Vec<T> {
-        let items = match &node.value {
-            Value::Array(items) => items.clone(),
-            Value::String(text) => list(text).unwrap_or_default(),
-            _ => vec![node.clone()],
-        };
-        let must = format!("{what}, or a list of them");
-        let values = items.iter().map(|item| item.value.text().map(str::trim).and_then(read));
-        values.filter_map(|value| self.reader.part(Key::Web, name, node.span, value, [&must, ""])).collect()
-    }
-
-    fn file(&mut self, node: &Node, name: &str) -> Option<SecretFile> {
-        let path = self.reader.path(Key::Web, name, node, "set `web` with an option or in the environment")?;
-        Some(SecretFile { path: path.to_owned(), shown: self.files.shown(path), text: self.files.text(path) })
-    }
+fn secret_file(of: &mut PartReader<'_, '_, '_>, name: &str, files: &FileContents) -> Option<SecretFile> {
+    let path = of.path(name, "set `web` with an option or in the environment")?;
+    Some(SecretFile { path: path.to_owned(), shown: files.shown(path), text: files.text(path) })
 }
 
 /// A name that may stand in `Host`.

@@ -246,10 +246,11 @@ impl Settled {
 
 vocabulary! {
     /// What an event is called: in the history, in metrics and on the page.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum EventKind {
         /// The endpoint accepted an update.
+        #[default]
         Accepted = "accepted",
         /// The same, and it had this address already.
         Unchanged = "unchanged" "accepted, unchanged",

@@ -19,7 +19,7 @@ const LIKELY: usize = 256;
 const MAX_REASON_CHARS: usize = 300;
 
 /// One record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// When, in seconds since the epoch.
     pub at: u64,
@@ -81,24 +81,7 @@ fn is_first(attempt: &u32) -> bool {
 impl Record {
     /// One that says nothing more.
     pub fn new(at: u64, event: EventKind, family: Option<Family>) -> Self {
-        Self {
-            at,
-            event,
-            family,
-            domain: None,
-            endpoint: None,
-            address: None,
-            previous: None,
-            status: None,
-            took: None,
-            attempt: 1,
-            until: None,
-            after: None,
-            ttl: None,
-            source: None,
-            group: None,
-            reason: None,
-        }
+        Self { at, event, family, attempt: 1, ..Self::default() }
     }
 
     /// Whether the endpoint has another address now than it had, or this host has.

@@ -50,7 +50,7 @@ impl NotifyEvent {
 }
 
 /// A set of events.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct NotifyEvents([bool; NotifyEvent::ALL.len()]);
 
 impl NotifyEvents {

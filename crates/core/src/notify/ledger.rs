@@ -83,7 +83,7 @@ pub struct Outgoing {
 pub type Changes = Vec<(About, Streak)>;
 
 /// What one notification has to report, beside what the streaks say.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Ledger {
     on: NotifyEvents,
     after: u32,
@@ -109,19 +109,7 @@ pub struct Ledger {
 impl Ledger {
     /// Nothing happened yet.
     pub fn new(on: NotifyEvents, after: u32) -> Self {
-        Self {
-            on,
-            after,
-            changed: BTreeMap::new(),
-            seen: BTreeMap::new(),
-            reasons: BTreeMap::new(),
-            is_synchronized: false,
-            role: None,
-            under_way: None,
-            not_before: [Duration::ZERO; ORDER.len()],
-            unsent: 0,
-            wake_at: None,
-        }
+        Self { on, after, ..Self::default() }
     }
 
     /// Takes in how an update ended. Its streak then.

@@ -67,7 +67,7 @@ pub enum Stage {
 }
 
 /// Every update that is not idle.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Queue {
     /// None: what failed is not retried.
     backoff: Option<Backoff>,
@@ -92,20 +92,7 @@ pub struct Queue {
 impl Queue {
     /// A queue for so many updates.
     pub fn new(updates: usize, backoff: Option<Backoff>) -> Self {
-        Self {
-            backoff,
-            lanes: Lanes::default(),
-            listed: VecDeque::new(),
-            crowded: Vec::new(),
-            paused: BTreeSet::new(),
-            watched: BTreeSet::new(),
-            stages: vec![Stage::Idle; updates],
-            retries: BTreeMap::new(),
-            retry_times: BTreeSet::new(),
-            queued: 0,
-            sending: 0,
-            inherited: HashMap::new(),
-        }
+        Self { backoff, stages: vec![Stage::Idle; updates], ..Self::default() }
     }
 
     /// With pauses that were requested of another queue before.

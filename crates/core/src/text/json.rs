@@ -52,6 +52,13 @@ pub struct Span {
     pub end: usize,
 }
 
+impl Span {
+    /// Its first byte: the bracket of an object.
+    pub(crate) fn first(self) -> Self {
+        Self { start: self.start, end: self.start + 1 }
+    }
+}
+
 /// A value and the place where it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {

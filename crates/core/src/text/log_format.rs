@@ -59,24 +59,14 @@ pub enum LogFormat {
 pub enum LogPiece {
     /// Text as it was written.
     Literal(String),
-    /// A part of the record, padded to a width.
-    Part(LogPart, Pad),
+    /// A part of the record, and how it is filled up to how many letters.
+    Part(LogPart, Side, usize),
 }
 
-/// How a part is padded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Pad {
-    /// How many letters it has at least.
-    pub width: usize,
-    /// On which side it is filled, and with what.
-    pub side: Side,
-}
-
-/// Where a part is filled up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Where a part is filled up, and with what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// Before it, with blanks.
-    #[default]
     Before,
     /// Before it, with zeros.
     Zeros,
@@ -136,11 +126,11 @@ impl LogFormat {
             if let Some(after) = rest.strip_prefix("%%") {
                 literal.push('%');
                 rest = after;
-            } else if let Some((part, pad, length)) = part_at(rest) {
+            } else if let Some((part, length)) = part_at(rest) {
                 if !literal.is_empty() {
                     pieces.push(LogPiece::Literal(std::mem::take(&mut literal)));
                 }
-                pieces.push(LogPiece::Part(part, pad));
+                pieces.push(part);
                 rest = &rest[length..];
             } else {
                 let length = rest.find([')', ' ']).map_or(rest.len(), |at| at + 1);
@@ -172,7 +162,7 @@ impl LogFormat {
     }
 
     fn has(&self, part: LogPart) -> bool {
-        matches!(self, Self::Pieces(pieces) if pieces.iter().any(|piece| matches!(piece, LogPiece::Part(known, _) if *known == part)))
+        matches!(self, Self::Pieces(pieces) if pieces.iter().any(|piece| matches!(piece, LogPiece::Part(known, ..) if *known == part)))
     }
 
     /// One line, without its end.
@@ -186,7 +176,7 @@ impl LogFormat {
                 for piece in pieces {
                     match piece {
                         LogPiece::Literal(text) => line += text,
-                        LogPiece::Part(part, pad) => {
+                        LogPiece::Part(part, side, width) => {
                             let text = match part {
                                 LogPart::Time => time.text.into(),
                                 LogPart::Level => level.key().into(),
@@ -196,8 +186,7 @@ impl LogFormat {
                                 LogPart::LevelNumber => Cow::Owned(level.number().to_string()),
                                 LogPart::CodePlace => NO_PLACE.into(),
                             };
-                            let width = pad.width;
-                            line += &match pad.side {
+                            line += &match side {
                                 Side::Before => format!("{text:>width$}"),
                                 Side::Zeros => format!("{text:0>width$}"),
                                 Side::Behind => format!("{text:<width$}"),
@@ -211,8 +200,8 @@ impl LogFormat {
     }
 }
 
-/// `%(name)-8s` or `%(msecs)03d` at the start of a text: the part, how it is padded, the length.
-fn part_at(text: &str) -> Option<(LogPart, Pad, usize)> {
+/// `%(name)-8s` or `%(msecs)03d` at the start of a text: the part and its length there.
+fn part_at(text: &str) -> Option<(LogPiece, usize)> {
     let (name, rest) = text.strip_prefix("%(")?.split_once(')')?;
     let part = match name {
         "asctime" => LogPart::Time,
@@ -234,7 +223,7 @@ fn part_at(text: &str) -> Option<(LogPart, Pad, usize)> {
     };
     let is_width = |text: &str| text.len() <= 3 && text.bytes().all(|byte| byte.is_ascii_digit());
     let width = if width.is_empty() { 0 } else { width.parse().ok().filter(|_| is_width(width))? };
-    (width < 100).then_some((part, Pad { width, side }, name.len() + 3 + end + 1))
+    (width < 100).then_some((LogPiece::Part(part, side, width), name.len() + 3 + end + 1))
 }
 
 #[cfg(test)]

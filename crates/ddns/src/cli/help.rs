@@ -3,7 +3,7 @@
 use ddns_core::config::fields::{Field, Key};
 use ddns_core::text::diagnostic::Diagnostic;
 
-use super::table::{COMMANDS, CONFIG, CommandSpec, EVERYWHERE, Name, QUIET, usage_of};
+use super::table::{COMMANDS, CONFIG, CommandSpec, CommandText, EVERYWHERE, Name, QUIET, usage_of};
 use super::topics::TOPICS;
 use super::{mistakes, rows};
 use crate::output::layout::{broken, fitted};
@@ -32,7 +32,7 @@ pub(crate) fn about(word: Option<&str>, width: usize) -> Result<String, Diagnost
         return Ok(page_of(command, width));
     }
     if let Some(topic) = TOPICS.iter().find(|topic| topic.name == word) {
-        return Ok((topic.page)(width));
+        return Ok(topic.page(width));
     }
     let known = COMMANDS.iter().map(|command| command.name).chain(TOPICS.iter().map(|topic| topic.name));
     Err(mistakes::unknown_topic(word, known))
@@ -44,7 +44,7 @@ fn overview(width: usize) -> String {
     help += &format!("\n{}\nCommands:\n", fitted(EXAMPLES, width));
     help += &rows::command("(none)", "Synchronize once: look up the address, send what changed", width);
     for command in COMMANDS {
-        help += &rows::command(command.name, command.summary, width);
+        help += &rows::command(command.name, command.text().summary, width);
     }
     help += "\nOptions:\n";
     for choice in [CONFIG, QUIET].iter().chain(&EVERYWHERE) {
@@ -56,8 +56,9 @@ fn overview(width: usize) -> String {
 
 /// The text of `ddns COMMAND --help`.
 fn page_of(command: &CommandSpec, width: usize) -> String {
-    let mut help = broken(&format!("{}.", command.summary), 0, width);
-    help += &format!("\nUsage: {}\n\n{}", usage(command), broken(command.about, 0, width));
+    let CommandText { summary, about, example } = command.text();
+    let mut help = broken(&format!("{summary}."), 0, width);
+    help += &format!("\nUsage: {}\n\n{}", usage(command), broken(about, 0, width));
     if command.word.is_some() {
         help += "\n";
     }
@@ -85,7 +86,7 @@ fn page_of(command: &CommandSpec, width: usize) -> String {
         help += "\n";
         help += &broken("Every field of a configuration is an option too: `ddns help options`.", 0, width);
     }
-    help + "\nExample:\n" + &fitted(&format!("  {}", command.example), width)
+    help + "\nExample:\n" + &fitted(&format!("  {example}"), width)
 }
 
 /// `ddns listen [ADDRESS] [OPTION…]`

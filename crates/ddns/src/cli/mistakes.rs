@@ -113,24 +113,25 @@ pub(super) fn unexpected(value: &str, is_first: bool) -> Diagnostic {
     if let Some(hint) = elsewhere_hint(value).filter(|_| is_first) {
         return wrong(format!("there is no command `{value}`")).hint(hint);
     }
-    let name = COMMANDS.iter().find(|command| command.name == value).map(|command| command.name);
-    match nearest(value, COMMANDS.iter().map(|command| command.name)).filter(|_| is_first) {
-        Some(near) => wrong(format!("there is no command `{value}`")).hint(format!("did you mean `ddns {near}`?")),
+    let no_command = || format!("there is no command `{value}`");
+    let (message, hint) = match nearest(value, COMMANDS.iter().map(|command| command.name)).filter(|_| is_first) {
+        Some(near) => (no_command(), format!("did you mean `ddns {near}`?")),
         // A short word of letters is a command that we do not have, and no secret.
-        None if is_first && is_plain(value) => {
-            wrong(format!("there is no command `{value}`")).hint("`ddns --help` lists every command")
-        }
-        None if name.is_some() => {
-            wrong(format!("unexpected argument `{value}`")).hint(format!("put the command first: `ddns {value} …`"))
+        None if is_first && is_plain(value) => (no_command(), "`ddns --help` lists every command".to_owned()),
+        None if CommandSpec::typed(value).is_some() => {
+            (format!("unexpected argument `{value}`"), format!("put the command first: `ddns {value} …`"))
         }
         None if value.contains(".json") && shown_path(value) == value => {
-            wrong(format!("unexpected argument `{value}`"))
-                .hint(format!("name a configuration with -c: `ddns check -c {value}` shows what it does"))
+            let hint = format!("name a configuration with -c: `ddns check -c {value}` shows what it does");
+            (format!("unexpected argument `{value}`"), hint)
         }
-        None => wrong("unexpected argument: it belongs to no option").hint(
-            "put a value that contains spaces or quotes in single quotes; `ddns help options` lists every option",
-        ),
-    }
+        None => {
+            let hint =
+                "put a value that contains spaces or quotes in single quotes; `ddns help options` lists every option";
+            ("unexpected argument: it belongs to no option".to_owned(), hint.to_owned())
+        }
+    };
+    wrong(message).hint(hint)
 }
 
 /// How files end that somebody may name in place of a configuration; no domain ends like this.

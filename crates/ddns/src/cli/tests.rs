@@ -129,7 +129,7 @@ fn help_can_be_asked_for_in_every_way() {
     for command in COMMANDS {
         let page = text(&["help", command.name]);
         assert_eq!(page, text(&[command.name, "--help"]));
-        assert!(page.starts_with(command.summary) && page.contains(command.example), "{page}");
+        assert!(page.starts_with(command.text().summary) && page.contains(command.text().example), "{page}");
         for choice in command.options {
             assert!(page.contains(&format!("--{}", choice.name)), "{page}");
         }
@@ -145,11 +145,11 @@ fn help_can_be_asked_for_in_every_way() {
 #[test]
 fn each_command_fits_a_line_of_help() {
     for command in COMMANDS {
-        let name = command.name;
-        assert!(NAMES + command.summary.chars().count() <= WIDTH, "{name}: too long for a line");
+        let (name, text) = (command.name, command.text());
+        assert!(NAMES + text.summary.chars().count() <= WIDTH, "{name}: too long for a line");
         assert!(name.len() + 4 <= NAMES, "{name}: too long for its column");
-        assert!(command.example.starts_with(&format!("ddns {name}")), "{name}: another command's example");
-        assert!(!command.about.is_empty() && command.summary.starts_with(char::is_uppercase), "{name}");
+        assert!(text.example.starts_with(&format!("ddns {name}")), "{name}: another command's example");
+        assert!(!text.about.is_empty() && text.summary.starts_with(char::is_uppercase), "{name}");
         assert_eq!(COMMANDS.iter().filter(|other| other.name == name).count(), 1, "{name}");
     }
 }

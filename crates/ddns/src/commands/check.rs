@@ -25,11 +25,12 @@ use futures_util::future::join_all;
 use crate::cli::Given;
 use crate::clock::unix_time;
 use crate::environment::Environment;
-use crate::http::{Client, How, Over, ProbeStep, Want};
+use crate::http::{Client, How, ProbeStep, Want};
 use crate::load::{self, Examined};
 use crate::lookup::{self, LookupPair};
 use crate::notify;
 use crate::output::{Ended, USAGE, complain, print};
+use crate::steps;
 use crate::watch;
 
 /// How many endpoints of one entry are tried if a placeholder makes many of it.
@@ -155,8 +156,7 @@ async fn look(configs: &[&Config], client: &Client) -> Online {
     let lookups = lookup::look_up_entries(configs, [None; 2], client).await;
     let entries = configs.iter().flat_map(|config| &config.entries);
     let of_entries = entries.zip(&lookups).flat_map(|(entry, pair)| {
-        let (limit, proxies, ssl) = (entry.timeout, &entry.proxies, &entry.ssl);
-        let how = How { limit, want: Want::Status, over: Over::Any, proxies, ssl, from: None };
+        let how = steps::how(entry, Want::Status);
         endpoints_of(entry, pair).into_iter().map(move |url| (url, how))
     });
     let of_notify = configs.iter().flat_map(|config| &config.notify).filter_map(|notification| {

@@ -1,6 +1,8 @@
 //! `ddns completions SHELL`: what a shell offers behind `ddns`, from the two tables. Nothing is run while somebody
 //! types: the script holds everything.
 
+use std::collections::HashSet;
+
 use ddns_core::config::fields::{EditRight, FIELDS, Field, Kind};
 
 use crate::cli::Given;
@@ -111,107 +113,66 @@ fn names() -> Vec<&'static str> {
     COMMANDS.iter().map(|command| command.name).collect()
 }
 
-const BASH_ABOVE: &str = r#"# Completion of ddns for bash. To use it now: source <(ddns completions bash)
-# To keep it: ddns completions bash > ~/.local/share/bash-completion/completions/ddns
-
-_ddns() {
-    local current=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} own="" words="" line
-    local at=$((COMP_CWORD - 1)) offered="" is_file=""
-    COMPREPLY=()
-    # bash breaks `--option=value` into three words.
-    [[ $current == "=" ]] && current=""
-    while ((at > 0)) && [[ ${COMP_WORDS[at]} != -* ]]; do ((at--)); done
-    local option=${COMP_WORDS[at]} behind=$((COMP_CWORD - at))
-    [[ $behind -gt 1 && ${COMP_WORDS[at + 1]} == "=" ]] && ((behind--))
-    ((at == 0)) && option=""
-
-"#;
-
-const BASH_BELOW: &str = r#"
-    if [[ $current == -* ]]; then
-        offered=$own
-    elif [[ -n $option && $behind -eq 0 ]]; then
-        return
-    elif [[ -z $offered && -z $is_file && $COMP_CWORD -eq 1 ]]; then
-        offered=$commands
-    elif [[ -z $offered && -z $is_file && -z $option ]]; then
-        offered=$words
-    fi
-    while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -W "$offered" -- "$current")
-    if [[ -n $is_file && $current != -* ]]; then
-        compopt -o filenames 2>/dev/null
-        while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "$current")
-    fi
+/// A script, with what stands for each name in it.
+fn filled(script: &str, values: &[(&str, String)]) -> String {
+    values.iter().fold(script.to_owned(), |script, (name, value)| script.replace(&format!("@{name}@"), value))
 }
 
-complete -F _ddns ddns
-"#;
-
 fn bash() -> String {
-    let mut script = format!("{BASH_ABOVE}    local commands=\"{}\"\n", names().join(" "));
-    script += &format!("    local configured=\"{}\"\n", dashed(&configured()));
-    script += &format!("    local everywhere=\"{}\"\n", dashed(&everywhere()));
-    script += "    case $command in\n";
-    for command in COMMANDS {
+    let case = |command: &CommandSpec| {
         let shared = if command.configured { " $configured" } else { "" };
         let offered = format!("{}{shared} $everywhere", dashed(&own(command)));
-        script += &format!("        {}) own=\"{}\" words=\"{}\" ;;\n", command.name, offered, words(command).join(" "));
-    }
-    let other = dashed(&alone());
-    script += &format!("        *) own=\"$configured {other} $everywhere\" ;;\n    esac\n    case $option in\n");
-    let mut seen = Vec::new();
+        format!("        {}) own=\"{offered}\" words=\"{}\" ;;\n", command.name, words(command).join(" "))
+    };
+    let mut seen = HashSet::new();
+    let mut values = String::new();
     for offer in configured().into_iter().chain(alone()).chain(COMMANDS.iter().flat_map(own)) {
         let Behind::Words(words, files) = offer.behind else { continue };
-        if seen.contains(&offer.name) {
+        if !seen.insert(offer.name) {
             continue;
         }
-        seen.push(offer.name);
         let letter = offer.letter.map(|letter| format!("-{letter} | ")).unwrap_or_default();
         let first = if offer.is_list { "" } else { "((behind == 1)) && " };
         let file = if files { " is_file=yes" } else { "" };
-        script += &format!("        {letter}--{}) {first}offered=\"{}\"{file} ;;\n", offer.name, words.join(" "));
+        values += &format!("        {letter}--{}) {first}offered=\"{}\"{file} ;;\n", offer.name, words.join(" "));
     }
-    script + "    esac\n" + BASH_BELOW
+    filled(
+        include_str!("completions/ddns.bash"),
+        &[
+            ("commands", names().join(" ")),
+            ("configured", dashed(&configured())),
+            ("everywhere", dashed(&everywhere())),
+            ("cases", COMMANDS.iter().map(case).collect()),
+            ("alone", dashed(&alone())),
+            ("values", values),
+        ],
+    )
 }
-
-const ZSH_ABOVE: &str = r"#compdef ddns
-# Completion of ddns for zsh. To keep it: ddns completions zsh > DIR/_ddns, DIR a folder of $fpath.
-
-_ddns() {
-    local -a commands configured everywhere
-";
-
-const ZSH_BELOW: &str = r#"    esac
-}
-
-if [[ $funcstack[1] == _ddns ]]; then _ddns "$@"; else compdef _ddns ddns; fi
-"#;
 
 fn zsh() -> String {
     let rows = |offers: &[Offer]| offers.iter().map(zsh_option).collect::<String>();
-    let mut script = format!("{ZSH_ABOVE}    commands=(\n");
-    for command in COMMANDS {
-        script += &format!("        {}\n", quoted(&format!("{}:{}", command.name, command.summary)));
-    }
-    script += &format!("    )\n    configured=(\n{}    )\n", rows(&configured()));
-    script += &format!("    everywhere=(\n{}    )\n", rows(&everywhere()));
-    script +=
-        "    if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then\n        _describe -t commands command commands\n";
-    script += "        return\n    fi\n    case $words[2] in\n";
-    for command in COMMANDS {
+    let command = |row: &CommandSpec| format!("        {}\n", quoted(&format!("{}:{}", row.name, row.text().summary)));
+    let case = |command: &CommandSpec| {
         let shared = if command.configured { " $configured" } else { "" };
         let word = match words(command) {
             words if words.is_empty() => String::new(),
             words => format!(" {}", quoted(&format!("2:word:({})", words.join(" ")))),
         };
-        script += &format!("        {})\n            _arguments '1:command:'{word} \\\n", command.name);
-        for offer in own(command) {
-            script += &format!("            {} \\\n", zsh_option(&offer).trim());
-        }
-        script += &format!("               {shared} $everywhere ;;\n");
-    }
-    let other: String = alone().iter().map(zsh_option).collect();
-    script + &format!("        *)\n            _arguments {} $configured $everywhere ;;\n", other.trim()) + ZSH_BELOW
+        let row = |offer: &Offer| format!("            {} \\\n", zsh_option(offer).trim());
+        let own: String = own(command).iter().map(row).collect();
+        let head = format!("        {})\n            _arguments '1:command:'{word} \\\n", command.name);
+        format!("{head}{own}               {shared} $everywhere ;;\n")
+    };
+    filled(
+        include_str!("completions/ddns.zsh"),
+        &[
+            ("commands", COMMANDS.iter().map(command).collect()),
+            ("configured", rows(&configured())),
+            ("everywhere", rows(&everywhere())),
+            ("cases", COMMANDS.iter().map(case).collect()),
+            ("alone", rows(&alone()).trim().to_owned()),
+        ],
+    )
 }
 
 fn zsh_option(offer: &Offer) -> String {
@@ -229,16 +190,10 @@ fn zsh_option(offer: &Offer) -> String {
     rows.flat_map(|row| ["        ".to_owned(), row, "\n".to_owned()]).collect()
 }
 
-const FISH_ABOVE: &str = "# Completion of ddns for fish. To keep it:
-#   ddns completions fish > ~/.config/fish/completions/ddns.fish
-
-complete -c ddns -f
-";
-
 fn fish() -> String {
-    let mut script = FISH_ABOVE.to_owned();
+    let mut script = include_str!("completions/ddns.fish").to_owned();
     for command in COMMANDS {
-        let help = fish_quoted(command.summary);
+        let help = fish_quoted(command.text().summary);
         script += &format!("complete -c ddns -n __fish_use_subcommand -a {} -d {help}\n", command.name);
     }
     let without: Vec<&str> = COMMANDS.iter().filter(|row| !row.configured).map(|row| row.name).collect();

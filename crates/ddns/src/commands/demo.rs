@@ -48,7 +48,7 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
         .await
         .map_err(|error| io::Error::other(format!("it needs a port on 127.0.0.1 ({error})")))?;
     let origin = format!("http://{}", listener.local_addr()?);
-    let text = configuration(&origin);
+    let text = include_str!("demo.json").replace("ORIGIN", &origin);
     let mut valid = load(&text)?;
     valid.0.log.level = Level::Critical;
     let configs = Rc::new(vec![valid]);
@@ -91,32 +91,6 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{}", broken(&format!("{outcome} {keys}"), 0, width))?;
     let next = "Next: `ddns init` asks a few questions and writes config.json; then run `ddns`.";
     write!(out, "{}", broken(next, 0, width))
-}
-
-fn configuration(origin: &str) -> String {
-    format!(
-        r#"{{
-  "endpoint": "{origin}",
-  "providers": [
-    {{
-      "provider": "callback",
-      "id": "/update?name=__DOMAIN__&ip=__IP__&key=my-secret-key",
-      "ipv4": ["home.example.com"]
-    }},
-    {{
-      "provider": "callback",
-      "id": "/hook",
-      "token": {{
-        "key": "my-secret-key", "domain": "__DOMAIN__", "address": "__IP__",
-        "ttl": "__TTL__"
-      }},
-      "ttl": 300,
-      "ipv6": ["nas.example.com"]
-    }}
-  ]
-}}
-"#
-    )
 }
 
 fn load(text: &str) -> io::Result<Valid> {

@@ -13,7 +13,6 @@ use std::path::{PathBuf, absolute};
 
 use ddns_core::address::source::Source;
 use ddns_core::config::fields::Key;
-use ddns_core::config::raw::Raw;
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Config, Entry, starter};
 use ddns_core::net::family::Family;
@@ -33,10 +32,12 @@ use crate::load::{read_text, validate_new};
 use crate::lookup::{Query, look_up};
 use crate::open_file::create;
 use crate::output::layout::{broken, width_of};
-use crate::output::{Ended, complain, fail, print, put, say};
+use crate::output::{Ended, complain, fail, print, put, refuse, say};
 use crate::set_up::{install_command, own_addresses, requests};
 use dialog::{Dialog, SendChoice};
 
+const EXAMPLE: &str =
+    "e.g. ddns init --id 'https://example.com/update?name=__DOMAIN__&ip=__IP__' --ipv4 home.example.com";
 /// So many requests are looked at.
 const MAX_REQUESTS: usize = 10;
 
@@ -123,9 +124,9 @@ fn begun(given: &Given, may_ask: bool) -> Result<SetUp, u8> {
         option => given.has(option) && recipe.is_none() && (!may_ask || !starter::lacks_address(&options)),
     };
     if let Some(option) = ["set", "secrets"].into_iter().find(is_alone) {
-        return Err(wrong(&format!("--{option} belongs to a recipe"), "add --recipe NAME; `ddns recipes` lists them"));
+        return Err(refuse(format!("--{option} belongs to a recipe"), "add --recipe NAME; `ddns recipes` lists them"));
     }
-    checked(&options)?;
+    starter::checked(&options).map_err(|wrong| complain(&wrong))?;
     let is_own = !starter::lacks_address(&options) || !may_ask;
     let set_up = SetUp::new(options, own_addresses()).with_notify(notify_recipe(given)?);
     let mut set_up = match recipe {
@@ -138,7 +139,7 @@ fn begun(given: &Given, may_ask: bool) -> Result<SetUp, u8> {
         let name = name.trim();
         let value = if set_up.is_file(name) { key_file(value) } else { Ok(value.to_owned()) };
         let set = value.map_err(|why| (why, name.to_owned())).and_then(|value| set_up.set(name, &value));
-        set.map_err(|(why, meant)| wrong(&format!("--set: {why}"), &format!("e.g. --set {meant}=…")))?;
+        set.map_err(|(why, meant)| refuse(format!("--set: {why}"), format!("e.g. --set {meant}=…")))?;
     }
     Ok(set_up)
 }
@@ -146,15 +147,15 @@ fn begun(given: &Given, may_ask: bool) -> Result<SetUp, u8> {
 fn with_recipe(set_up: SetUp, recipe: Recipe, given: &Given) -> Result<SetUp, u8> {
     for key in [Key::Id, Key::Endpoint, Key::Token] {
         if given.settings.options.get(key).is_some() {
-            return Err(wrong("--recipe already says what is sent", "leave out --id, --endpoint and --token"));
+            return Err(refuse("--recipe already says what is sent", "leave out --id, --endpoint and --token"));
         }
     }
     if !recipe.has_entry() {
         let message = format!("{} receives notifications, no updates", recipe.title);
-        return Err(wrong(&message, "use --notify-recipe, with the --recipe of your service or with --id"));
+        return Err(refuse(&message, "use --notify-recipe, with the --recipe of your service or with --id"));
     }
     let hint = format!("`ddns recipes show {}` has what it takes", recipe.name);
-    set_up.with_recipe(recipe).map_err(|why| wrong(&why, &hint))
+    set_up.with_recipe(recipe).map_err(|why| refuse(&why, &hint))
 }
 
 /// The recipe of --notify-recipe.
@@ -164,26 +165,21 @@ fn notify_recipe(given: &Given) -> Result<Option<Recipe>, u8> {
     if recipe.has_notification() {
         return Ok(Some(recipe));
     }
-    Err(wrong(
-        &format!("the recipe `{name}` makes no notifications"),
-        "`ddns recipes notification` lists those that do",
-    ))
+    let hint = "`ddns recipes notification` lists those that do";
+    Err(refuse(format!("the recipe `{name}` makes no notifications"), hint))
 }
 
 /// Takes what is suggested where nobody answers; the exit status where something is missing then.
 fn unanswered(set_up: &mut SetUp, given: &Given, is_yes: bool) -> Option<u8> {
-    let mut missing = Vec::new();
     let left = set_up.take_suggestions(is_yes);
-    let is_left = |name: &str| left.iter().any(|question| question.name == name);
-    missing.extend(is_left("id").then_some("--id".to_owned()));
-    missing.extend(is_left("domains").then_some("--ipv4 or --ipv6".to_owned()));
+    let basic = [("id", "--id"), ("domains", "--ipv4 or --ipv6")];
+    let is_left = |(name, _): &(&str, &str)| left.iter().any(|question| question.name == *name);
+    let mut missing: Vec<String> = basic.into_iter().filter(is_left).map(|(_, option)| option.to_owned()).collect();
     let is_basic = !missing.is_empty();
     let why = if is_yes && is_basic { "there is no suggestion for it" } else { "there is no terminal to ask on" };
     let option = |question: &SetUpQuestion| {
-        let name = question
-            .name
-            .strip_prefix("answer.")
-            .or(question.name.strip_prefix("notify.").map(|_| question.name.as_str()))?;
+        let of_notify = Some(question.name.as_str()).filter(|name| name.starts_with("notify."));
+        let name = question.name.strip_prefix("answer.").or(of_notify)?;
         Some(format!("--set {name}=… ({})", question.label))
     };
     if !is_basic {
@@ -193,13 +189,11 @@ fn unanswered(set_up: &mut SetUp, given: &Given, is_yes: bool) -> Option<u8> {
         _ if missing.is_empty() => return None,
         Some(_) if is_basic => "e.g. --ipv4 home.example.com".to_owned(),
         Some(name) => format!("`ddns recipes show {name}` explains it"),
-        None if is_basic => "e.g. ddns init --id 'https://example.com/update?name=__DOMAIN__&ip=__IP__' \
-                             --ipv4 home.example.com"
-            .to_owned(),
+        None if is_basic => EXAMPLE.to_owned(),
         None => "`ddns recipes` lists what each of them asks for".to_owned(),
     };
     let message = format!("`ddns init` needs {}: {why}", missing.join(if is_basic { " and " } else { ", " }));
-    Some(wrong(&message, &hint))
+    Some(refuse(&message, &hint))
 }
 
 /// The whole path of a file that can be read; why it cannot be otherwise.
@@ -207,15 +201,6 @@ fn key_file(path: &str) -> Result<String, String> {
     let path = absolute(Environment::read().path(path.trim()));
     let path = path.map_err(|error| format!("the path is not possible ({error})"))?.to_string_lossy().into_owned();
     read_text(&path).map(|_| path.clone()).map_err(|why| format!("the file {path} {why}"))
-}
-
-/// What the settings mean. Fails, having printed why, with the exit status.
-fn checked(settings: &Raw) -> Result<Valid, u8> {
-    starter::checked(settings).map_err(|wrong| complain(&wrong))
-}
-
-fn wrong(message: &str, hint: &str) -> u8 {
-    complain(&[Diagnostic::error(Place::Nowhere, message).hint(hint)])
 }
 
 fn show(text: &str) {
@@ -243,7 +228,7 @@ async fn look_all((config, warnings): &Valid, looked: &mut BothLooked, client: &
 pub(crate) fn template(given: &Given) -> Ended {
     let target = OutputFile::of(given)?;
     let settings = &given.settings.options;
-    checked(settings)?;
+    starter::checked(settings).map_err(|wrong| complain(&wrong))?;
     target.write(&starter::text(settings))?;
     let is_whole = starter::missing(settings).is_empty();
     let next = if is_whole { "" } else { " Put your own address and domains into it." };
@@ -257,18 +242,16 @@ async fn look(entry: &Entry, family: Family, looked: &mut Looked, client: &Clien
     }
     *looked = Looked { sources: entry.sources_of(family).to_vec(), ip: None };
     let lookup = look_up(Query::new(entry, family), client).await;
-    let width = width_of(io::stdout());
     for (source, why) in lookup.failed() {
-        show(&broken(&format!("{family}: no address from {source}: {why}"), 2, width));
+        show_broken(&format!("{family}: no address from {source}: {why}"), 2);
     }
     if let Some((source, choice)) = lookup.found() {
-        show(&broken(&format!("{family}: {} from {source}: {}", choice.ip, choice.why), 2, width));
+        show_broken(&format!("{family}: {} from {source}: {}", choice.ip, choice.why), 2);
         if is_private(choice.ip) {
-            let hint = "It is private: it cannot be reached from outside. `public` gives the router's.";
-            show(&broken(hint, 2, width));
+            show_broken("It is private: it cannot be reached from outside. `public` gives the router's.", 2);
         }
         if let Some(why) = doubtful(choice.ip) {
-            show(&broken(&format!("Warning: {why}."), 2, width));
+            show_broken(&format!("Warning: {why}."), 2);
         }
         looked.ip = Some(choice.ip);
     }
@@ -281,16 +264,16 @@ impl OutputFile {
             (Some(name), []) => name,
             (None, [name]) => name.as_str(),
             (None, []) => "config.json",
-            _ => return Err(wrong("only one file is written, but several are named", "name one: `ddns init FILE`")),
+            _ => return Err(refuse("only one file is written, but several are named", "name one: `ddns init FILE`")),
         };
         if name.contains("://") {
-            return Err(wrong("the file to write cannot be an address", "pass the address of the endpoint with --id"));
+            return Err(refuse("the file to write cannot be an address", "pass the address of the endpoint with --id"));
         }
         let path = Environment::read().path(name);
         match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_dir() => {
                 let hint = format!("name a file in it: {}", path.join("config.json").display());
-                Err(wrong(&format!("{name} is a folder"), &hint))
+                Err(refuse(format!("{name} is a folder"), &hint))
             }
             Ok(_) => Err(taken(name)),
             Err(_) => Ok(Self { name: name.to_owned(), path }),
@@ -320,7 +303,7 @@ impl OutputFile {
 }
 
 fn taken(name: &str) -> u8 {
-    wrong(&format!("{name} already exists and is not overwritten"), "name another file, or move this one away")
+    refuse(format!("{name} already exists and is not overwritten"), "name another file, or move this one away")
 }
 
 /// What would be sent.

@@ -3,7 +3,9 @@
 use ddns_core::config::fields::FIELDS;
 
 use crate::cli::help::{EXAMPLES, usage};
-use crate::cli::table::{ALONE, COMMANDS, CONFIG, CommandSpec, EVERYWHERE, NEGATIONS, QUIET, negation_help, usage_of};
+use crate::cli::table::{
+    ALONE, COMMANDS, CONFIG, CommandSpec, CommandText, EVERYWHERE, NEGATIONS, QUIET, negation_help, usage_of,
+};
 use crate::cli::topics::TOPICS;
 use crate::output::layout::WIDTH;
 use crate::output::print;
@@ -46,14 +48,15 @@ fn page() -> String {
         page += &row(&choice.usage(), choice.help);
     }
     for topic in TOPICS.iter().filter(|topic| topic.name != "options") {
-        page += &format!(".SH \"{}\"\n{}", topic.title, verbatim(&(topic.page)(WIDTH)));
+        page += &format!(".SH \"{}\"\n{}", topic.title, verbatim(&topic.page(WIDTH)));
     }
     page
 }
 
 /// One command, with its own options and its example.
 fn section(command: &CommandSpec) -> String {
-    let mut text = format!(".SS \"{}\"\n{}\n", plain(&usage(command)), prose(command.about));
+    let CommandText { about, example, .. } = command.text();
+    let mut text = format!(".SS \"{}\"\n{}\n", plain(&usage(command)), prose(&about.replace('\n', " ")));
     for word in command.words() {
         text += &row(word.name, word.help);
     }
@@ -61,7 +64,7 @@ fn section(command: &CommandSpec) -> String {
         let letter = choice.letter().map(|letter| format!("-{letter}, ")).unwrap_or_default();
         text += &row(&format!("{letter}{}", choice.usage()), choice.help);
     }
-    text + ".PP\nExample:\n" + &verbatim(&format!("  {}\n", command.example))
+    text + ".PP\nExample:\n" + &verbatim(&format!("  {example}\n"))
 }
 
 /// A name, and what it means beside or below it.

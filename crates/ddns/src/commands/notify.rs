@@ -4,14 +4,13 @@ use std::io;
 
 use ddns_core::config::{Config, Notification};
 use ddns_core::notify::NotifyEvent;
-use ddns_core::text::diagnostic::{Diagnostic, Place};
 
 use crate::cli::Given;
 use crate::http::Client;
 use crate::load;
 use crate::notify::try_example;
-use crate::output::layout::{beside, width_of};
-use crate::output::{Ended, complain, print};
+use crate::output::layout::{beside, broken, width_of};
+use crate::output::{Ended, print, refuse};
 
 /// The column in which the second line of a notification begins.
 const COLUMN: usize = 4;
@@ -42,13 +41,13 @@ pub(crate) async fn run(given: Given) -> Ended {
         _ => "the configuration has no `notify`".to_owned(),
     };
     let hint = "e.g. \"notify\": {\"id\": \"https://ntfy.sh/TOPIC/publish?message=__MESSAGE__\"}";
-    Err(complain(&[Diagnostic::error(Place::Nowhere, message).hint(hint)]))
+    Err(refuse(message, hint))
 }
 
 /// Sends one, and says what came back.
 async fn tried(config: &Config, notification: &Notification, event: NotifyEvent, client: &Client) -> (String, bool) {
     let Some(tried) = try_example(config, notification, event, client).await else { return (String::new(), true) };
     let width = width_of(io::stdout());
-    let head = format!("`{}` to {}: {}\n", event.key(), tried.origin, tried.message);
-    (beside("", head.trim_end(), 0, width) + &beside("  ", &tried.said, COLUMN, width), tried.has_arrived)
+    let head = format!("`{}` to {}: {}", event.key(), tried.origin, tried.message);
+    (broken(&head, 0, width) + &beside("  ", &tried.said, COLUMN, width), tried.has_arrived)
 }

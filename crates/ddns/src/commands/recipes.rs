@@ -11,15 +11,14 @@ use serde::Serialize;
 use crate::cli::Given;
 use crate::load::read_text;
 use crate::output::layout::{beside, broken, width_of};
-use crate::output::{complain, fail, json, print};
+use crate::output::{complain, fail, json, print, refuse};
 
 /// The column in which a recipe's sentence begins.
 const COLUMN: usize = 22;
 
 /// Prints the list, or one recipe; 1 where no recipe contains the word, 2 where the recipe does not exist.
 pub(crate) fn run(given: &Given) -> u8 {
-    let wrong =
-        |message: &str| complain(&[Diagnostic::error(Place::Nowhere, message).hint("see `ddns recipes --help`")]);
+    let wrong = |message: &str| refuse(message, "see `ddns recipes --help`");
     let is_json = given.has("json");
     match (given.word(), given.second()) {
         (Some("show"), Some(name)) => match load(name) {
@@ -43,27 +42,26 @@ pub(crate) fn load(name: &str) -> Result<Recipe, Vec<Diagnostic>> {
     if !is_file {
         return recipe::named(name);
     }
-    let text =
-        read_text(name).map_err(|why| vec![Diagnostic::error(Place::file(name), format!("the recipe {why}"))])?;
-    Recipe::read(name, &text)
+    read(name).and_then(|text| Recipe::read(name, &text))
+}
+
+fn read(file: &str) -> Result<String, Vec<Diagnostic>> {
+    read_text(file).map_err(|why| vec![Diagnostic::error(Place::file(file), format!("the recipe {why}"))])
 }
 
 /// Everything that `ddns init --recipe FILE` would find, and what is wrong with the configuration that it would write.
 fn check(file: &str) -> u8 {
-    let read = read_text(file).map_err(|why| vec![Diagnostic::error(Place::file(file), format!("the recipe {why}"))]);
-    let trial = match read.and_then(|text| Recipe::read(file, &text).map(|recipe| recipe.tried(&text))) {
+    let trial = match read(file).and_then(|text| Recipe::read(file, &text).map(|recipe| recipe.tried(&text))) {
         Ok(trial) => trial,
         Err(wrong) => return complain(&wrong),
     };
+    let code = complain(&trial.diagnostics);
     if trial.is_wrong() {
-        return complain(&trial.diagnostics);
+        return code;
     }
-    complain(&trial.diagnostics);
-    let rest = match &trial.unanswered[..] {
-        [] => String::new(),
-        names => {
-            format!("; its configuration was not tested: no sample value passes the check of {}", names.join(", "))
-        }
+    let rest = match trial.unanswered.join(", ") {
+        names if names.is_empty() => String::new(),
+        names => format!("; its configuration was not tested: no sample value passes the check of {names}"),
     };
     print(&format!("{file}: a valid recipe{rest}\n"))
 }
@@ -79,15 +77,10 @@ fn list(word: Option<&str>, is_json: bool) -> u8 {
     let width = width_of(io::stdout());
     let mut text = String::new();
     for (kind, heading) in KINDS {
-        let of_kind: Vec<&Recipe> = recipes.iter().filter(|recipe| recipe.kind == kind).collect();
-        if of_kind.is_empty() {
-            continue;
-        }
-        text += &format!("{heading}\n");
-        for recipe in of_kind {
-            text += &beside(&format!("  {}", recipe.name), &recipe.about, COLUMN, width);
-        }
-        text += "\n";
+        let of_kind = recipes.iter().filter(|recipe| recipe.kind == kind);
+        let rows: String =
+            of_kind.map(|recipe| beside(&format!("  {}", recipe.name), &recipe.about, COLUMN, width)).collect();
+        text += &if rows.is_empty() { rows } else { format!("{heading}\n{rows}\n") };
     }
     print(&(text + "`ddns recipes show NAME` explains one, `ddns init --recipe NAME` uses it.\n"))
 }
@@ -131,22 +124,15 @@ fn page(recipe: &Recipe, width: usize) -> String {
         let how = format!("Notifications: add --notify-recipe {} to `ddns init`.", recipe.name);
         text += &broken(&how, 0, width);
     }
-    text += &broken(
-        &format!("Facts: {meaning} ({}). Not tested against the live service.", recipe.sources.join("; ")),
-        0,
-        width,
-    );
+    let sources = recipe.sources.join("; ");
+    text += &broken(&format!("Facts: {meaning} ({sources}). Not tested against the live service."), 0, width);
     if !recipe.rules.is_empty() {
         text += "\nRules of the service:\n";
         text.extend(recipe.rules.iter().map(|rule| beside("  -", rule, 4, width)));
     }
     text += if recipe.has_entry() { "\nIt asks for, besides the domains:\n" } else { "\nAsked for:\n" };
-    text.extend(
-        recipe
-            .questions
-            .iter()
-            .map(|question| beside(&format!("  {}", question.name), &asked(question), COLUMN, width)),
-    );
+    let row = |question: &Question| beside(&format!("  {}", question.name), &asked(question), COLUMN, width);
+    text.extend(recipe.questions.iter().map(row));
     text + "\nWrites this configuration:\n\n" + &recipe::template(recipe)
 }
 

@@ -7,19 +7,16 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-use ddns_core::engine::plan::Plan;
-use ddns_core::engine::{Event, LeaseEvent, Mode};
+use ddns_core::engine::{Effect, Event, LeaseEvent, Mode};
 use ddns_core::lease::messages::denial;
 use ddns_core::schedule::queue::UpdateId;
-use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 use ddns_core::text::log_format::Level;
-use ddns_core::update::domain::Domain;
 use ddns_core::update::outcome::Tally;
 use tokio::time::timeout;
 
 use crate::cli::CliSettings;
 use crate::compose;
-use crate::driver::{Driver, Lease, Milestone};
+use crate::driver::{Driver, Lease};
 use crate::group::{self, FAREWELL, Joined, LeaseNotice};
 use crate::history::History;
 use crate::load;
@@ -45,7 +42,10 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
     let open = |valid| Log::open(valid, environment).above(&progress);
     let logs: Vec<Log<'_>> = configs.iter().map(open).collect();
     let plan = compose::plan(configs, environment);
-    let again = named(&plan, &settings.force).map_err(|wrong| complain(&wrong))?;
+    let again = compose::named(&plan, "--force", &settings.force).map_err(|wrong| complain(&wrong))?;
+    let updates = (0..plan.entry_count()).flat_map(|at| plan.updates_of(at));
+    let is_again = |id: &UpdateId| again.contains(plan.about(*id).1);
+    let again: Vec<UpdateId> = if again.is_empty() { Vec::new() } else { updates.filter(is_again).collect() };
     let lease = joined.as_ref().map(|joined| Rc::new(joined.member.clone()) as Rc<dyn Lease>);
     let engine = compose::engine(Rc::clone(&plan), Mode::Once);
     let mut driver = ManuallyDrop::new(Driver::new(engine, &plan, (client, &logs), lease));
@@ -55,7 +55,7 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
     let mut history = History::new(Rc::clone(&plan), &logs, environment);
     let mut notifier = Notifier::new(configs, &logs, client, &plan);
     if let Some(joined) = &joined {
-        client.limit_unsent(Some(joined.lease()));
+        client.limit_unsent(Some(joined.group.lease));
         driver.on(Event::Lease(LeaseEvent::Joined));
     }
     if settings.retry_stopped {
@@ -91,9 +91,8 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
     driver.on(Event::Save);
     history.save();
     let code = match end {
-        Milestone::Ended(code) => code,
-        Milestone::Closed => 0,
-        Milestone::Idle { tallies, postponed } => {
+        Effect::Ended(code) => code,
+        Effect::Idle { tallies, postponed } => {
             let mut all = Tally::default();
             for (tally, log) in tallies.iter().zip(&logs) {
                 log.line(level_of(*tally, log), || tally.to_string());
@@ -111,6 +110,7 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
             }
             all.exit_code()
         }
+        _ => 0,
     };
     driver.take_journal();
     if let Some(joined) = joined {
@@ -118,28 +118,6 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
     }
     mem::forget(notifier);
     Ok(code)
-}
-
-/// The updates of these domains; every name must be one of the configuration.
-fn named(plan: &Plan, names: &[String]) -> Result<Vec<UpdateId>, Vec<Diagnostic>> {
-    let ids = || (0..plan.entry_count()).flat_map(|at| plan.updates_of(at));
-    let mut wrong = Vec::new();
-    let mut all = Vec::new();
-    for name in names {
-        let before = all.len();
-        if let Ok(domain) = Domain::parse(name) {
-            all.extend(ids().filter(|id| *plan.about(*id).1 == domain));
-        }
-        if all.len() == before {
-            let message = format!("`{name}` is not a domain of the configuration");
-            let error = Diagnostic::error(Place::Option("--force".to_owned()), message);
-            let known: Vec<String> = ids().map(|id| plan.about(id).1.to_string()).collect();
-            let near = nearest(name, known.iter().map(String::as_str));
-            let hint = near.map_or("`ddns check` lists the domains".to_owned(), |near| format!("did you mean {near}?"));
-            wrong.push(error.hint(hint));
-        }
-    }
-    if wrong.is_empty() { Ok(all) } else { Err(wrong) }
 }
 
 /// What comes next, of the engine or of the group.
@@ -159,7 +137,7 @@ async fn next_in_group(driver: &mut Driver<'_>, joined: &mut Joined, progress: &
     match notice {
         LeaseNotice::TakeOver(term, state) => Event::Lease(LeaseEvent::Gained { term, state }),
         LeaseNotice::StandBy if !is_standing_by => Event::Lease(LeaseEvent::Lost),
-        _ => match denial(joined.name(), &joined.member.standing()) {
+        _ => match denial(&joined.group.name, &joined.member.standing()) {
             Some((level, why, code)) if is_standing_by => Event::Lease(LeaseEvent::Denied { level, why, code }),
             _ => Event::Time,
         },

@@ -21,7 +21,7 @@ use crate::cli::{CliSettings, Given};
 use crate::http::Client;
 use crate::load;
 use crate::output::layout::{WIDE, broken, width_of};
-use crate::output::{Ended, complain, fail, print, say};
+use crate::output::{Ended, complain, fail, print, refuse, say};
 
 use facts::{HostFacts, Installed};
 
@@ -34,11 +34,11 @@ pub(crate) async fn run(given: Given) -> Ended {
     let stray = TAKEN_BY.iter().find(|(option, actions)| given.has(option) && !actions.contains(&action.as_str()));
     if let Some((option, actions)) = stray {
         let message = format!("`ddns service {action}` has no option --{option}");
-        return Err(complain(&[wrong(message, format!("it is for {}", actions.join(", ")))]));
+        return Err(refuse(message, format!("it is for {}", actions.join(", "))));
     }
     if action != "install" && !given.settings.files.is_empty() {
         let message = format!("`ddns service {action}` takes no configuration: it acts on the installed service");
-        return Err(complain(&[wrong(message, "leave out -c")]));
+        return Err(refuse(message, "leave out -c"));
     }
     let facts = HostFacts::find(&given).map_err(|error| complain(&[error]))?;
     Ok(match action.as_str() {
@@ -68,7 +68,7 @@ fn needs_root(facts: &HostFacts, action: &str) -> Option<u8> {
         Manager::Procd => "log in as root".to_owned(),
         _ => format!("`sudo ddns service {action}`, or `ddns service {action} --user` for your own service"),
     };
-    complain(&[wrong(format!("you must be root to {action} a system service"), way)]);
+    refuse(format!("you must be root to {action} a system service"), way);
     Some(1)
 }
 

@@ -7,15 +7,14 @@ use std::time::Duration;
 
 use ddns_core::config::Config;
 use ddns_core::dns::{
-    DnsVerdict, DnsWay, MAX_SERVERS, ROUNDS_BEFORE_RESOLVER, SeenInDns, Sighting, Sought, Verify, judge, next_round,
-    why_not_asked,
+    DnsVerdict, DnsWay, MAX_SERVERS, ROUNDS_BEFORE_RESOLVER, SeenInDns, ServerSight, Sighting, Sought, Verify, judge,
+    next_round, why_not_asked,
 };
 use ddns_core::engine::plan::Plan;
 use ddns_core::journal::Row;
 use ddns_core::net::family::Family;
-use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
+use ddns_core::object;
 use ddns_core::text::duration;
-use ddns_core::update::domain::Domain;
 use futures_util::stream::{self, StreamExt as _};
 use serde::Serialize;
 use tokio::time::sleep;
@@ -51,15 +50,16 @@ struct Checked {
 /// 0 where all are visible, 1 where one is not, 2 for a wrong configuration, 3 where it cannot be told.
 pub(crate) async fn run(given: Given) -> Ended {
     let form = given.form();
-    let wait = waiting(&given).map_err(|error| complain(&[error]))?;
+    let wait = given.value("wait").map(|text| time("--wait", text)).transpose().map_err(|error| complain(&[error]))?;
+    let wait = wait.unwrap_or_default();
     let names = given.words().to_vec();
     let (configs, environment, client) = load::begin(given.settings).await?;
     for warning in configs.iter().flat_map(|(_, warnings)| warnings) {
         say(&format!("{}\n", warning.shown()));
     }
     let plan = compose::plan(&Rc::new(configs), &environment);
-    let chosen = chosen(&plan, &names).map_err(|error| complain(&[error]))?;
-    let is_chosen = |row: &Row| chosen.is_empty() || chosen.contains(&row.domain);
+    let chosen = compose::named(&plan, "DOMAIN", &names).map_err(|wrong| complain(&wrong))?;
+    let is_chosen = |row: &Row| chosen.is_empty() || chosen.iter().any(|domain| domain.as_str() == row.domain);
     let mut rows = look(&plan, &[]).rows();
     if rows.iter().any(|row| is_chosen(row) && row.accepted_address.is_none()) {
         let configs: Vec<&Config> = plan.configs().iter().map(|(config, _)| config).collect();
@@ -94,35 +94,6 @@ fn exit_code(verdicts: impl Iterator<Item = DnsVerdict>) -> u8 {
         DnsVerdict::Partly | DnsVerdict::NotVisible | DnsVerdict::Drifted => 2,
     };
     [0, CANNOT_TELL, 1][verdicts.map(worst).max().unwrap_or(1)]
-}
-
-/// `--wait`; zero where it is not given.
-fn waiting(given: &Given) -> Result<Duration, Diagnostic> {
-    let Some(text) = given.value("wait") else { return Ok(Duration::ZERO) };
-    time("--wait", text)
-}
-
-/// The domains that were named; each must be one of the configuration.
-fn chosen(plan: &Plan, names: &[String]) -> Result<HashSet<String>, Diagnostic> {
-    let known: HashSet<&str> = (0..plan.entry_count())
-        .flat_map(|at| Family::ALL.into_iter().flat_map(move |family| plan.entry(at).domains_of(family)))
-        .map(Domain::as_str)
-        .collect();
-    let mut chosen = HashSet::new();
-    for name in names {
-        let place = Place::Option("DOMAIN".to_owned());
-        let domain = Domain::parse(name).map_err(|why| Diagnostic::error(place.clone(), why.to_string()))?;
-        if !known.contains(domain.as_str()) {
-            let error = Diagnostic::error(place, format!("{domain} is not a domain of the configuration"));
-            let near = nearest(domain.as_str(), known.iter().copied());
-            return Err(match near {
-                Some(near) => error.hint(format!("did you mean {near}?")),
-                None => error,
-            });
-        }
-        chosen.insert(domain.to_string());
-    }
-    Ok(chosen)
 }
 
 /// Each row with how it is to be asked about; the rows are those of the plan, in its order.
@@ -206,50 +177,27 @@ impl Checked {
         self.sighting = sighting.clone();
     }
 
-    fn report(&self) -> CheckedReport<'_> {
-        let servers = self.sighting.servers.iter().map(|server| {
-            let (addresses, error) = match &server.said {
-                Ok((ips, _)) => (Some(ips.as_slice()), None),
-                Err(why) => (None, Some(why.as_str())),
+    /// As `--json` has it. `accepted` says when the address was; where that is null, it is what the sources give.
+    fn report(&self) -> impl Serialize {
+        let server = |one: &ServerSight| {
+            let (addresses, error) = match &one.said {
+                Ok((ips, _)) => (Some(ips.clone()), None),
+                Err(why) => (None, Some(why.clone())),
             };
-            ServerReport { server: &server.server, addresses, error }
-        });
-        CheckedReport {
+            object! { server: one.server.clone(), addresses: addresses, error: error }
+        };
+        object! {
             domain: &self.row.domain,
-            kind: &self.row.kind,
+            r#type: &self.row.kind,
             address: self.expected(),
             accepted: self.row.accepted,
             verdict: self.seen.verdict.key(),
             by: self.sighting.way.key(),
             ttl: self.seen.ttl,
             reason: &self.seen.reason,
-            servers: servers.collect(),
+            servers: self.sighting.servers.iter().map(server).collect::<Vec<_>>(),
         }
     }
-}
-
-/// An update as `--json` has it.
-#[derive(Serialize)]
-struct CheckedReport<'a> {
-    domain: &'a str,
-    #[serde(rename = "type")]
-    kind: &'a str,
-    /// What should be seen.
-    address: Option<IpAddr>,
-    /// When it was accepted; `None` if it was not: it is what the sources give.
-    accepted: Option<u64>,
-    verdict: &'static str,
-    by: &'static str,
-    ttl: Option<u32>,
-    reason: &'a str,
-    servers: Vec<ServerReport<'a>>,
-}
-
-#[derive(Serialize)]
-struct ServerReport<'a> {
-    server: &'a str,
-    addresses: Option<&'a [IpAddr]>,
-    error: Option<&'a str>,
 }
 
 fn text(all: &[Checked], form: ReportFormat) -> String {

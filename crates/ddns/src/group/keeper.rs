@@ -9,15 +9,15 @@ use std::time::Duration;
 use ddns_core::engine::Term;
 use ddns_core::lease::standing::{Role, Seen, Standing};
 use ddns_core::update::state::State;
-use ddns_group::machine::{Action, Answer, Call, MachineEvent, Settings};
-use ddns_group::view::{Holder, Keys, LeaseId, View};
+use ddns_group::machine::{Action, Answer, Call, MachineEvent};
+use ddns_group::view::{Holder, LeaseId, View};
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::calls::{self, LoadedState};
-use super::etcd::{Error, Etcd};
+use super::calls::{GroupStore, LoadedState};
+use super::etcd::Error;
 use super::member::GroupMember;
 use super::write::{MAX_PAIRS, Own, Write, Wrote};
 use crate::clock::steady_time;
@@ -41,9 +41,7 @@ pub(crate) enum LeaseNotice {
 
 pub(super) struct LeaseKeeper {
     member: GroupMember,
-    settings: Settings,
-    store: Rc<Etcd>,
-    keys: Rc<Keys>,
+    store: Rc<GroupStore>,
     changes: UnboundedSender<LeaseNotice>,
     calls: FuturesUnordered<LocalBoxFuture<'static, EndedCall>>,
     watching: Option<Watching>,
@@ -86,18 +84,10 @@ enum KeeperStep {
 }
 
 impl LeaseKeeper {
-    pub(super) fn new(
-        member: GroupMember,
-        settings: Settings,
-        store: Etcd,
-        keys: Keys,
-        changes: UnboundedSender<LeaseNotice>,
-    ) -> Self {
+    pub(super) fn new(member: GroupMember, store: GroupStore, changes: UnboundedSender<LeaseNotice>) -> Self {
         Self {
             member,
-            settings,
             store: Rc::new(store),
-            keys: Rc::new(keys),
             changes,
             calls: FuturesUnordered::new(),
             watching: None,
@@ -221,25 +211,24 @@ impl LeaseKeeper {
 
     fn watch(&mut self) {
         let (sender, views) = unbounded_channel();
-        let (store, keys, limit) = (Rc::clone(&self.store), Rc::clone(&self.keys), self.settings.call_limit());
-        let end = Box::pin(async move { calls::watch(&store, &keys, &sender, limit).await });
+        let store = Rc::clone(&self.store);
+        let end = Box::pin(async move { store.watch(&sender).await });
         self.watching = Some(Watching { end, views });
     }
 
     fn call(&self, call: Call) {
-        let (store, keys, settings) = (Rc::clone(&self.store), Rc::clone(&self.keys), self.settings.clone());
+        let (store, sent) = (Rc::clone(&self.store), steady_time());
         let load = match call {
-            Call::Load(created, is_doubtful) => Some((created, self.own(created), is_doubtful)),
+            Call::Load(created, is_doubtful) => Some((self.own(created), is_doubtful)),
             _ => None,
         };
-        let sent = steady_time();
         self.calls.push(Box::pin(async move {
             let answer = match load {
-                Some((created, own, is_doubtful)) => {
-                    let loaded = calls::load(&store, &keys, (&own, is_doubtful), settings.lease).await;
-                    loaded.map(|loaded| (Answer::Loaded(created), Some(loaded)))
+                Some((own, is_doubtful)) => {
+                    let loaded = store.load(&own, is_doubtful).await;
+                    loaded.map(|loaded| (Answer::Loaded(own.created), Some(loaded)))
                 }
-                None => calls::answer(&store, &keys, &settings, &call).await.map(|answer| (answer, None)),
+                None => store.answer(&call).await.map(|answer| (answer, None)),
             };
             EndedCall { call, sent, answer }
         }));
@@ -276,7 +265,7 @@ impl LeaseKeeper {
     /// The holder's key of this host, which was created at this revision.
     fn own(&self, created: i64) -> Own {
         let lease = self.member.machine(|machine| machine.lease()).unwrap_or(LeaseId(0));
-        Own { created, text: Holder::text(&self.settings.member, lease) }
+        Own { created, text: Holder::text(&self.store.settings.member, lease) }
     }
 
     /// Writes what is to be written, one transaction at a time.
@@ -289,9 +278,9 @@ impl LeaseKeeper {
         self.writes += 1;
         let name = format!("{created}-{}", self.writes);
         let write = Write { own: self.own(created), last: self.last_write.clone(), name, pairs };
-        let (store, keys, limit) = (Rc::clone(&self.store), Rc::clone(&self.keys), self.settings.call_limit());
+        let store = Rc::clone(&self.store);
         self.writing = Some(Box::pin(async move {
-            let result = write.run(&store, &keys, limit).await;
+            let result = write.run(&store.etcd, &store.keys, store.settings.call_limit()).await;
             if !matches!(result, Ok(Wrote::Done | Wrote::Behind(_)) | Err(Error::WentBack)) {
                 sleep(WRITE_AGAIN).await;
             }

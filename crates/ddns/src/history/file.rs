@@ -1,27 +1,21 @@
 //! The file of a history: added to at its end, a whole number of lines in one write, by any number of processes.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::open_file::open_own;
+use crate::open_file::{beside as named_beside, folder_of, make_private, open_own};
 use crate::store::unfit;
 
 /// The history that belongs to a cache.
 pub(crate) fn beside(cache: &Path) -> PathBuf {
-    with(cache, ".history")
+    named_beside(cache, ".history")
 }
 
 /// The full one that was there before.
 pub(crate) fn old(path: &Path) -> PathBuf {
-    with(path, ".old")
-}
-
-fn with(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
+    named_beside(path, ".old")
 }
 
 /// Adds lines. Where they would make it longer than `full`, it becomes the old one first.
@@ -47,9 +41,7 @@ fn opened(path: &Path) -> io::Result<(File, u64)> {
     let try_open = || open_own(path, OpenOptions::new().read(true).append(true).create(true).mode(0o600));
     let file = match try_open() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if let Some(folder) = path.parent() {
-                DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-            }
+            make_private(folder_of(path))?;
             try_open()?
         }
         opened => opened?,

@@ -35,13 +35,17 @@ pub(super) fn configured_files(environment: &Environment, diagnostics: &mut Vec<
 /// The fields that the environment sets.
 pub(super) fn settings(environment: &Environment, diagnostics: &mut Vec<Diagnostic>) -> Raw {
     let mut raw = Raw::default();
-    for name in environment.unreadable() {
-        diagnostics.push(Diagnostic::error(Place::Environment(name.clone()), "its value is not UTF-8 text"));
-    }
-    for name in environment.ambiguous() {
+    let place = |name: &str| Place::Environment(name.to_owned());
+    let unreadable = environment.unreadable.iter();
+    diagnostics.extend(unreadable.map(|name| Diagnostic::error(place(name), "its value is not UTF-8 text")));
+    for name in &environment.ambiguous {
         let message = "it is set twice, to different values: case makes no difference in its name";
-        diagnostics.push(Diagnostic::error(Place::Environment(name.clone()), message).hint("unset one of the two"));
+        diagnostics.push(Diagnostic::error(place(name), message).hint("unset one of the two"));
     }
+    let mut warn = |name: &str, message: &str, hint: &str| {
+        diagnostics.push(Diagnostic::warning(place(name), message).hint(hint));
+    };
+    let mut wrong = Vec::new();
     for (name, value) in environment.ours() {
         let origin = Origin::Environment(name.to_owned());
         if let Some(field) = FIELDS.iter().find(|field| field.variable == Some(name)) {
@@ -49,24 +53,22 @@ pub(super) fn settings(environment: &Environment, diagnostics: &mut Vec<Diagnost
         } else if let Some((field, _)) = file_variables().find(|(_, variable)| *variable == name) {
             match from_file(environment, field, (name, value)) {
                 Ok(text) => raw.set(field.key, Node::synthetic(Value::String(text)), origin),
-                Err(diagnostic) => diagnostics.push(diagnostic),
+                Err(diagnostic) => wrong.push(diagnostic),
             }
         } else if name == CRON {
-            let warning =
-                Diagnostic::warning(Place::Environment(name.to_owned()), "it has no effect: no cron is needed");
-            diagnostics.push(warning.hint("set DDNS_INTERVAL or `interval`, e.g. to 5m: ddns then keeps running"));
+            let hint = "set DDNS_INTERVAL or `interval`, e.g. to 5m: ddns then keeps running";
+            warn(name, "it has no effect: no cron is needed", hint);
         } else if name != CONFIG
             && let Some(near) = nearest_variable(name)
         {
-            let message = "unknown variable: it has no effect";
-            let warning = Diagnostic::warning(Place::Environment(name.to_owned()), message);
-            diagnostics.push(warning.hint(format!("did you mean {near}?")));
+            warn(name, "unknown variable: it has no effect", &format!("did you mean {near}?"));
         }
     }
     if environment.get(UNVERIFIED).is_some_and(|value| value.trim() == "0") {
-        let warning = Diagnostic::warning(Place::Environment(UNVERIFIED.to_owned()), "it has no effect on ddns");
-        diagnostics.push(warning.hint("set `ssl` to `false` to accept any certificate, or to the file of your own CA"));
+        let hint = "set `ssl` to `false` to accept any certificate, or to the file of your own CA";
+        warn(UNVERIFIED, "it has no effect on ddns", hint);
     }
+    diagnostics.append(&mut wrong);
     raw
 }
 

@@ -5,6 +5,7 @@ use std::iter;
 use std::os::fd::AsFd;
 
 use ddns_core::text::diagnostic::Diagnostic;
+use ddns_core::text::number::grouped;
 use ddns_core::text::screen;
 use rustix::termios::tcgetwinsize;
 
@@ -130,6 +131,25 @@ pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
         lines.push(format!("{margin}{}", line.trim_end()));
         rest = behind;
     }
+}
+
+/// `head` and, from a column on, a text with few blanks, in at most so many lines.
+pub(crate) fn folded_beside(head: &str, text: &str, column: usize, width: usize, most: usize) -> String {
+    let lines = first_lines(folded(text, width - column), most).into_iter().enumerate().map(|(at, line)| {
+        let head = if at == 0 { head } else { "" };
+        format!("{head:<column$}{line}").trim_end().to_owned() + "\n"
+    });
+    lines.collect()
+}
+
+/// The first lines, and how many there are besides.
+pub(crate) fn first_lines(mut lines: Vec<String>, most: usize) -> Vec<String> {
+    let more = lines.len().saturating_sub(most);
+    if more > 1 {
+        lines.truncate(most);
+        lines.push(format!("… and {} more lines (--wide shows all)", grouped(more)));
+    }
+    lines
 }
 
 /// How many letters stand on the first line, where it has room for `most`.

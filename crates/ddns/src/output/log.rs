@@ -26,7 +26,7 @@ use super::progress::Progress;
 use super::say;
 use crate::clock::{local_time, unix_time};
 use crate::environment::Environment;
-use crate::open_file::bits;
+use crate::open_file::{bits, folder_of};
 
 /// Shorter secrets, in bytes, are masked in quoted foreign text, but not in our own sentences: they match ordinary
 /// words.
@@ -269,12 +269,10 @@ impl<'a> Log<'a> {
 }
 
 fn open_for_append(path: &Path) -> io::Result<File> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
+    let folder = folder_of(path);
+    fs::create_dir_all(folder)?;
     // A pipe that nobody reads must not stop the program: neither when it is opened nor when it is full.
     let mut flags = OFlags::NONBLOCK;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let is_shared = fs::metadata(folder).is_ok_and(|folder| folder.mode() & 0o022 != 0);
     if is_shared {
         // A link that another user made could lead to any file of ours.

@@ -1,9 +1,9 @@
 //! Cache files: reading, locking and replacing one as a whole.
 
 use std::fmt::Display;
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
@@ -13,7 +13,7 @@ use ddns_core::update::state::State;
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 
-use crate::open_file::open_own;
+use crate::open_file::{beside, folder_of, make_private, open_own};
 
 /// So many damaged files are kept beside each other.
 const MOST_SET_ASIDE: usize = 9;
@@ -28,13 +28,18 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    pub(crate) fn of(metadata: &Metadata) -> Self {
+    fn of(metadata: &Metadata) -> Self {
         Self {
             file: (metadata.dev(), metadata.ino()),
             size: metadata.size(),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
         }
+    }
+
+    /// That of the file that is there now.
+    pub(crate) fn at(path: &Path) -> Option<Self> {
+        fs::metadata(path).ok().as_ref().map(Self::of)
     }
 
     /// When the file was last changed, or put into its place.
@@ -105,16 +110,6 @@ pub(super) fn set_aside(path: &Path) -> Option<PathBuf> {
     fs::rename(path, &aside).is_ok().then_some(aside)
 }
 
-pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
-}
-
-pub(super) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
 /// The file, made with its folder where it is missing, and locked until it is dropped. On a file system without locks
 /// it is merely open.
 ///
@@ -124,7 +119,7 @@ pub(super) fn lock(path: &Path, patience: Duration) -> io::Result<(File, Stamp)>
     loop {
         let file = match open_own(path, OpenOptions::new().read(true)) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                DirBuilder::new().recursive(true).mode(0o700).create(folder_of(path))?;
+                make_private(folder_of(path))?;
                 let mut options = OpenOptions::new();
                 match options.create_new(true).read(true).write(true).mode(0o600).open(path) {
                     // Another process was quicker.

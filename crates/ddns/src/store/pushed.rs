@@ -1,15 +1,14 @@
 //! What was pushed (F10), in its file beside the cache: only a service writes it, which holds the lock of that cache.
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read as _};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use ddns_core::address::pushed::PushMemory;
 use ddns_core::engine::Durability;
 
-use super::file::{beside, folder_of, replace, unfit};
-use crate::open_file::open_own;
+use super::file::{replace, unfit};
+use crate::open_file::{beside, folder_of, make_private, open_own};
 
 /// A larger file is none of ours.
 const MAX_BYTES: u64 = 1 << 20;
@@ -36,6 +35,6 @@ pub(crate) fn remember(path: &Path, memory: &PushMemory) -> io::Result<()> {
     if let Some(why) = unfit(path) {
         return Err(io::Error::other(why));
     }
-    DirBuilder::new().recursive(true).mode(0o700).create(folder_of(path))?;
+    make_private(folder_of(path))?;
     replace(path, &memory.text(), Durability::Power)
 }

@@ -3,10 +3,10 @@
 //! It is in a folder that is the user's own, and for the owner alone.
 
 use std::collections::VecDeque;
-use std::fs::{self, DirBuilder, Metadata};
+use std::fs::{self, Metadata};
 use std::hash::{DefaultHasher, Hasher as _};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -22,6 +22,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Sleep, sleep, timeout};
 
 use crate::environment::{Environment, max_files_per_kind};
+use crate::open_file::make_private;
 
 /// A client must send its request within this time, and take the response within it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -186,7 +187,7 @@ pub(super) fn is_private(folder: &Metadata) -> bool {
 }
 
 fn listen(folder: &Path, name: &str) -> io::Result<(PathBuf, UnixListener)> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    make_private(folder)?;
     // In a folder that all share, one that another user made first is not for us.
     if !is_private(&fs::symlink_metadata(folder)?) {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the folder belongs to another user"));

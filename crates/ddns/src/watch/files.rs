@@ -1,7 +1,6 @@
 //! Noticing that a file of the configuration changed. The folders are watched, since editors put a new file in the place
 //! of the old one; what happens to other files there is passed over.
 
-use std::fs;
 use std::path::PathBuf;
 use std::task::{Context, Poll};
 use std::time::SystemTime;
@@ -34,7 +33,7 @@ impl Files {
     pub(super) fn changed(&mut self) -> bool {
         let mut changed = false;
         for (path, known) in &mut self.known {
-            let now = stamp(path);
+            let now = Stamp::at(path);
             changed |= now != *known;
             *known = now;
         }
@@ -53,8 +52,4 @@ impl Files {
         }
         Poll::Pending
     }
-}
-
-fn stamp(path: &std::path::Path) -> Option<Stamp> {
-    fs::metadata(path).ok().as_ref().map(Stamp::of)
 }

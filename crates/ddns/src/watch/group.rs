@@ -18,11 +18,7 @@ pub(super) struct Entered {
 /// Joins the group that the configurations name, and leaves the one before, where that is another.
 pub(super) async fn enter(configs: &[Valid], events: &mut Events) -> Result<Entered, Vec<Diagnostic>> {
     let wanted = wanted(configs)?;
-    let is_same = match (&events.group, wanted) {
-        (Some(joined), Some(wanted)) => joined.is(wanted),
-        (None, None) => true,
-        _ => false,
-    };
+    let is_same = events.group.as_ref().map(|joined| &joined.group) == wanted;
     let mut entered = Entered { is_other: !is_same, is_stopped: false };
     if is_same {
         return Ok(entered);

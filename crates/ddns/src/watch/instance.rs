@@ -1,11 +1,11 @@
 //! One service for one cache: the first one holds a lock beside the file, with its process number in it.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::open_file::open_own;
+use crate::open_file::{beside, folder_of, make_private, open_own};
 
 /// Held as long as the service runs on the cache.
 pub(super) struct Lock {
@@ -17,12 +17,8 @@ impl Lock {
     /// None where the system does not let us lock: the service runs without. Fails with a sentence where another service
     /// holds it.
     pub(super) fn take(cache: &Path) -> Result<Option<Self>, String> {
-        let mut name = cache.as_os_str().to_owned();
-        name.push(".watch");
-        let path = PathBuf::from(name);
-        if let Some(folder) = path.parent() {
-            let _ = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        }
+        let path = beside(cache, ".watch");
+        let _ = make_private(folder_of(&path));
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true).read(true).mode(0o600);
         let Ok(mut file) = open_own(&path, &mut options) else { return Ok(None) };

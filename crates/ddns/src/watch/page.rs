@@ -3,7 +3,7 @@
 use std::io;
 
 use ddns_core::config::validate::Valid;
-use ddns_core::config::web::Web;
+use ddns_core::config::web::{SecretFile, Web};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::web::access::{self, AccessRefusal, PushKey, judge};
 use tokio_rustls::TlsAcceptor;
@@ -35,20 +35,17 @@ pub(super) fn wanted(configs: &[Valid]) -> Result<Option<Page<'_>>, Vec<Diagnost
 
 fn openable(web: &Web) -> Result<Page<'_>, AccessRefusal> {
     judge(web)?;
+    let judge = |hash: &str, of: &str, held: &SecretFile| {
+        let why = |why: &str| format!("`{of}.password_file`: {} {why}", held.shown);
+        let hint = "create a new one: `ddns password > FILE`";
+        password::judge(hash).map_err(|refusal| AccessRefusal { why: why(refusal), hint })
+    };
     if let (Some(hash), Some(held)) = (access::password(web)?, &web.password) {
-        let refusal = |why: &str| AccessRefusal {
-            why: format!("`web.password_file`: {} {why}", held.shown),
-            hint: "create a new one: `ddns password > FILE`",
-        };
-        password::judge(hash).map_err(refusal)?;
+        judge(hash, "web", held)?;
     }
     for rule in &web.push {
         if let PushKey::Hash(hash) = access::push_key(rule)? {
-            let refusal = |why: &str| AccessRefusal {
-                why: format!("`web.push.{}.password_file`: {} {why}", rule.name, rule.password.shown),
-                hint: "create a new one: `ddns password > FILE`",
-            };
-            password::judge(hash).map_err(refusal)?;
+            judge(hash, &format!("web.push.{}", rule.name), &rule.password)?;
         }
     }
     let refusal = |why| AccessRefusal { why, hint: "name the certificate chain and its key, both as PEM files" };

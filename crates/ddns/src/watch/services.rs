@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 
 use ddns_core::journal::Status;
-use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::order;
 use ddns_core::text::own_json;
 use rustix::process::getuid;
@@ -19,7 +18,7 @@ use super::control::{Command, PATIENCE, is_private};
 use crate::cli::Given;
 use crate::environment::Environment;
 use crate::load::names_here;
-use crate::output::{complain, say};
+use crate::output::{refuse, say};
 
 /// No response is larger: a hundred thousand domains of both families take less.
 const LARGEST: u64 = 128 << 20;
@@ -98,7 +97,7 @@ pub(crate) async fn meant(given: &Given, environment: &Environment) -> Result<Se
     let list: Vec<String> = running.chain(silent).collect();
     let message = format!("several services are running:\n    {}", list.join("\n    "));
     let hint = "choose one with -c FILE, or use --all for all of them";
-    Err(complain(&[Diagnostic::error(Place::Nowhere, message).hint(hint)]))
+    Err(refuse(message, hint))
 }
 
 /// Every service of this user.

@@ -24,7 +24,7 @@ use super::page;
 use super::reload::{Decision, Loaded, REJECTED, Reload};
 use super::service::{End, Service, Waiting};
 use crate::clock::steady_time;
-use crate::driver::{Driver, Milestone};
+use crate::driver::Driver;
 use crate::group::GroupMember;
 use crate::history::History;
 use crate::notify::Notifier;
@@ -138,7 +138,7 @@ impl<'a, 's> Serving<'a, 's> {
         {
             notifier.review(&mut self.driver.engine);
         }
-        if let Some(every) = self.service.systemd.watchdog()
+        if let Some(every) = self.service.systemd.watchdog
             && self.next_watchdog.is_none_or(|next| next <= now)
         {
             self.service.systemd.alive();
@@ -172,7 +172,7 @@ impl<'a, 's> Serving<'a, 's> {
     /// Everything that was to be done may be done for now.
     fn rest_where_idle(&mut self, events: &mut Events) {
         for milestone in self.driver.take_milestones() {
-            if let Milestone::Idle { tallies, postponed } = milestone {
+            if let engine::Effect::Idle { tallies, postponed } = milestone {
                 self.rest(&tallies, postponed);
                 page::retry(self.configs, events, self.log);
                 tell(events);

@@ -11,8 +11,8 @@ use crate::platform::abstract_name;
 /// The notification socket.
 pub(super) struct Systemd {
     socket: Option<UnixDatagram>,
-    /// How often it wants a sign of life.
-    watchdog: Option<Duration>,
+    /// How often [`Systemd::alive`] is to be called: it wants a sign of life.
+    pub(super) watchdog: Option<Duration>,
     last: String,
 }
 
@@ -30,11 +30,6 @@ impl Systemd {
     /// Whether anybody listens.
     pub(super) fn is_there(&self) -> bool {
         self.socket.is_some()
-    }
-
-    /// How often [`Systemd::alive`] is to be called.
-    pub(super) fn watchdog(&self) -> Option<Duration> {
-        self.watchdog
     }
 
     pub(super) fn ready(&mut self, status: &str) {

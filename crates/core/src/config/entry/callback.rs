@@ -134,9 +134,8 @@ impl Maker<'_, '_> {
 
     /// With the values of `extra`; those that are wrong are among the errors.
     fn with_extra(&mut self, mut variables: Variables) -> Variables {
-        let members = match self.reader.object(Key::Extra).map(|node| node.value) {
-            Some(Value::Object(members)) => members,
-            _ => Vec::new(),
+        let Some(Value::Object(members)) = self.reader.object(Key::Extra).map(|node| node.value) else {
+            return variables;
         };
         if members.len() > Variables::MAX_EXTRA {
             let most = grouped(Variables::MAX_EXTRA);
@@ -153,9 +152,8 @@ impl Maker<'_, '_> {
             }
             let what = format!("`extra`: `{}`", member.key);
             let Some(value) = self.resolved(Key::Extra, place, member.node.value, &what) else { continue };
-            if let Err(why) = variables.add(&member.key, value) {
-                self.reader.wrong(Key::Extra, place, format!("{what} {why}"), "");
-            }
+            let added = variables.add(&member.key, value).map_err(|why| format!("{what} {why}"));
+            self.reader.valid(Key::Extra, place, added, "");
         }
         variables
     }
@@ -167,19 +165,16 @@ impl Maker<'_, '_> {
         if self.errors() > before {
             return None;
         }
-        let error = match Target::new(&endpoint, &id, variables, unknown) {
+        match Target::new(&endpoint, &id, variables, unknown) {
             Ok(target) => {
                 self.warn_target(&target, &endpoint, variables);
                 return Some(target);
             }
-            Err(error) => error,
-        };
-        match error {
-            TargetError::Empty => {
+            Err(TargetError::Empty) => {
                 let hint = "set `id` to the URL to call, e.g. https://example.com/update?ip=__IP__&name=__DOMAIN__";
                 self.missing("`id` and `endpoint` are both empty: there is no URL to call", hint);
             }
-            TargetError::Relative(likely) => {
+            Err(TargetError::Relative(likely)) => {
                 let message = "`id` must start with http:// or https://, unless `endpoint` is set";
                 let hint = match likely {
                     Some(likely) => format!("did you mean {likely} ?"),
@@ -187,21 +182,18 @@ impl Maker<'_, '_> {
                 };
                 self.reader.wrong_whole(Key::Id, message, &hint);
             }
-            TargetError::Endpoint(why) => {
+            Err(TargetError::Endpoint(why)) => {
                 self.reader.wrong_whole(Key::Endpoint, format!("`endpoint` {why}"), "");
             }
-            TargetError::Id(why) => self.reader.wrong_whole(Key::Id, format!("`id` {why}"), ""),
+            Err(TargetError::Id(why)) => self.reader.wrong_whole(Key::Id, format!("`id` {why}"), ""),
         }
         None
     }
 
     fn warn_target(&mut self, target: &Target, endpoint: &str, variables: &Variables) {
         if target.has_fragment() {
-            self.reader.warn_whole(
-                Key::Id,
-                "`id` has a `#`: what follows it is never sent",
-                "write %23 for a `#` that is part of the address",
-            );
+            let message = "`id` has a `#`: what follows it is never sent";
+            self.reader.warn_whole(Key::Id, message, "write %23 for a `#` that is part of the address");
         }
         if let Some(name) = variables.names().find(|name| endpoint.contains(name)) {
             let message = format!("`endpoint` contains {name}, but placeholders are not filled in there");
@@ -252,8 +244,7 @@ impl Maker<'_, '_> {
             let kind = member.node.value.kind();
             let message = format!("`token`: a value in a form must be a string, a number or a boolean, not {kind}");
             // Places inside of a text mean nothing in the file.
-            let place = if node.value.text().is_some() { node } else { &member.node };
-            let place = place.span;
+            let place = if node.value.text().is_some() { node.span } else { member.node.span };
             self.reader.wrong(Key::Token, place, message, "");
         })
         .ok()

@@ -27,7 +27,7 @@ pub(super) struct Domains {
 
 impl Maker<'_, '_> {
     pub(super) fn domains(&mut self, key: Key) -> Domains {
-        let items = self.reader.list(key);
+        let (items, field) = (self.reader.list(key), Field::of(key).name);
         let mut domains = Domains { names: Vec::with_capacity(items.len()), ..Domains::default() };
         let mut known = HashSet::with_capacity(items.len());
         // Those that are written as objects.
@@ -40,10 +40,7 @@ impl Maker<'_, '_> {
             let Some(domain) = name.and_then(|name| self.domain(key, &name)) else { continue };
             let is_new = known.insert(domain.clone());
             if !is_new && (own.is_some() || objects.contains(&domain)) {
-                let message = format!(
-                    "`{}`: {domain} is listed twice, at least once with values of its own",
-                    Field::of(key).name
-                );
+                let message = format!("`{field}`: {domain} is listed twice, at least once with values of its own");
                 self.reader.wrong(key, item.span, message, "remove one of them");
             }
             if is_new {
@@ -59,39 +56,30 @@ impl Maker<'_, '_> {
 
     fn domain(&mut self, key: Key, node: &Node) -> Option<Domain> {
         let (text, field) = (node.value.text().unwrap_or_default(), Field::of(key).name);
-        match Domain::parse(text) {
-            Ok(domain) => {
-                if text.contains(['/', ':', '@']) {
-                    let message =
-                        format!("`{field}`: `{domain}` does not look like a domain name; it is sent as it is");
-                    self.reader.note(Severity::Warning, key, node.span, &message, "");
-                }
-                Some(domain)
-            }
-            Err(why) => {
-                let text: String = screen::line(text).chars().take(80).collect();
-                let message = format!("`{field}`: `{text}` is not a domain name: {why}");
-                self.reader.wrong(key, node.span, message, "");
-                None
-            }
+        let parsed = Domain::parse(text).map_err(|why| {
+            let text: String = screen::line(text).chars().take(80).collect();
+            format!("`{field}`: `{text}` is not a domain name: {why}")
+        });
+        let domain = self.reader.valid(key, node.span, parsed, "")?;
+        if text.contains(['/', ':', '@']) {
+            let message = format!("`{field}`: `{domain}` does not look like a domain name; it is sent as it is");
+            self.reader.note(Severity::Warning, key, node.span, &message, "");
         }
+        Some(domain)
     }
 
     /// `name` of a domain that is written as an object.
     fn name_of<'n>(&mut self, key: Key, item: &Node, members: &'n [Member]) -> Option<Cow<'n, Node>> {
         let field = Field::of(key).name;
-        let Some(member) = members.iter().find(|member| member.key == "name") else {
+        let Some(Member { node, .. }) = members.iter().find(|member| member.key == "name") else {
             let parts = quoted(Field::of(key).parts, ", ");
             let hint = format!("a domain is a string, or an object with {parts}");
             self.reader.wrong(key, item.span, format!("`{field}`: a domain has no `name`"), &hint);
             return None;
         };
-        if member.node.value.text().is_none() {
-            let kind = member.node.value.kind();
-            self.reader.wrong(key, member.node.span, format!("`{field}`: `name` must be a string, not {kind}"), "");
-            return None;
-        }
-        Some(Cow::Borrowed(&member.node))
+        let named = node.value.text().map(|_| Cow::Borrowed(node));
+        let wrong = || format!("`{field}`: `name` must be a string, not {}", node.value.kind());
+        self.reader.valid(key, node.span, named.ok_or_else(wrong), "")
     }
 
     /// `extra`, `interface_id` and `verify` of one domain.
@@ -111,15 +99,12 @@ impl Maker<'_, '_> {
                     let message = format!("`{field}`: `interface_id` of {domain} only works for domains in `ipv6`");
                     self.reader.wrong(key, place, message, "");
                 }
-                ("interface_id", value) => match InterfaceId::parse(value.text().unwrap_or_default()) {
-                    Ok(id) => {
-                        domains.interface_ids.insert(domain.clone(), id);
-                    }
-                    Err(why) => {
-                        let message = format!("`{field}`: `interface_id` of {domain} {why}");
-                        self.reader.wrong(key, member.node.span, message, "");
-                    }
-                },
+                ("interface_id", value) => {
+                    let id = InterfaceId::parse(value.text().unwrap_or_default());
+                    let id = id.map_err(|why| format!("`{field}`: `interface_id` of {domain} {why}"));
+                    let id = self.reader.valid(key, member.node.span, id, "");
+                    domains.interface_ids.extend(id.map(|id| (domain.clone(), id)));
+                }
                 ("verify", _) => {
                     let verify = self.verify_of(key, &format!("`{field}`: `verify` of {domain}"), &member.node);
                     domains.verify.insert(domain.clone(), verify);
@@ -148,9 +133,8 @@ impl Maker<'_, '_> {
                     }
                     let what = format!("`{field}`: `{name}` of {domain}");
                     let Some(value) = self.resolved(key, place, member.node.value.clone(), &what) else { continue };
-                    if let Err(why) = variables.add_own(family, domain, name, value) {
-                        self.reader.wrong(key, place, format!("{what} {why}"), "");
-                    }
+                    let added = variables.add_own(family, domain, name, value).map_err(|why| format!("{what} {why}"));
+                    self.reader.valid(key, place, added, "");
                 }
             }
         }
@@ -189,18 +173,9 @@ impl Maker<'_, '_> {
             // A name server's way to write a zone.
             let text = item.value.text().unwrap_or_default().trim();
             let text = text.strip_suffix('.').filter(|text| !text.is_empty()).unwrap_or(text);
-            match Domain::parse(text) {
-                Ok(zone) if !zones.contains(&zone) => zones.push(zone),
-                Ok(_) => {}
-                Err(why) => {
-                    self.reader.wrong(
-                        Key::Zone,
-                        item.span,
-                        format!("`zone`: `{text}` is not a domain name: {why}"),
-                        "",
-                    );
-                }
-            }
+            let zone = Domain::parse(text).map_err(|why| format!("`zone`: `{text}` is not a domain name: {why}"));
+            let zone = self.reader.valid(Key::Zone, item.span, zone, "");
+            zones.extend(zone.filter(|zone| !zones.contains(zone)));
         }
         zones
     }

@@ -49,19 +49,17 @@ impl Maker<'_, '_> {
             return None;
         };
         let hint = "a secret is `whsec_` and 24 to 64 random bytes in base64, as the receiver shows it";
-        let key = SigningKey::parse(&text);
-        key.map_err(|why| self.reader.wrong(Key::Sign, item.span, format!("`sign`: a secret {why}"), hint)).ok()
+        let key = SigningKey::parse(&text).map_err(|why| format!("`sign`: a secret {why}"));
+        self.reader.valid(Key::Sign, item.span, key, hint)
     }
 
     fn scheme(&mut self, item: &Node) -> Option<SchemeSigning> {
         let members = item.value.members().unwrap_or_default();
         let word = members.iter().find(|member| member.key == "scheme")?;
-        let Some(scheme) = word.node.value.text().and_then(SignScheme::parse) else {
-            let words: Vec<&str> = SignScheme::ALL.map(SignScheme::word).to_vec();
-            let hint = format!("use one of {}", words.join(", "));
-            self.reader.wrong(Key::Sign, word.node.span, "`sign`: unknown `scheme`", &hint);
-            return None;
-        };
+        let scheme = word.node.value.text().and_then(SignScheme::parse);
+        let scheme = scheme.ok_or_else(|| "`sign`: unknown `scheme`".to_owned());
+        let hint = format!("use one of {}", SignScheme::ALL.map(SignScheme::word).join(", "));
+        let scheme = self.reader.valid(Key::Sign, word.node.span, scheme, &hint)?;
         let [needed, further] = scheme.parts();
         let before = self.errors();
         let mut parts: Vec<(&'static str, String)> = Vec::new();
@@ -87,14 +85,9 @@ impl Maker<'_, '_> {
             Some((text, rsa)) => Some(RsaKey::from_pem(text, rsa)),
             None => None,
         };
-        match key.transpose() {
-            Ok(key) => Some(SchemeSigning::new(scheme, parts, key)),
-            Err(why) => {
-                let hint = "`key` is the whole file that the service gave you, best as `{\"file\": \"path\"}`";
-                self.reader.wrong(Key::Sign, item.span, format!("`sign`: `key` {why}"), hint);
-                None
-            }
-        }
+        let hint = "`key` is the whole file that the service gave you, best as `{\"file\": \"path\"}`";
+        let key = key.transpose().map_err(|why| format!("`sign`: `key` {why}"));
+        Some(SchemeSigning::new(scheme, parts, self.reader.valid(Key::Sign, item.span, key, hint)?))
     }
 
     /// The text of a part: on one line, but for a key.

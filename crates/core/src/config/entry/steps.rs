@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::super::fields::{Field, FieldUse, Key, names, used_by};
 use super::super::layers::Layers;
-use super::super::raw::{Origin, Raw, Start};
+use super::super::raw::Raw;
 use super::super::read::{SettingReader, did_you_mean};
 use super::Maker;
 use crate::callback::expect::{Expect, Pointer};
@@ -44,19 +44,10 @@ impl Maker<'_, '_> {
             for (part, is_secret) in [("take", false), ("secret", true)] {
                 for member in self.pairs(step, part) {
                     let name = member.node.value.text().unwrap_or_default();
-                    let why = if is_placeholder_name(name) {
-                        variables.add_taken(name, is_secret, at).err()
-                    } else {
-                        Some("is not of the form `__NAME__`")
-                    };
-                    if let Some(why) = why {
-                        self.reader.wrong(
-                            Key::Before,
-                            member.node.span,
-                            format!("`before`: `{part}`: `{name}` {why}"),
-                            "",
-                        );
-                    }
+                    let is_name = is_placeholder_name(name).then_some(()).ok_or("is not of the form `__NAME__`");
+                    let taken = is_name.and_then(|()| variables.add_taken(name, is_secret, at));
+                    let taken = taken.map_err(|why| format!("`before`: `{part}`: `{name}` {why}"));
+                    self.reader.valid(Key::Before, member.node.span, taken, "");
                 }
             }
         }
@@ -125,12 +116,7 @@ impl Maker<'_, '_> {
         if own.get(Key::Sign).is_some_and(|setting| setting.node.value == Value::Bool(false)) {
             own.set(Key::Sign, Node { span: object.span, value: Value::Null }, setting.origin.clone());
         }
-        let start = match &setting.origin {
-            Origin::File(document) => {
-                Start::Entry(document.clone(), Span { start: object.span.start, end: object.span.start + 1 })
-            }
-            _ => Start::Whole(setting.place(Field::of(key), object.span)),
-        };
+        let start = setting.start(Field::of(key), object);
         let reader =
             SettingReader { layers: Layers(vec![&own, &of_entry]), diagnostics: &mut *self.reader.diagnostics };
         let mut maker = Maker { reader, start: &start, system: self.system, files: self.files, rsa: self.rsa };
@@ -141,8 +127,7 @@ impl Maker<'_, '_> {
         self.refuse_unknown(Key::Before, object);
         let request = self.template(Key::Before, object, &OF_STEP, variables, &[])?;
         if !matches!(request.method(), Method::Get | Method::Post) {
-            let place = object.value.members().unwrap_or_default().iter().find(|member| member.key == "method");
-            let place = place.map_or(object.span, |member| member.node.span);
+            let place = member(object, "method").map_or(object.span, |node| node.span);
             self.reader.wrong(Key::Before, place, "`before`: a step only reads: `method` must be GET or POST", "");
         }
         if request.expect == Some(Expect::Dyndns2) {
@@ -150,26 +135,22 @@ impl Maker<'_, '_> {
         }
         let compared = |maker: &mut Self, part: &str| {
             let mut unknown = Vec::new();
-            let pairs: Vec<(Pointer, Value)> = maker
-                .pairs(object, part)
-                .into_iter()
-                .filter_map(|member| {
-                    unknown_in(&member.node.value, variables, &mut unknown);
-                    Some((maker.pointer(&member.key, member.key_span)?, member.node.value))
-                })
-                .collect();
+            let mut pairs: Vec<(Pointer, Value)> = Vec::new();
+            for Member { key, key_span, node } in maker.pairs(object, part) {
+                unknown_in(&node.value, variables, &mut unknown);
+                pairs.extend(maker.pointer(&key, key_span).map(|pointer| (pointer, node.value)));
+            }
             maker.warn_unknown(&unknown, variables);
             pairs
         };
         let (wanted, left_out, same) = (compared(self, "where"), compared(self, "not"), compared(self, "same"));
-        let take = ["take", "secret"].into_iter().flat_map(|part| self.pairs(object, part)).collect::<Vec<_>>();
-        let take = take.into_iter().filter_map(|member| {
-            let pointer = self.pointer(&member.key, member.key_span)?;
-            Some((pointer, variables.taken_place(member.node.value.text()?)?))
-        });
-        let take = take.collect();
+        let mut take = Vec::new();
+        for Member { key, key_span, node } in ["take", "secret"].map(|part| self.pairs(object, part)).concat() {
+            let place = node.value.text().and_then(|name| variables.taken_place(name));
+            take.extend(self.pointer(&key, key_span).zip(place));
+        }
         let list = self.at(object, "in");
-        if list.is_none() && !(wanted.is_empty() && left_out.is_empty()) && !has(object, "in") {
+        if list.is_none() && !(wanted.is_empty() && left_out.is_empty()) && member(object, "in").is_none() {
             let message = "`before`: `where` and `not` choose among the entries of a list: `in` says where it is";
             self.reader.wrong(Key::Before, object.span, message, "\"in\": \"\" is the whole answer");
         }
@@ -232,69 +213,53 @@ impl Maker<'_, '_> {
         }
     }
 
+    /// What a value of a step means; notes why that is nothing.
+    fn valid<T>(&mut self, at: Span, meant: Option<T>, why: impl FnOnce() -> String, hint: &str) -> Option<T> {
+        self.reader.valid(Key::Before, at, meant.ok_or_else(|| format!("`before`: {}", why())), hint)
+    }
+
     /// The members of a part that is an object of JSON pointers.
     fn pairs(&mut self, object: &Node, part: &str) -> Vec<Member> {
-        match member(object, part).map(|member| &member.node) {
-            None | Some(Node { value: Value::Null, .. }) => Vec::new(),
-            Some(Node { value: Value::Object(members), .. }) => members.clone(),
-            Some(other) => {
-                let message = format!("`before`: `{part}` must be an object, not {}", other.value.kind());
-                self.reader.wrong(Key::Before, other.span, message, "e.g. {\"/name\": \"__DOMAIN__\"}");
-                Vec::new()
-            }
-        }
+        let Some(node) = member(object, part) else { return Vec::new() };
+        let must = || format!("`{part}` must be an object, not {}", node.value.kind());
+        let members = self.valid(node.span, node.value.members(), must, "e.g. {\"/name\": \"__DOMAIN__\"}");
+        members.unwrap_or_default().to_vec()
     }
 
     fn pointer(&mut self, text: &str, at: Span) -> Option<Pointer> {
-        let pointer = Pointer::parse(text);
-        if pointer.is_none() {
-            let message = format!("`before`: `{text}` is not a JSON pointer");
-            self.reader.wrong(Key::Before, at, message, "a pointer begins with `/`, e.g. \"/result/id\"");
-        }
-        pointer
+        let hint = "a pointer begins with `/`, e.g. \"/result/id\"";
+        self.valid(at, Pointer::parse(text), || format!("`{text}` is not a JSON pointer"), hint)
     }
 
     /// A part that is a JSON pointer.
     fn at(&mut self, object: &Node, part: &str) -> Option<Pointer> {
-        let node = member(object, part).map(|member| &member.node).filter(|node| node.value != Value::Null)?;
-        self.pointer_in(node, part)
+        self.pointer_in(member(object, part)?, part)
     }
 
     fn pointer_in(&mut self, node: &Node, part: &str) -> Option<Pointer> {
-        let Some(text) = node.value.text() else {
-            let message = format!("`before`: `{part}` must be a JSON pointer, not {}", node.value.kind());
-            self.reader.wrong(Key::Before, node.span, message, "");
-            return None;
-        };
+        let must = || format!("`{part}` must be a JSON pointer, not {}", node.value.kind());
+        let text = self.valid(node.span, node.value.text(), must, "")?;
         self.pointer(text, node.span)
     }
 
     fn next(&mut self, object: &Node) -> Option<(Pointer, String)> {
-        let node = member(object, "next").map(|member| &member.node).filter(|node| node.value != Value::Null)?;
-        let parts = ["at", "as"].map(|name| node.value.members().unwrap_or_default().iter().find(|it| it.key == name));
-        let [Some(at), Some(parameter)] = parts else {
-            let message = "`before`: `next` must be an object with `at` and `as`";
-            self.reader.wrong(Key::Before, node.span, message, "e.g. {\"at\": \"/meta/next\", \"as\": \"cursor\"}");
-            return None;
-        };
-        let name = parameter.node.value.text().unwrap_or_default();
-        let is_name =
-            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.[]".contains(&byte));
-        if !is_name {
-            let message = "`before`: `next.as` must be the name of a parameter";
-            self.reader.wrong(Key::Before, parameter.node.span, message, "");
-        }
-        Some((self.pointer_in(&at.node, "next.at")?, name.to_owned()))
+        let node = member(object, "next")?;
+        let parts = member(node, "at").zip(member(node, "as"));
+        let must = || "`next` must be an object with `at` and `as`".to_owned();
+        let hint = "e.g. {\"at\": \"/meta/next\", \"as\": \"cursor\"}";
+        let (at, parameter) = self.valid(node.span, parts, must, hint)?;
+        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.[]".contains(&byte);
+        let name = parameter.value.text().filter(|name| !name.is_empty() && name.bytes().all(is_letter));
+        let must = || "`next.as` must be the name of a parameter".to_owned();
+        let name = self.valid(parameter.span, name, must, "");
+        Some((self.pointer_in(at, "next.at")?, name?.to_owned()))
     }
 
     fn keep(&mut self, object: &Node) -> Option<Duration> {
-        let node = member(object, "keep").map(|member| &member.node).filter(|node| node.value != Value::Null)?;
+        let node = member(object, "keep")?;
         let keep = node.value.text().and_then(duration::parse).filter(|keep| (KEEP[0]..=KEEP[1]).contains(keep));
-        if keep.is_none() {
-            let message = "`before`: `keep` must be a time from 10 s to 30 days";
-            self.reader.wrong(Key::Before, node.span, message, "e.g. \"10m\", \"1d\"");
-        }
-        keep
+        let must = || "`keep` must be a time from 10 s to 30 days".to_owned();
+        self.valid(node.span, keep, must, "e.g. \"10m\", \"1d\"")
     }
 
     fn refuse_unknown(&mut self, key: Key, object: &Node) {
@@ -310,12 +275,10 @@ impl Maker<'_, '_> {
     }
 }
 
-fn member<'n>(object: &'n Node, name: &str) -> Option<&'n Member> {
-    object.value.members().unwrap_or_default().iter().rfind(|member| member.key == name)
-}
-
-fn has(object: &Node, name: &str) -> bool {
-    member(object, name).is_some_and(|member| member.node.value != Value::Null)
+/// A part that is set; where it is written twice, the last.
+fn member<'n>(object: &'n Node, name: &str) -> Option<&'n Node> {
+    let member = object.value.members().unwrap_or_default().iter().rfind(|member| member.key == name);
+    member.map(|member| &member.node).filter(|node| node.value != Value::Null)
 }
 
 /// What a step has besides a request, but for `keep`.

@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
-use super::{SecretFile, WebReader};
+use super::{SecretFile, secret_file};
 use crate::address::source::is_push_name;
-use crate::config::fields::{Field, Key, names, part};
-use crate::config::read::did_you_mean;
+use crate::config::fields::{Field, Key, part};
+use crate::config::files::FileContents;
+use crate::config::parts::PartReader;
+use crate::config::read::SettingReader;
+use crate::config::value::digits;
 use crate::net::network::Network;
-use crate::text::diagnostic::nearest;
 use crate::text::duration;
-use crate::text::json::{Member, Node, Value};
+use crate::text::json::{Member, Node};
 
 /// The limits of `max_age`: a minute, and a year.
 const MAX_AGES: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(365 * 86_400)];
@@ -29,82 +31,55 @@ pub struct PushRule {
     pub max_age: Option<Duration>,
 }
 
-impl WebReader<'_, '_> {
-    pub(super) fn pushes(&mut self, node: &Node) -> Vec<PushRule> {
-        let members = self.reader.part(
-            Key::Web,
-            "push",
-            node.span,
-            node.value.members(),
-            [
-                "an object of names, each with a `password_file`",
-                r#"e.g. "push": {"router": {"password_file": "push.password"}}"#,
-            ],
-        );
-        let mut rules: Vec<PushRule> = Vec::new();
-        for member in members.unwrap_or_default() {
-            let Some(rule) = self.push(member) else { continue };
-            if rules.iter().any(|known| known.user == rule.user || known.name == rule.name) {
-                let message = format!(
-                    "`web.push`: the user of `{}` is another's: its password would not tell them apart",
-                    rule.name
-                );
-                self.reader.wrong(Key::Web, member.key_span, message, "give each its own `user`");
-            }
-            rules.push(rule);
-        }
-        rules
-    }
-
-    fn push(&mut self, Member { key: name, key_span, node, .. }: &Member) -> Option<PushRule> {
-        if !is_push_name(name) {
+pub(super) fn pushes(of: &mut PartReader<'_, '_, '_>, files: &FileContents) -> Vec<PushRule> {
+    let must = "an object of names, each with a `password_file`";
+    let hint = r#"e.g. "push": {"router": {"password_file": "push.password"}}"#;
+    let mut rules: Vec<PushRule> = Vec::new();
+    for member in of.part("push", |node| node.value.members(), [must, hint]).unwrap_or_default() {
+        let Some(rule) = push(of.reader, member, files) else { continue };
+        if rules.iter().any(|known| known.user == rule.user || known.name == rule.name) {
+            let name = &rule.name;
             let message =
-                "`web.push`: a name must have letters, digits, `-`, `_` and `.` alone, and at most 64 of them";
-            self.reader.wrong(Key::Web, *key_span, message, "");
-            return None;
+                format!("`web.push`: the user of `{name}` is another's: its password would not tell them apart");
+            of.reader.wrong(Key::Web, member.key_span, message, "give each its own `user`");
         }
-        let must = ["an object with a `password_file`", ""];
-        let members = self.reader.part(Key::Web, &format!("push.{name}"), node.span, node.value.members(), must)?;
-        let (mut user, mut password, mut from, mut max_age) = (None, None, Vec::new(), None);
-        for member in members.iter().filter(|member| member.node.value != Value::Null) {
-            let (node, field) = (&member.node, format!("push.{name}.{}", member.key));
-            match member.key.as_str() {
-                "user" => {
-                    let is_user =
-                        |user: &&str| !user.is_empty() && !user.contains([':']) && !user.contains(char::is_control);
-                    let text = node.value.text().filter(is_user);
-                    user = self.reader.part(Key::Web, &field, node.span, text, ["a name without a colon", ""]);
-                }
-                "password_file" => password = self.file(node, &field),
-                "from" => from = self.list(node, &field, "an address or a network", Network::parse),
-                "max_age" => {
-                    let age = match &node.value {
-                        Value::String(text) | Value::Number(text) => duration::parse(text),
-                        _ => None,
-                    };
-                    let age = age.filter(|age| (MAX_AGES[0]..=MAX_AGES[1]).contains(age));
-                    let must = ["minutes as a whole number, or a string such as `12h`; at most a year", ""];
-                    max_age = self.reader.part(Key::Web, &field, node.span, age, must);
-                }
-                other => {
-                    let parts = part(Field::of(Key::Web).parts, "push").map(|part| part.parts).unwrap_or_default();
-                    let hint = match other {
-                        "password" => "put the password into a file and name it in `password_file`".to_owned(),
-                        _ => did_you_mean(nearest(other, names(parts))),
-                    };
-                    let message = format!("`web.push.{name}` has no field `{other}`");
-                    self.reader.wrong(Key::Web, member.key_span, message, &hint);
-                }
-            }
-        }
-        let is_named = members.iter().any(|member| member.key == "password_file");
-        if !is_named {
-            let hint = r#"a file with 16 characters or more: "password_file": "push.password""#;
-            self.reader.wrong(Key::Web, *key_span, format!("`web.push.{name}` needs a `password_file`"), hint);
-        }
-        let user = user.unwrap_or(name).to_owned();
-        Some(PushRule { name: name.clone(), user, password: password?, from, max_age })
+        rules.push(rule);
     }
+    rules
+}
+
+fn push(
+    reader: &mut SettingReader<'_>,
+    Member { key, key_span, node, .. }: &Member,
+    files: &FileContents,
+) -> Option<PushRule> {
+    if !is_push_name(key) {
+        let message = "`web.push`: a name must have letters, digits, `-`, `_` and `.` alone, and at most 64 of them";
+        reader.wrong(Key::Web, *key_span, message, "");
+        return None;
+    }
+    let name = format!("web.push.{key}");
+    let must = || format!("`{name}` must be an object with a `password_file`");
+    let members = reader.valid(Key::Web, node.span, node.value.members().ok_or_else(must), "")?;
+    let parts = part(Field::of(Key::Web).parts, "push").map(|part| part.parts).unwrap_or_default();
+    let mut of = PartReader { reader, key: Key::Web, name, members, parts };
+    let in_file = "put the password into a file and name it in `password_file`";
+    of.refuse_unknown(|other| (other == "password").then_some(in_file));
+    let is_user = |user: &&str| !user.is_empty() && !user.contains(':') && !user.contains(char::is_control);
+    let user = of.part("user", |node| node.value.text().filter(is_user), ["a name without a colon", ""]);
+    let password = secret_file(&mut of, "password_file", files);
+    let from = of.list("from", "an address or a network", Network::parse);
+    let age = |node: &Node| {
+        digits(&node.value).and_then(duration::parse).filter(|age| (MAX_AGES[0]..=MAX_AGES[1]).contains(age))
+    };
+    let must = ["minutes as a whole number, or a string such as `12h`; at most a year", ""];
+    let max_age = of.part("max_age", age, must);
+    if of.get("password_file").is_none() {
+        let hint = r#"a file with 16 characters or more: "password_file": "push.password""#;
+        let message = format!("`{}` needs a `password_file`", of.name);
+        of.reader.wrong(Key::Web, *key_span, message, hint);
+    }
+    Some(PushRule { name: key.clone(), user: user.unwrap_or(key).to_owned(), password: password?, from, max_age })
 }
 
 #[cfg(test)]

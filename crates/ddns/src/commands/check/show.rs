@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::{CheckReport, Online};
 use crate::http::ProbeStep;
 use crate::output::json;
-use crate::output::layout::{broken, complaint, folded};
+use crate::output::layout::{broken, complaint, first_lines, folded, folded_beside};
 use ddns_core::address::lookup::Lookup;
 
 /// Origins stand in this column, where the values leave it free.
@@ -31,8 +31,7 @@ impl CheckReport {
             let name = if name.is_empty() { "Environment and options" } else { name };
             for section in sections {
                 let entry = section.entry.map(|entry| format!(", providers[{entry}]")).unwrap_or_default();
-                let title = format!("{name}{entry}");
-                text += &lines(&title, 0, width);
+                text += &folded_beside("", &format!("{name}{entry}"), 0, width, usize::MAX);
                 let column = section.rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
                 text.extend(section.rows.iter().map(|row| setting(row, column, width)));
                 text.push('\n');
@@ -97,12 +96,7 @@ impl CheckReport {
 /// `  ttl = 300   config.json:7`; the origin stands below a value that leaves no room for it.
 fn setting(row: &SettingRow, column: usize, width: usize) -> String {
     let indent = column + 5;
-    let mut lines = folded(&row.value, width - indent);
-    let more = lines.len().saturating_sub(MAX_VALUE_LINES);
-    if more > 1 {
-        lines.truncate(MAX_VALUE_LINES);
-        lines.push(format!("… and {} more lines (--wide shows all)", grouped(more)));
-    }
+    let mut lines = first_lines(folded(&row.value, width - indent), MAX_VALUE_LINES);
     let last = lines.last().map_or(0, |line| indent + line.chars().count());
     let origin = screen::line(&row.origin);
     let room = width.saturating_sub(origin.chars().count()).min(ORIGINS).min(width - BESIDE);
@@ -120,13 +114,6 @@ fn setting(row: &SettingRow, column: usize, width: usize) -> String {
     text
 }
 
-/// A text of any length, indented.
-fn lines(detail: &str, indent: usize, width: usize) -> String {
-    let all = folded(detail, width - indent);
-    let blank = " ".repeat(indent);
-    all.iter().flat_map(|line| [&blank, line.as_str(), "\n"]).collect()
-}
-
 /// `  ✓ TLS          TLS 1.3; the certificate is verified`
 fn step(name: &str, result: &Result<String, String>, width: usize) -> String {
     match result {
@@ -136,9 +123,7 @@ fn step(name: &str, result: &Result<String, String>, width: usize) -> String {
 }
 
 fn marked(mark: char, name: &str, detail: &str, width: usize) -> String {
-    const COLUMN: usize = 17;
-    let detail = lines(detail, COLUMN, width);
-    format!("{:<COLUMN$}{}", format!("  {mark} {name}"), detail.trim_start())
+    folded_beside(&format!("  {mark} {name}"), detail, 17, width, usize::MAX)
 }
 
 impl Online {
@@ -165,7 +150,7 @@ impl Online {
         }
         for (origin, steps) in &self.origins {
             text.push('\n');
-            text += &lines(origin, 0, width);
+            text += &folded_beside("", origin, 0, width, usize::MAX);
             text.extend(steps.iter().map(|one| step(one.name, &one.result, width)));
         }
         text.push('\n');

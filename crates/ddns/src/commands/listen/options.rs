@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ddns_core::net::listen::listen_address;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::text::duration;
 
 use crate::cli::Given;
 use crate::http::server::ReceiverResponse;
@@ -42,10 +43,8 @@ impl ListenOptions {
         let then = given.values("then").map(|text| status("then", text)).collect::<Result<Vec<_>, _>>()?;
         let statuses: Vec<u16> = [first.unwrap_or(usual)].into_iter().chain(then).collect();
         if redirect.is_some() && !statuses.iter().any(|status| is_redirection(*status)) {
-            return Err(wrong(
-                "redirect",
-                "only a status from 300 to 399 redirects: leave --status out, or give one of those",
-            ));
+            let why = "only a status from 300 to 399 redirects: leave --status out, or give one of those";
+            return Err(wrong("redirect", why));
         }
         Ok(Self {
             address: address(given.word())?,
@@ -101,16 +100,11 @@ fn number(option: &str, text: &str, least: u32) -> Result<u32, Diagnostic> {
 
 /// `2s`, `500ms`, `1m`, `2`: seconds where no unit is given.
 fn delay(text: &str) -> Result<Duration, Diagnostic> {
-    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let factor = match &text[digits.len()..] {
-        "ms" => Some(1),
-        "" | "s" => Some(1000),
-        "m" => Some(60_000),
-        "h" => Some(3_600_000),
-        _ => None,
+    let length = match text.strip_suffix("ms") {
+        Some(number) => number.parse().ok().map(Duration::from_millis),
+        None if text.ends_with(|letter: char| letter.is_ascii_digit()) => duration::parse(&format!("{text}s")),
+        None => duration::parse(text),
     };
-    let number = digits.parse::<u64>().ok();
-    let length = factor.zip(number).and_then(|(factor, number)| number.checked_mul(factor)).map(Duration::from_millis);
     length
         .filter(|length| *length <= MAX_DELAY)
         .ok_or_else(|| wrong("delay", "this must be a time such as 500ms, 2s or 1m, at most an hour"))

@@ -23,7 +23,7 @@ use crate::cli::{Given, ReportFormat};
 use crate::clock::unix_time;
 use crate::lookup::LookupPair;
 use crate::output;
-use crate::output::layout::{WIDE, broken, folded};
+use crate::output::layout::{WIDE, broken, folded, folded_beside};
 use crate::steps::Walked;
 
 /// How many updates of a kind are shown in full.
@@ -176,6 +176,50 @@ fn shown(family: &FamilyUpdates<'_>, block: impl Fn(UpdateId) -> String) -> Stri
     text
 }
 
+/// A block of a report: a name, and below it labels and, from a column on, texts of any length.
+struct Block {
+    text: String,
+    width: usize,
+}
+
+impl Block {
+    fn new(name: &str, width: usize) -> Self {
+        let mut block = Self { text: String::new(), width };
+        block.put("", name, 0);
+        block
+    }
+
+    fn put(&mut self, head: &str, text: &str, column: usize) {
+        self.text += &folded_beside(head, text, column, self.width, MAX_BODY_LINES);
+    }
+
+    fn row(&mut self, label: &str, text: &str) {
+        self.put(&format!("  {label}"), text, COLUMN);
+    }
+
+    /// A request; one of several says which it is: `before 1 of 2: GET https://…`
+    fn request(&mut self, role: Option<RequestRole>, request: &Redacted) {
+        let line = format!("{} {}", request.method.as_str(), request.url);
+        match role {
+            Some(role) => self.put("", &format!("{role}: {line}"), 2),
+            None => self.row("request", &line),
+        }
+        for (name, value) in &request.headers {
+            self.row("", &format!("{name}: {value}"));
+        }
+        if let Some(body) = &request.body {
+            self.text.push('\n');
+            self.row("", body);
+        }
+    }
+}
+
+/// Its request, or each of those that it has with steps around it.
+fn requests(item: &Preview) -> impl Iterator<Item = (Option<RequestRole>, &Redacted)> {
+    let one = item.redacted().filter(|_| item.around.is_empty()).map(|request| (None, request));
+    one.into_iter().chain(item.around.iter().map(|(role, request)| (Some(*role), request)))
+}
+
 /// One update: its name, and a row for each value.
 fn block(
     looked: &LookResult<'_>,
@@ -184,57 +228,45 @@ fn block(
     options: &PreviewOptions,
     now: u64,
 ) -> String {
-    let width = options.form.width;
-    let mut text = String::new();
-    push(&mut text, "", &format!("{} {}", item.domain, item.family.record_type()), width, 0);
-    let mut rows = Vec::new();
+    let mut block = Block::new(&format!("{} {}", item.domain, item.family.record_type()), options.form.width);
     if several {
         let (name, number) = looked.of(item.entry);
-        rows.push(("of", format!("{name}, entry {}", number + 1)));
+        block.row("of", &format!("{name}, entry {}", number + 1));
     }
-    rows.push(("verdict", item.sentence(now)));
+    block.row("verdict", &item.sentence(now));
     let lookup = looked.lookup(item);
     if item.is_example {
         let own = if lookup.is_some_and(Lookup::is_example) { "its" } else { "the other" };
-        rows.push(("example", format!("{own} address comes from --ip, not from a source")));
+        block.row("example", &format!("{own} address comes from --ip, not from a source"));
     }
     if item.is_together {
-        rows.push(("together", "sent in one request with another update".to_owned()));
+        block.row("together", "sent in one request with another update");
     }
     if let Some((source, choice)) = lookup.and_then(Lookup::found) {
         let found = format!("{}, from {source}: {}", choice.ip, choice.why);
-        rows.push(match item.address.as_ref().filter(|(ip, _)| *ip != choice.ip) {
-            Some((ip, _)) => ("address", format!("{ip}: interface_id after the prefix of {found}")),
-            None => ("address", found),
-        });
-        rows.extend(doubtful(choice.ip).map(|why| ("warning", why)));
+        let own = item.address.as_ref().filter(|(ip, _)| *ip != choice.ip);
+        let own = own.map(|(ip, _)| format!("{ip}: interface_id after the prefix of ")).unwrap_or_default();
+        block.row("address", &format!("{own}{found}"));
+        if let Some(why) = doubtful(choice.ip) {
+            block.row("warning", &why);
+        }
     } else {
-        let failed = lookup.into_iter().flat_map(Lookup::failed);
-        rows.extend(failed.map(|(source, why)| ("source", format!("{source} gave no address: {why}"))));
+        for (source, why) in lookup.into_iter().flat_map(Lookup::failed) {
+            block.row("source", &format!("{source} gave no address: {why}"));
+        }
     }
     if let Some(Redacted { proxy: Some(proxy), .. }) = item.redacted() {
-        rows.push(("route", format!("through the proxy {}", proxy.address)));
+        block.row("route", &format!("through the proxy {}", proxy.address));
     }
-    rows.extend(lookup_row(looked, id, item).map(|row| ("lookup", row)));
-    for (label, row) in rows {
-        push(&mut text, label, &row, width, COLUMN);
+    if let Some(row) = lookup_row(looked, id, item) {
+        block.row("lookup", &row);
     }
     match looked.walked.and_then(|walked| walked.get(&id)) {
         _ if item.is_together => {}
-        Some(walked) => push_walked(&mut text, looked, (id, item), walked, options),
-        None if item.around.is_empty() => {
-            if let Some(request) = item.redacted() {
-                push_request(&mut text, request, width);
-            }
-        }
-        None => {
-            for (role, request) in &item.around {
-                push_part(&mut text, *role, request, width);
-            }
-        }
+        Some(walked) => push_walked(&mut block, looked, (id, item), walked, options.reveal),
+        None => requests(item).for_each(|(role, request)| block.request(role, request)),
     }
-    text.push('\n');
-    text
+    block.text + "\n"
 }
 
 /// What is said about steps that were not sent: what they would find, or why nobody wanted that.
@@ -255,79 +287,49 @@ fn lookup_row(looked: &LookResult<'_>, id: UpdateId, item: &Preview) -> Option<S
 
 /// What steps found, and the request that follows from it.
 fn push_walked(
-    text: &mut String,
+    block: &mut Block,
     looked: &LookResult<'_>,
     (id, item): (UpdateId, &Preview),
     walked: &Result<Walked<'_>, String>,
-    options: &PreviewOptions,
+    reveal: bool,
 ) {
-    let (width, callback) = (options.form.width, &looked.plan.entry(item.entry).callback);
+    let callback = &looked.plan.entry(item.entry).callback;
     let walked = match walked {
         Ok(walked) => walked,
-        Err(why) => {
-            push(text, "found", &format!("cannot continue: {why}; the update would not be sent"), width, COLUMN);
-            return;
-        }
+        Err(why) => return block.row("found", &format!("cannot continue: {why}; the update would not be sent")),
     };
-    let found = callback.shown_values(&walked.taken, options.reveal);
-    let found = if found.is_empty() { "nothing".to_owned() } else { found.join(", ") };
-    push(text, "found", &found, width, COLUMN);
+    let found = callback.shown_values(&walked.taken, reveal);
+    block.row("found", &if found.is_empty() { "nothing".to_owned() } else { found.join(", ") });
     if walked.is_there {
-        push(text, "request", "none: the service already has this address", width, COLUMN);
-        return;
+        return block.row("request", "none: the service already has this address");
     }
     let is_absent = callback.absent().is_some_and(|absent| std::ptr::eq(absent, walked.template));
     let role = if is_absent { RequestRole::Absent } else { RequestRole::Update };
     let is_ready = |after: &&RequestTemplate| callback.is_given(after, &walked.taken);
     let after = callback.after().filter(is_ready).map(|after| (RequestRole::After, after));
     for (role, template) in [(role, walked.template)].into_iter().chain(after) {
-        match looked.engine.finished(id, template, &walked.taken, options.reveal) {
-            Some(Ok(request)) => push_part(text, role, &request, width),
-            Some(Err(why)) => push(text, "request", &format!("cannot be sent: {why}"), width, COLUMN),
+        match looked.engine.finished(id, template, &walked.taken, reveal) {
+            Some(Ok(request)) => block.request(Some(role), &request),
+            Some(Err(why)) => block.row("request", &format!("cannot be sent: {why}")),
             None => {}
         }
-    }
-}
-
-/// One of several requests: `before 1 of 2: GET https://…`
-fn push_part(text: &mut String, role: RequestRole, request: &Redacted, width: usize) {
-    push(text, "", &format!("{role}: {} {}", request.method.as_str(), request.url), width, 2);
-    push_rest(text, request, width);
-}
-
-fn push_request(text: &mut String, request: &Redacted, width: usize) {
-    push(text, "request", &format!("{} {}", request.method.as_str(), request.url), width, COLUMN);
-    push_rest(text, request, width);
-}
-
-/// Headers and body.
-fn push_rest(text: &mut String, request: &Redacted, width: usize) {
-    for (name, value) in &request.headers {
-        push(text, "", &format!("{name}: {value}"), width, COLUMN);
-    }
-    if let Some(body) = &request.body {
-        text.push('\n');
-        push(text, "", body, width, COLUMN);
     }
 }
 
 /// One notification, with values that could be.
 fn notice_block(sample: &Sample<'_>, several: bool, width: usize) -> String {
     let Sample { config, number, notification, event, message, request } = sample;
-    let mut text = String::new();
-    push(&mut text, "", &format!("notification {}", number + 1), width, 0);
+    let mut block = Block::new(&format!("notification {}", number + 1), width);
     if several {
-        push(&mut text, "of", &config.name, width, COLUMN);
+        block.row("of", &config.name);
     }
-    let events: Vec<&str> = notification.on.iter().map(NotifyEvent::key).collect();
-    push(&mut text, "on", &events.join(", "), width, COLUMN);
-    push(&mut text, "example", &format!("{}: {message}", event.key()), width, COLUMN);
+    block.row("on", &notification.on.iter().map(NotifyEvent::key).collect::<Vec<_>>().join(", "));
+    block.row("example", &format!("{}: {message}", event.key()));
     match request {
-        Ok(request) => push_request(&mut text, request, width),
-        Err(why) => push(&mut text, "request", &format!("cannot be sent: {why}"), width, COLUMN),
+        Ok(request) => block.request(None, request),
+        Err(why) => block.row("request", &format!("cannot be sent: {why}")),
     }
-    text.push('\n');
-    text
+    block.text + "\n"
 }
 
 /// The same for programs.
@@ -338,21 +340,6 @@ fn notice_json(sample: &Sample<'_>) -> impl Serialize {
         event: sample.event.key(),
         message: &sample.message,
         request: sample.request.as_ref().ok().map(preview::request_json),
-    }
-}
-
-/// One row: a label and, from a column on, a text of any length.
-fn push(text: &mut String, label: &str, row: &str, width: usize, column: usize) {
-    let mut lines = folded(row, width - column);
-    let more = lines.len().saturating_sub(MAX_BODY_LINES);
-    if more > 1 {
-        lines.truncate(MAX_BODY_LINES);
-        lines.push(format!("… and {} more lines (--wide shows all)", grouped(more)));
-    }
-    for (at, line) in lines.iter().enumerate() {
-        let label = if at == 0 && !label.is_empty() { format!("  {label}") } else { String::new() };
-        *text += format!("{label:<column$}{line}").trim_end();
-        text.push('\n');
     }
 }
 
@@ -368,21 +355,15 @@ fn closing(looked: &LookResult<'_>, families: &[FamilyUpdates<'_>]) -> String {
     let is_example = families.iter().any(|family| family.lookup.is_example());
     let has_group = |family: &FamilyUpdates<'_>| looked.plan.config(looked.plan.config_of(family.at)).group.is_some();
     let sent = if looked.walked.is_some() { "No update was sent" } else { "Nothing was sent" };
-    let mut text = format!(
-        "{sent}. A run {} would send {}{} of {} updates",
-        if is_example { "that found the example" } else { "now" },
-        if families.iter().any(has_group) { "at most " } else { "" },
-        grouped(of(PreviewKind::Sent)),
-        grouped(updates().count())
-    );
-    if of(PreviewKind::Without) > 0 {
-        text += &format!(
-            "; {} {} no address",
-            grouped(of(PreviewKind::Without)),
-            if of(PreviewKind::Without) == 1 { "has" } else { "have" }
-        );
-    }
-    text + "."
+    let when = if is_example { "that found the example" } else { "now" };
+    let most = if families.iter().any(has_group) { "at most " } else { "" };
+    let without = match of(PreviewKind::Without) {
+        0 => String::new(),
+        1 => "; 1 has no address".to_owned(),
+        count => format!("; {} have no address", grouped(count)),
+    };
+    let (due, all) = (grouped(of(PreviewKind::Sent)), grouped(updates().count()));
+    format!("{sent}. A run {when} would send {most}{due} of {all} updates{without}.")
 }
 
 /// A script: a command for each update, with the verdict in a comment.
@@ -401,12 +382,10 @@ fn commands(previews: impl Iterator<Item = Preview>, options: &PreviewOptions, n
         if item.is_together {
             continue;
         }
-        let one = item.redacted().filter(|_| item.around.is_empty()).map(|request| (None, request));
-        let all = item.around.iter().map(|(role, request)| (Some(role), request));
         if item.is_example {
             comment(&mut text, "An example, do not run it: the address comes from --ip, not from a source.");
         }
-        for (role, request) in one.into_iter().chain(all) {
+        for (role, request) in requests(&item) {
             if let Some(role) = role {
                 comment(&mut text, &format!("{role}:"));
             }

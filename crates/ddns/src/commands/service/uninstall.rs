@@ -7,9 +7,9 @@ use ddns_core::service::access::user;
 use ddns_core::service::{self, Manager, ServiceScope, systemd};
 
 use super::facts::{HostFacts, Installed, is_written_by_us};
-use super::{needs_root, steps, wrong};
+use super::{needs_root, steps};
 use crate::output::layout::{broken, width_of};
-use crate::output::{complain, fail, print};
+use crate::output::{fail, print, refuse};
 
 pub(super) fn run(facts: &HostFacts, is_print: bool) -> u8 {
     if !is_print && let Some(code) = needs_root(facts, "uninstall") {
@@ -19,7 +19,7 @@ pub(super) fn run(facts: &HostFacts, is_print: bool) -> u8 {
     let steps = match &found {
         Installed::Nothing => return nothing(facts),
         Installed::Other(why) => {
-            complain(&[wrong(why.as_str(), "it was kept: remove it yourself")]);
+            refuse(why.as_str(), "it was kept: remove it yourself");
             return 1;
         }
         Installed::OfPackage(..) => {

@@ -30,36 +30,32 @@ pub(super) enum Token {
     Given(String),
 }
 
-/// What one request came to.
-enum AskOutcome {
-    Done(Vec<u8>),
-    Problem(Problem),
-}
-
 impl Etcd {
     /// Asks one endpoint; the body of its response.
     pub(super) async fn ask(&self, at: usize, path: &str, body: &str, limit: Duration) -> Result<Vec<u8>, Refusal> {
         let end = Instant::now() + limit;
-        let problem = match self.once(at, path, body, end).await? {
-            AskOutcome::Done(body) => return Ok(body),
-            AskOutcome::Problem(problem) => problem,
-        };
-        if !self.renews_token(&problem) {
-            return Err(self.refused(at, &problem));
-        }
-        match self.once(at, path, body, end).await? {
-            AskOutcome::Done(body) => Ok(body),
-            AskOutcome::Problem(problem) => Err(self.refused(at, &problem)),
-        }
+        self.renewing(at, async || {
+            let token = self.token(at, end).await?;
+            self.post(self.request(at, path, body, token), end).await
+        })
+        .await
     }
 
-    async fn once(&self, at: usize, path: &str, body: &str, end: Instant) -> Result<AskOutcome, Refusal> {
-        let token = self.token(at, end).await?;
-        self.post(self.request(at, path, body, token), end).await
+    /// Asks, and once more where another token may help.
+    pub(super) async fn renewing<T>(
+        &self,
+        at: usize,
+        ask: impl AsyncFn() -> Result<Result<T, Problem>, Refusal>,
+    ) -> Result<T, Refusal> {
+        let mut answer = ask().await?;
+        if answer.as_ref().err().is_some_and(|problem| self.renews_token(problem)) {
+            answer = ask().await?;
+        }
+        answer.map_err(|problem| self.refused(at, &problem))
     }
 
     /// Whether another token may help. The one that is known is forgotten then.
-    pub(super) fn renews_token(&self, problem: &Problem) -> bool {
+    fn renews_token(&self, problem: &Problem) -> bool {
         // A watch with an old token is told that it has no permission.
         let helps = matches!(problem, Problem::Token | Problem::NeedsUser | Problem::Permission);
         if helps {
@@ -79,9 +75,9 @@ impl Etcd {
         }
         let request = self.request(at, path::AUTHENTICATE, &etcd::authenticate_body(user, &password.0), None);
         let token = match self.post(request, end).await {
-            Ok(AskOutcome::Done(body)) => Some(self.read(at, etcd::token(&body))?),
-            Ok(AskOutcome::Problem(Problem::NoUsers)) => None,
-            Ok(AskOutcome::Problem(problem)) => return Err(self.refused(at, &problem)),
+            Ok(Ok(body)) => Some(self.read(at, etcd::token(&body))?),
+            Ok(Err(Problem::NoUsers)) => None,
+            Ok(Err(problem)) => return Err(self.refused(at, &problem)),
             // Nothing was asked for yet.
             Err(Refusal::Failed { why, .. }) => return Err(Refusal::Failed { why, reached: false }),
             Err(refused) => return Err(refused),
@@ -99,7 +95,8 @@ impl Etcd {
         request
     }
 
-    async fn post(&self, request: Request, end: Instant) -> Result<AskOutcome, Refusal> {
+    /// The body of a response, or the problem that it tells of.
+    async fn post(&self, request: Request, end: Instant) -> Result<Result<Vec<u8>, Problem>, Refusal> {
         let sent = self.client.send(&request, how(end)).await;
         let response = sent.map_err(|Failure { mut why, reached, .. }| {
             if why.ends_with(WANTS_CERTIFICATE) {
@@ -108,12 +105,12 @@ impl Etcd {
             Refusal::Failed { why, reached }
         })?;
         match response.status {
-            200 if response.is_whole => Ok(AskOutcome::Done(response.body)),
+            200 if response.is_whole => Ok(Ok(response.body)),
             200 => {
                 let why = format!("{} cut its response off", request.url.origin());
                 Err(Refusal::Failed { why, reached: true })
             }
-            status => Ok(AskOutcome::Problem(etcd::problem(status, &response.body))),
+            status => Ok(Err(etcd::problem(status, &response.body))),
         }
     }
 }

@@ -62,14 +62,7 @@ impl Etcd {
         let body = etcd::watch_body(ranges, from);
         self.attempt(limit, async |at, limit| {
             let end = Instant::now() + limit;
-            let problem = match self.watch_at(at, &body, (ranges.len(), from), end).await? {
-                Ok(watch) => return Ok(watch),
-                Err(problem) => problem,
-            };
-            if !self.renews_token(&problem) {
-                return Err(self.refused(at, &problem));
-            }
-            self.watch_at(at, &body, (ranges.len(), from), end).await?.map_err(|problem| self.refused(at, &problem))
+            self.renewing(at, async || self.watch_at(at, &body, (ranges.len(), from), end).await).await
         })
         .await
     }

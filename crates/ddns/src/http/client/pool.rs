@@ -79,17 +79,9 @@ enum Keeps {
 type PoolKey = (Rc<str>, Option<Arc<Server>>);
 
 impl Known {
-    fn keeps(&self, origin: &Rc<str>, via: Option<&Arc<Server>>, is_said: bool) -> bool {
+    fn get(&self, origin: &Rc<str>, via: Option<&Arc<Server>>) -> Option<Keeps> {
         let known = self.0.borrow();
-        if known.is_empty() {
-            return is_said;
-        }
-        known.get(&(origin.clone(), via.cloned())).map_or(is_said, |keeps| *keeps == Keeps::Yes)
-    }
-
-    fn has_broken(&self, origin: &Rc<str>, via: Option<&Arc<Server>>) -> bool {
-        let known = self.0.borrow();
-        !known.is_empty() && known.get(&(origin.clone(), via.cloned())) == Some(&Keeps::Broke)
+        if known.is_empty() { None } else { known.get(&(origin.clone(), via.cloned())).copied() }
     }
 
     fn learn(&self, origin: &Rc<str>, via: Option<&Arc<Server>>, keeps: Keeps) {
@@ -108,10 +100,13 @@ impl Idle {
     pub(super) fn keep(&self, purpose: Purpose, connection: Box<Spoken>, is_said: bool, room: usize, now: Duration) {
         let mut kept = self.kept.borrow_mut();
         let via = connection.via.as_ref();
-        if self.known.has_broken(&purpose.0, via) {
-            return;
-        }
-        if !self.known.keeps(&purpose.0, via, is_said) && kept.iter().any(|kept| kept.goes(&purpose, via)) {
+        let is_enough = match self.known.get(&purpose.0, via) {
+            Some(Keeps::Broke) => true,
+            Some(Keeps::Yes) => false,
+            None if is_said => false,
+            Some(Keeps::No) | None => kept.iter().any(|kept| kept.goes(&purpose, via)),
+        };
+        if is_enough {
             return;
         }
         kept.push_back(IdleConnection { purpose, connection, since: now, is_said });
@@ -141,17 +136,15 @@ impl Idle {
         let is_open = kept.connection.is_open();
         // A connection that ended later may have ended because of its age.
         if is_open == (kept.age(now) >= PROOF) && is_open != self.is_trusted(kept) {
-            self.known.learn(
-                &kept.purpose.0,
-                kept.connection.via.as_ref(),
-                if is_open { Keeps::Yes } else { Keeps::No },
-            );
+            let keeps = if is_open { Keeps::Yes } else { Keeps::No };
+            self.known.learn(&kept.purpose.0, kept.connection.via.as_ref(), keeps);
         }
         is_open
     }
 
     fn is_trusted(&self, kept: &IdleConnection) -> bool {
-        self.known.keeps(&kept.purpose.0, kept.connection.via.as_ref(), kept.is_said)
+        let known = self.known.get(&kept.purpose.0, kept.connection.via.as_ref());
+        known.map_or(kept.is_said, |keeps| keeps == Keeps::Yes)
     }
 
     /// Closes those of one purpose, but for those of which it is still to be found out whether the endpoint keeps them.

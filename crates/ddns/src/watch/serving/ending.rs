@@ -12,7 +12,6 @@ use ddns_core::engine::{self, GRACE, LeaseEvent};
 use super::Serving;
 use crate::clock::steady_time;
 use crate::compose;
-use crate::driver::Milestone;
 use crate::group::{FAREWELL, LeaseNotice};
 use crate::watch::events::{Events, ServiceEvent};
 use crate::watch::group::end;
@@ -75,7 +74,7 @@ impl Serving<'_, '_> {
     }
 
     fn is_closed(&mut self) -> bool {
-        self.driver.take_milestones().iter().any(|milestone| matches!(milestone, Milestone::Closed))
+        self.driver.take_milestones().iter().any(|milestone| matches!(milestone, engine::Effect::Closed))
     }
 
     /// Sends what is to be told, and gives it its time. Ends at once on a signal to stop: whether one came.

@@ -1,0 +1,96 @@
+//! The members of an object inside of a field, read part by part. Messages name a part with what it is in: `group.lease`.
+
+use super::fields::{Field, Key, SubField, names, part, quoted};
+use super::raw::Setting;
+use super::read::{SettingReader, did_you_mean};
+use super::value::list;
+use crate::text::diagnostic::nearest;
+use crate::text::json::{Member, Node, Value};
+
+/// One object, and the parts that it may have.
+pub(super) struct PartReader<'n, 'a, 'r> {
+    pub(super) reader: &'r mut SettingReader<'a>,
+    pub(super) key: Key,
+    /// What begins its messages: the name of the field, and of what the object is in.
+    pub(super) name: String,
+    pub(super) members: &'n [Member],
+    pub(super) parts: &'static [SubField],
+}
+
+impl<'n, 'a, 'r> PartReader<'n, 'a, 'r> {
+    /// The object of a field itself.
+    pub(super) fn new(reader: &'r mut SettingReader<'a>, key: Key, members: &'n [Member]) -> Self {
+        let Field { name, parts, .. } = Field::of(key);
+        Self { reader, key, name: (*name).to_owned(), members, parts }
+    }
+
+    /// A part that is set; where it is written twice, the last.
+    pub(super) fn get(&self, name: &str) -> Option<&'n Node> {
+        let set = |member: &&Member| member.key == name && member.node.value != Value::Null;
+        self.members.iter().rfind(set).map(|member| &member.node)
+    }
+
+    /// What a part means, or what is wrong with it, behind its name; `None` if it is not set, or wrong.
+    pub(super) fn read<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&'n Node) -> Result<T, String>,
+        hint: &str,
+    ) -> Option<T> {
+        let node = self.get(name)?;
+        let meant = read(node).map_err(|why| format!("`{}.{name}`{why}", self.name));
+        self.reader.valid(self.key, node.span, meant, hint)
+    }
+
+    /// The same where a sentence says what it must be, and another one how.
+    pub(super) fn part<T>(
+        &mut self,
+        name: &str,
+        meant: impl FnOnce(&'n Node) -> Option<T>,
+        [must, hint]: [&str; 2],
+    ) -> Option<T> {
+        self.read(name, |node| meant(node).ok_or_else(|| format!(" must be {must}")), hint)
+    }
+
+    pub(super) fn flag(&mut self, name: &str) -> Option<bool> {
+        let flag = |node: &Node| if let Value::Bool(flag) = node.value { Some(flag) } else { None };
+        self.part(name, flag, ["`true` or `false`", ""])
+    }
+
+    /// The items of a list, or of one string with separators; none of them where one is wrong.
+    pub(super) fn list<T>(&mut self, name: &str, what: &str, read: fn(&str) -> Option<T>) -> Vec<T> {
+        let items = |node: &Node| {
+            let items = match &node.value {
+                Value::Array(items) => items.clone(),
+                Value::String(text) => list(text).unwrap_or_default(),
+                _ => vec![node.clone()],
+            };
+            items.iter().map(|item| item.value.text().map(str::trim).and_then(read)).collect::<Option<Vec<T>>>()
+        };
+        self.part(name, items, [&format!("{what}, or a list of them"), ""]).unwrap_or_default()
+    }
+
+    /// The path that a part is; `local` is the way out where it came over the network.
+    pub(super) fn path(&mut self, name: &str, local: &str) -> Option<&'n str> {
+        let is_fetched = self.reader.setting(self.key).is_some_and(Setting::is_fetched);
+        let hint = if is_fetched { local } else { "" };
+        let path = |node: &'n Node| match node.value.text().filter(|path| !path.trim().is_empty()) {
+            _ if is_fetched => Err(" names a file, which a fetched configuration may not".to_owned()),
+            path => path.ok_or_else(|| " must be the path of a file".to_owned()),
+        };
+        self.read(name, path, hint)
+    }
+
+    /// Notes members that are none of the parts; with the nearest one, or a `hint` that knows better.
+    pub(super) fn refuse_unknown(&mut self, hint: impl Fn(&str) -> Option<&'static str>) {
+        for member in self.members.iter().filter(|member| part(self.parts, &member.key).is_none()) {
+            let hint = match (hint(&member.key), nearest(&member.key, names(self.parts))) {
+                (Some(hint), _) => hint.to_owned(),
+                (None, None) => format!("use {}", quoted(self.parts, ", ")),
+                (None, near) => did_you_mean(near),
+            };
+            let message = format!("`{}` has no field `{}`", self.name, member.key);
+            self.reader.wrong(self.key, member.key_span, message, &hint);
+        }
+    }
+}

@@ -1,0 +1,4 @@
+# Completion of ddns for fish. To keep it:
+#   ddns completions fish > ~/.config/fish/completions/ddns.fish
+
+complete -c ddns -f
