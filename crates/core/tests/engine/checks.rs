@@ -354,7 +354,7 @@ impl World {
         let content = shape.cache.and_then(|file| self.files[file].content.as_ref());
         let entry = known.shape.entries.iter().position(|entry| entry.number == shape.number);
         let (Some(Ok(state)), Some(entry), Some(engine)) = (content, entry, &known.engine) else { return false };
-        let clock = engine.clock().saturating_sub((self.now - then).as_secs());
+        let clock = engine.clock().saturating_sub(self.now.saturating_sub(then).as_secs());
         let (_, own) = self.claim(process, entry, key, state);
         let is_other = |other: &ClaimKey| {
             other.callback != own.callback && other.domain == own.domain && other.family == own.family
