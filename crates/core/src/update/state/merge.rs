@@ -4,6 +4,9 @@ use super::{Accepted, Changed, Claim, ClaimKey, InDoubt, KeptClaim, Saved, State
 use crate::net::family::Family;
 use crate::update::hold::UnderWay;
 
+/// A response may come so many seconds after the endpoint took the address.
+const SLOW_RESPONSE: u64 = 120;
+
 impl Claim {
     /// The same with what another process wrote of it meanwhile.
     fn over(self, theirs: Self, own: u32, now: u64) -> Self {
@@ -52,13 +55,15 @@ impl State {
         self.others_of(key).any(|other| other.in_doubt.is_some_and(is_other))
     }
 
-    /// Whether such a callback had another address accepted since.
+    /// Whether such a callback had another address accepted since this one was sent: its response may have been the later one.
     fn was_replaced(&self, key: &ClaimKey, claim: &Claim, now: u64) -> bool {
-        let is_later = |other: Accepted| {
-            let is_other = |own: Accepted| own.at <= other.at && own.ip != other.ip;
-            other.at <= now && claim.accepted.is_some_and(is_other)
+        let is_later = |other: Claim| {
+            let late = if other.in_doubt.is_none() { SLOW_RESPONSE } else { 0 };
+            let is_other = |own: Accepted, other: Accepted| own.at <= other.at + late && own.ip != other.ip;
+            let both = claim.accepted.zip(other.accepted.filter(|other| other.at <= now));
+            both.is_some_and(|(own, other)| is_other(own, other))
         };
-        self.others_of(key).any(|other| other.accepted.is_some_and(is_later))
+        self.others_of(key).any(is_later)
     }
 
     /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
