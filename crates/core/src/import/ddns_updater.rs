@@ -39,7 +39,7 @@ fn read_settings(text: &str, around: &PeerSurroundings<'_>, file: &mut PeerFile)
         let id = fields.get("ipv6_suffix").and_then(interface_id).map(|id| format!(";{id}")).unwrap_or_default();
         // Before version 2.7 names stood below the domain.
         let owners = fields.get("host").or_else(|| fields.get("owner"));
-        let below = if owners.is_some() { format!("~{domain}") } else { String::new() };
+        let below = if owners.is_some() { format!("~{}", domain.replace(',', "~")) } else { String::new() };
         let names = owners.unwrap_or(&domain).split(',').map(|name| format!("{}{below}{id}", name.trim()));
         let names = names.collect::<Vec<_>>().join(",");
         let first = domain.split(',').next().unwrap_or_default().trim();

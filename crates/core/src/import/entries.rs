@@ -97,17 +97,18 @@ pub(super) fn entries(file: &mut PeerFile, table: PeerTable) -> Result<Vec<Impor
                 continue;
             }
         };
+        // Both families of a host stay together: some services remove the one that is missing.
+        let mut own: Vec<ImportedEntry> = Vec::new();
         for (family, name) in Family::ALL
             .into_iter()
             .zip(&section.names)
             .flat_map(|(family, names)| names.iter().map(move |name| (family, name)))
         {
-            let Some(entry) = made(&section, recipe.as_ref(), family, name, file) else { continue };
-            match all.iter_mut().find(|known| known.takes_in(&entry)) {
-                Some(known) => known.take_in(entry),
-                None => all.push(entry),
+            if let Some(entry) = made(&section, recipe.as_ref(), family, name, file) {
+                gather(&mut own, entry);
             }
         }
+        own.into_iter().for_each(|entry| gather(&mut all, entry));
         if all.len() > MAX_ENTRIES {
             return Err(format!("it makes more than {MAX_ENTRIES} entries"));
         }
@@ -117,6 +118,14 @@ pub(super) fn entries(file: &mut PeerFile, table: PeerTable) -> Result<Vec<Impor
         return Err(format!("there are {count} domains; an import takes {MAX_DOMAINS} at most"));
     }
     Ok(all)
+}
+
+/// Adds an entry, or what it has to one that takes it in.
+fn gather(all: &mut Vec<ImportedEntry>, entry: ImportedEntry) {
+    match all.iter_mut().find(|known| known.takes_in(&entry)) {
+        Some(known) => known.take_in(entry),
+        None => all.push(entry),
+    }
 }
 
 /// A name below its zone: `@`, `www` and `www.example.com` may all be meant.

@@ -85,6 +85,10 @@ fn section(entry: &Node, text: &str) -> PeerSection {
         let sources = split(fields.get(index).unwrap_or_default(), true);
         section.sources[family] = sources.into_iter().map(str::to_owned).collect();
     }
+    let proxies = fields.get("proxy").map(|proxies| proxies.replace(';', "\n"));
+    if let Some(proxies) = proxies {
+        fields.give("proxy", proxies);
+    }
     let own = |name: &str| entry.value.member(name).filter(|value| **value != Value::Null).cloned();
     let service = fields.get("provider").or_else(|| fields.get("dns")).unwrap_or_default().to_lowercase();
     if matches!(service.as_str(), "callback" | "webhook" | "http") {
@@ -98,7 +102,8 @@ fn section(entry: &Node, text: &str) -> PeerSection {
 /// A list in a text: a line for each item, or with commas, else with semicolons. What follows `url:` and the like is one source.
 fn split(text: &str, is_sources: bool) -> Vec<&str> {
     let is_whole = |text: &str| ["url:", "regex:", "cmd:", "shell:"].iter().any(|start| text.starts_with(start));
-    let mut rest = text.trim().trim_matches(['[', ']']);
+    let text = text.trim();
+    let mut rest = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     let separator = ['\n', ',', ';'].into_iter().find(|separator| rest.contains(*separator)).unwrap_or(';');
     let mut all = Vec::new();
     while !rest.is_empty() {
@@ -107,7 +112,8 @@ fn split(text: &str, is_sources: bool) -> Vec<&str> {
             Some(parts) if separator == '\n' || !is_sources || !is_whole(start) => parts,
             _ => (start, ""),
         };
-        all.push(one.trim().trim_matches(['"', '\'']));
+        let one = one.trim();
+        all.push(if is_sources && is_whole(one) { one } else { one.trim_matches(['"', '\'']) });
         rest = behind;
     }
     all.retain(|one| !one.is_empty());

@@ -71,6 +71,8 @@ pub(super) fn follow(file: &mut PeerFile, table: PeerTable, around: &PeerSurroun
     let rows = table.meanings();
     let mut sections = std::mem::take(&mut file.sections);
     for section in &mut sections {
+        // What begins with a dot is ours to say.
+        section.fields.0.retain(|field| !field.name.starts_with('.') || matches!(&*field.name, ".kind" | ".name"));
         let except = section.take_meanings(&rows, around, file);
         section.take_entry(table, except, file);
     }
@@ -138,15 +140,15 @@ impl PeerSection {
             }
         }
         let bound = |key: &str, default| get(key).and_then(seconds).unwrap_or(default);
-        let every =
-            get(".interval").and_then(seconds).map(|every| every.clamp(bound(".least", 0), bound(".most", u64::MAX)));
+        let every = get(".interval").and_then(seconds);
+        let every = every.map(|every| every.max(bound(".least", 0)).min(bound(".most", u64::MAX)));
         // Of several intervals the shortest counts (L11).
         file.interval = [file.interval, every].into_iter().flatten().min();
         for name in ["proxy", "ssl", "timeout", "min_interval", "cache_max_age", "cache"] {
             let Some(text) = get(&format!(".{name}")) else { continue };
             let number = seconds(text).filter(|number| *number > 0);
             let value = match name {
-                "proxy" => Some(Value::list(text.split(['\n', ';']).map(Value::string))),
+                "proxy" => Some(Value::list(text.split('\n').map(Value::string))),
                 "ssl" | "cache" => Some(text.parse().map_or_else(|_| Value::string(text), Value::Bool)),
                 "min_interval" => number.map(span),
                 "timeout" => number.filter(|number| *number <= 3600).map(|number| Value::Number(number.to_string())),

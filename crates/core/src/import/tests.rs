@@ -479,6 +479,37 @@ fn l8_several_entries_stand_in_providers_with_their_secrets_in_folders() {
 }
 
 #[test]
+fn l8_both_families_of_a_host_stay_in_one_entry() {
+    let text = "usev4=webv4, usev6=ifv6\nprotocol=dyndns2, login=u, password=p\n\
+                ifv6=eth0 a.dyndns.org\nifv6=eth1 b.dyndns.org\n";
+    let import = read(PeerClient::Ddclient, text);
+    let counts: Vec<[usize; 2]> = import.entries.iter().map(|entry| [0, 1].map(|it| entry.domains[it].len())).collect();
+    assert_eq!(counts, [[1, 1], [1, 1]]);
+}
+
+#[test]
+fn l8_a_source_keeps_its_last_letter() {
+    for source in ["shell:ip route get 8.8.8.8 | awk '{print $7}'", "regex:2409:.*[0-9a-f]"] {
+        let text = format!(
+            r#"{{"dns": "callback", "id": "https://h.example/__IP__", "ipv4": ["a.example"], "index4": ["{source}"]}}"#
+        );
+        let import = read(PeerClient::NewFuture, &text);
+        assert_eq!(import.entries.len(), 1, "{source}");
+        let text = import.document(&[0], None, "file").expect("a configuration").text;
+        assert!(text.contains(source), "{source}: {text}");
+    }
+}
+
+#[test]
+fn l17_a_file_says_nothing_in_the_words_of_the_tables() {
+    let text = "config service 'x'\n option enabled '1'\n option service_name 'duckdns.org'\n option domain 'a.duckdns.org'\n \
+                option password 't'\n option .most '10'\n option .cache '/etc/passwd'\n";
+    for value in written(&read(PeerClient::OpenWrt, text)) {
+        assert!(value.1.member("cache").is_none(), "{value:?}");
+    }
+}
+
+#[test]
 fn l12_answers_are_missing_wrong_or_given() {
     let mut import = read(PeerClient::Inadyn, "provider no-ip.com { username = u password = p hostname = a.example }");
     let missing = |import: &Import| {
