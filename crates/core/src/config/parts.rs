@@ -62,7 +62,7 @@ impl<'n, 'a, 'r> PartReader<'n, 'a, 'r> {
         let items = |node: &Node| {
             let items = match &node.value {
                 Value::Array(items) => items.clone(),
-                Value::String(text) => list(text).unwrap_or_default(),
+                Value::String(text) => list(text).ok()?,
                 _ => vec![node.clone()],
             };
             items.iter().map(|item| item.value.text().map(str::trim).and_then(read)).collect::<Option<Vec<T>>>()

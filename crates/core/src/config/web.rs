@@ -147,6 +147,11 @@ fn read(reader: &mut SettingReader<'_>, node: &Node, files: &FileContents) -> We
 }
 
 fn secret_file(of: &mut PartReader<'_, '_, '_>, name: &str, files: &FileContents) -> Option<SecretFile> {
+    // Where a template had nothing to fill in, the page must not open.
+    if let Some(member) = of.members.iter().find(|member| member.key == name && member.node.value == Value::Null) {
+        let message = format!("`{}.{name}` must be the path of a file", of.name);
+        of.reader.wrong(Key::Web, member.node.span, message, "");
+    }
     let path = of.path(name, "set `web` with an option or in the environment")?;
     Some(SecretFile { path: path.to_owned(), shown: files.shown(path), text: files.text(path) })
 }

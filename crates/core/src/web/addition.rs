@@ -19,8 +19,9 @@ pub(super) fn refusal(field: &'static Field, value: Option<&Value>) -> Option<St
         return Some(format!("`{}`", field.name));
     }
     let value = value?;
+    let is_named = |text: &str| field.words.iter().any(|word| word.eq_ignore_ascii_case(text));
     let is_word = match value {
-        Value::String(text) => flag(text).is_some() || matches!(text.trim().to_lowercase().as_str(), "auto" | ""),
+        Value::String(text) => flag(text).is_some() || text.trim().is_empty() || is_named(text.trim()),
         Value::Bool(_) | Value::Null => true,
         _ => false,
     };
@@ -55,7 +56,10 @@ fn sources(value: &Value) -> Vec<Source> {
 /// host. The error is a clause.
 pub fn checked(text: &str) -> Result<(), String> {
     valid("config.json", text, &Surroundings::default())?;
-    let written = read(text)?;
+    refuse_of_host(&read(text)?)
+}
+
+fn refuse_of_host(written: &FileLayers) -> Result<(), String> {
     let refused =
         written.layers().flat_map(Raw::settings).find_map(|(field, set)| refusal(field, Some(&set.node.value)));
     refused
@@ -111,10 +115,13 @@ pub fn appended(old: &str, addition: &str, around: &Surroundings) -> Result<Stri
     let providers = members.iter().rfind(|member| member.key == "providers");
     // Where there are none, what the file holds becomes an entry of its own.
     let file = if providers.is_some() { read(old)?.file } else { Raw::default() };
-    refuse_inherited(&read(addition)?, &file, around)?;
     let entries = entries(new.value.members().unwrap_or_default());
     let text: Vec<String> = entries.iter().map(indented).collect();
     let text = text.join(",\n");
+    // What is written is judged, not what it was made of.
+    let written = read(&format!("{{\"providers\": [{text}]}}"))?;
+    refuse_of_host(&written)?;
+    refuse_inherited(&written, &file, around)?;
     let Some(providers) = providers else {
         // It has no effect there, and would have one in the entry.
         return if members.iter().any(|member| member.key == "provider") {
@@ -148,7 +155,8 @@ pub(crate) fn entries(members: &[Member]) -> Vec<NewEntry> {
         entry.extend(common.iter().filter(|(name, _)| own.iter().all(|(known, _)| known != name)).cloned());
         entry
     };
-    let providers = members.iter().find(|member| member.key == "providers").map(|member| &member.node.value);
+    // Where it is written twice, the last counts.
+    let providers = members.iter().rfind(|member| member.key == "providers").map(|member| &member.node.value);
     match providers {
         Some(Value::Array(items)) => items
             .iter()
@@ -320,6 +328,18 @@ mod tests {
     }
 
     #[test]
+    fn i2_what_is_written_is_judged() {
+        for providers in [r#"[{"index4": "shell:reboot"}], "providers": []"#, r#"[{"index4": "shell:reboot"}]"#] {
+            let new = format!(r#"{{"id": "https://x.example", "ipv4": "x.example", "providers": {providers}}}"#);
+            let written = added("{\"providers\": []}", &new);
+            assert!(
+                written.as_ref().map_or_else(|why| why.contains("`cmd:`"), |text| !text.contains("shell")),
+                "{written:?}"
+            );
+        }
+    }
+
+    #[test]
     fn i2_a_browser_adds_nothing_of_the_host() {
         assert_eq!(checked(NEW), Ok(()));
         for (more, expected) in [
@@ -328,6 +348,7 @@ mod tests {
             (r#""index6": "[\"shell:reboot\"]""#, "`cmd:`"),
             (r#""index4": "quorum:1(default, shell:reboot)""#, "`cmd:`"),
             (r#""cache": "/etc/cron.d/x""#, "the path of a file"),
+            (r#""cache": "auto""#, "the path of a file"),
             (r#""ssl": "/etc/passwd""#, "the path of a file"),
             (r#""log": {"file": "/etc/cron.d/x"}"#, "`log.file`"),
             (r#""sign": {"file": "/etc/shadow"}"#, "the path of a file"),

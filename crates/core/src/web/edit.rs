@@ -179,6 +179,9 @@ fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, Finding
             node if patch::items(text, node).len() == 1 => patch::unset(text, object(*at)?, Field::of(at.key).name),
             node => patch::set_item(text, node, Some(*number), None),
         }),
+        Op::AddEntry(fields) if fields.iter().any(|(name, _)| name == "providers") => {
+            Err(refused("an entry has no `providers`"))
+        }
         Op::AddEntry(fields) => {
             let own = fields.iter().filter(|(name, _)| name != "dns" && name != "provider");
             let own = own.map(|(name, value)| (name.as_str(), value.clone()));
@@ -222,7 +225,9 @@ impl Trace {
                 self.typed.extend(moved.into_iter().filter(|_| was_flat));
             }
             Op::RemoveEntry(number) => {
-                self.from.remove(*number);
+                if *number < self.from.len() {
+                    self.from.remove(*number);
+                }
                 self.typed.retain(|at| at.entry != Some(*number));
                 for entry in self.typed.iter_mut().filter_map(|at| at.entry.as_mut()) {
                     *entry -= usize::from(*entry > *number);

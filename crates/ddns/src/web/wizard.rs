@@ -129,8 +129,8 @@ pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Handled {
         let config = addition::first(file.map_or("config.json", String::as_str), &filled.text, around)?;
         Ok((set_up.disclosed(&config, &[&around.options, &around.environment]), config, filled.text))
     });
-    let (shown, config, text) =
-        checked.map_err(|why| ask(request, &set_up, &typed, &[], Some(&in_words(&why, None))))?;
+    let in_sentences = |why: String| why.split("; ").map(|why| in_words(why, None)).collect::<Vec<_>>().join(" ");
+    let (shown, config, text) = checked.map_err(|why| ask(request, &set_up, &typed, &[], Some(&in_sentences(why))))?;
     let editable = configured.local_file(0).filter(|_| site.web.borrow().allow_edit);
     let done = match (step.as_str(), mode(request), editable) {
         ("save", WizardMode::SetUp, _) => Some(save_first(site, request, &configured, &typed).await),

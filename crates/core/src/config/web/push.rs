@@ -69,6 +69,11 @@ fn push(
     let user = of.part("user", |node| node.value.text().filter(is_user), ["a name without a colon", ""]);
     let password = secret_file(&mut of, "password_file", files);
     let from = of.list("from", "an address or a network", Network::parse);
+    // Without any of them, everybody might push.
+    if let Some(node) = of.get("from").filter(|_| from.is_empty()) {
+        let message = format!("`{}.from` must name an address or a network", of.name);
+        of.reader.wrong(Key::Web, node.span, message, "leave it out to allow any");
+    }
     let age = |node: &Node| {
         digits(&node.value).and_then(duration::parse).filter(|age| (MAX_AGES[0]..=MAX_AGES[1]).contains(age))
     };
@@ -94,6 +99,9 @@ mod tests {
             (r#"{"r": {"password": "s3cret"}}"#, "name it in `password_file`"),
             (r#"{"r": {"password_file": "/p", "form": "x"}}"#, "did you mean `from`?"),
             (r#"{"r": {"password_file": "/p", "from": "nas"}}"#, "`web.push.r.from` must be an address or a network"),
+            (r#"{"r": {"password_file": "/p", "from": "[2001:db8::]/64"}}"#, "`web.push.r.from` must be an address"),
+            (r#"{"r": {"password_file": "/p", "from": []}}"#, "`web.push.r.from` must name an address"),
+            (r#"{"r": {"password_file": null}}"#, "`web.push.r.password_file` must be the path of a file"),
             (r#"{"r": {"password_file": "/p", "max_age": "0s"}}"#, "`web.push.r.max_age` must be"),
             (r#"{"r": {"password_file": "/p", "user": "a:b"}}"#, "a name without a colon"),
             (r#"{"a b": {"password_file": "/p"}}"#, "a name must have letters"),

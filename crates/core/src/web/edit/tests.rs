@@ -178,6 +178,18 @@ fn i2_nothing_of_the_host_can_be_set() {
         let why = applied(FLAT, std::slice::from_ref(&op)).expect_err(&format!("{op:?}"));
         assert!(why[0].contains("on the host"), "{op:?}: {why:?}");
     }
+    // Of what is written twice one is looked at, and another would be written.
+    for providers in [
+        r#""providers": [{"id": "https://x.example", "ipv4": "x.example", "index4": "shell:reboot"}], "providers": [HARMLESS]"#,
+        r#""providers": [{"id": "https://x.example", "ipv4": "x.example", "index4": "shell:reboot"}], "providers": null"#,
+        r#""providers": [HARMLESS, HARMLESS]"#,
+    ] {
+        let harmless = r#"{"id": "https://y.example", "ipv4": "y.example"}"#;
+        let op = format!(r#"{{"op": "add_entry", "value": {{{}}}}}"#, providers.replace("HARMLESS", harmless));
+        let op = Op::read(&parse(&op, Dialect::STRICT).expect("JSON").value).expect("an operation");
+        let why = applied(FLAT, &[op, Op::RemoveEntry(2)]).expect_err(providers);
+        assert!(why[0].contains("has no providers"), "{providers}: {why:?}");
+    }
 }
 
 #[test]
