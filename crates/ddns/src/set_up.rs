@@ -36,7 +36,7 @@ use crate::output::log::Log;
 const PATIENCE: Duration = Duration::from_secs(4);
 
 /// So long the router may take: enough for both of its protocols.
-const ROUTER_PATIENCE: Duration = Duration::from_secs(3);
+const ROUTER_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The longest text of a response that is shown, in characters.
 const MAX_TEXT: usize = 500;

@@ -520,6 +520,8 @@ impl Engine {
     /// What was accepted is in doubt where the next plan remembers it in another place: what is sent then is not marked here. So is what
     /// is not configured now, where its file and origin come to another place: it may be configured again.
     pub(super) fn doubt_left(&mut self, plan: &Plan, next: &Plan) {
+        // Not yet named where one reload follows another.
+        (0..self.entries.len()).for_each(|at| self.bind(at));
         for (store, place) in plan.places().iter().enumerate() {
             let state = &self.stores[store].state;
             let is_here = |plan: &Plan, at: usize| plan.places()[plan.store_of(at)] == *place;
@@ -528,7 +530,7 @@ impl Engine {
                 entries.map(|at| plan.entry(at).callback.maker(state.salt(), &plan.identity(at).name)).collect()
             };
             let (before, makers) = (elsewhere(plan), elsewhere(next));
-            let mut left: Vec<ClaimKey> = state.claimed_by(&makers).collect();
+            let mut left: HashSet<ClaimKey> = state.claimed_by(&makers).chain(self.own_keys(store)).collect();
             if left.is_empty() {
                 continue;
             }

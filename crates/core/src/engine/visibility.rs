@@ -249,7 +249,7 @@ impl Engine {
             let others = self.lookout.shared.get(&id).map_or(&[][..], |ids| ids).iter().filter(|other| **other != id);
             let along = others.filter_map(|other| {
                 let (seen, verify) = self.due_round(*other)?;
-                (seen.is_idle() && sought(verify) == own).then_some((seen.next, *other))
+                (seen.is_idle() && (is_idle || most > 1) && sought(verify) == own).then_some((seen.next, *other))
             });
             let along: Vec<(u64, UpdateId)> = along.collect();
             self.lookout.due.remove(&(last, id));

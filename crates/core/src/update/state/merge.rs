@@ -4,9 +4,6 @@ use super::{Accepted, Changed, Claim, ClaimKey, InDoubt, KeptClaim, Saved, State
 use crate::net::family::Family;
 use crate::update::hold::UnderWay;
 
-/// A response may come so many seconds after the endpoint took the address.
-const SLOW_RESPONSE: u64 = 120;
-
 impl Claim {
     /// The same with what another process wrote of it meanwhile.
     fn over(self, theirs: Self, own: u32, now: u64) -> Self {
@@ -55,15 +52,13 @@ impl State {
         self.others_of(key).any(|other| other.in_doubt.is_some_and(is_other))
     }
 
-    /// Whether such a callback had another address accepted since this one was sent: its response may have been the later one.
+    /// Whether such a callback had another address accepted since.
     fn was_replaced(&self, key: &ClaimKey, claim: &Claim, now: u64) -> bool {
-        let is_later = |other: Claim| {
-            let late = if other.in_doubt.is_none() { SLOW_RESPONSE } else { 0 };
-            let is_other = |own: Accepted, other: Accepted| own.at <= other.at + late && own.ip != other.ip;
-            let both = claim.accepted.zip(other.accepted.filter(|other| other.at <= now));
-            both.is_some_and(|(own, other)| is_other(own, other))
+        let is_later = |other: Accepted| {
+            let is_other = |own: Accepted| own.at <= other.at && own.ip != other.ip;
+            other.at <= now && claim.accepted.is_some_and(is_other)
         };
-        self.others_of(key).any(is_later)
+        self.others_of(key).any(|other| other.accepted.is_some_and(is_later))
     }
 
     /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
@@ -191,7 +186,8 @@ impl State {
         }
         for (key, mark) in beside.into_iter().filter(|(key, _)| !ours.is_changed(key)) {
             let mut hold = self.hold(&key);
-            changed.holds.entry(key.clone()).or_insert_with(|| hold.clone());
+            // Nothing of ours is news: what they were told stands.
+            changed.holds.entry(key.clone()).or_insert_with(|| ours.hold(&key));
             changed.claims = true;
             hold.under_way.push(mark.into());
             self.set_hold(&key, hold);
