@@ -108,7 +108,9 @@ pub(super) fn entries(file: &mut PeerFile, table: PeerTable) -> Result<Vec<Impor
                 gather(&mut own, entry);
             }
         }
-        own.into_iter().for_each(|entry| gather(&mut all, entry));
+        for entry in own {
+            gather(&mut all, entry);
+        }
         if all.len() > MAX_ENTRIES {
             return Err(format!("it makes more than {MAX_ENTRIES} entries"));
         }
