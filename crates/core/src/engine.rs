@@ -515,8 +515,13 @@ impl Engine {
 
     /// The time of day as it runs since the beginning, in seconds since the epoch.
     pub fn clock(&self) -> u64 {
+        self.clock_at(self.now.steady)
+    }
+
+    /// What it said, or will say, at a steady moment.
+    fn clock_at(&self, steady: Duration) -> u64 {
         // Not cut off twice: processes that share a cache agree to the second.
-        (self.epoch_day() + self.now.steady.saturating_sub(self.epoch.steady)).as_secs()
+        (self.epoch_day() + steady.saturating_sub(self.epoch.steady)).as_secs()
     }
 
     /// When the clock has these seconds since the epoch.

@@ -146,11 +146,11 @@ impl Engine {
         self.stores[store].state.entry(&key).accepted.map(|accepted| accepted.ip)
     }
 
-    /// Takes in how an update ended. What its endpoint had accepted before; `None` if nothing is remembered. `seen_at` is when the
-    /// service was seen to have the address, where nothing was sent.
+    /// Takes in how an update ended that began at `began`. What its endpoint had accepted before; `None` if nothing is remembered.
+    /// `seen_at` is when the service was seen to have the address, where nothing was sent.
     pub(super) fn settle(
         &mut self,
-        id: UpdateId,
+        (id, began): (UpdateId, Duration),
         at: usize,
         update: &Update<'_>,
         outcome: &Outcome,
@@ -169,8 +169,8 @@ impl Engine {
         // What others marked before is over, or was waited for.
         let marked_until = known.in_doubt.filter(|doubt| doubt.by == self.own).map_or(0, |doubt| doubt.until);
         let is_of_group = self.is_of_group(at);
-        // What was seen then is not known to be so now.
-        let when = seen_at.unwrap_or(now);
+        // What was seen, or applied, then is not known to be so now: another callback may have sent since.
+        let when = seen_at.unwrap_or_else(|| self.clock_at(began));
         let is_in_time = seen_at.is_some()
             || known.in_doubt.is_some_and(|doubt| doubt.by == self.own && doubt.until >= now)
             || hold.under_way.iter().any(|other| other.by == self.own && other.until >= now);
@@ -401,7 +401,8 @@ impl Engine {
         let doubt = self.claim(at, update.domain, update.family).in_doubt;
         let is_own = doubt.is_some_and(|doubt| doubt.by == self.own);
         if is_own || self.is_of_group(at) && self.before.contains_key(&id) {
-            self.settle(id, at, update, &Outcome::Failed(Why::NoResponse { why: String::new(), reached: false }), None);
+            let unsent = Outcome::Failed(Why::NoResponse { why: String::new(), reached: false });
+            self.settle((id, self.now.steady), at, update, &unsent, None);
         } else if let Some(before) = self.before.remove(&id) {
             // Another process has written something newer in its place.
             self.settle_replaced(at, before.replaced, false);

@@ -152,7 +152,7 @@ impl Engine {
                     self.asked.note_ended(*own, outcome.is_accepted(), now);
                 }
                 let seen_at = seen_at.filter(|_| *outcome == Outcome::AlreadyThere);
-                self.settle(*own, at, &update, outcome, seen_at)
+                self.settle((*own, began), at, &update, outcome, seen_at)
             };
             let is_repair = outcome.is_accepted() && {
                 let by_itself = !self.asked_for.remove(own) && *outcome != Outcome::AlreadyThere;

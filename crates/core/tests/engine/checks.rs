@@ -327,7 +327,8 @@ impl World {
     fn is_known(&self, process: usize, shape: &EntryShape, key: Key, ip: Option<IpAddr>) -> bool {
         let (who, now) = (self.who(process), self.now);
         let Some(heard) = self.memory.accepted.get(&memory(who, shape, key)) else { return false };
-        let max_age = Duration::from_secs(shape.max_age.saturating_sub(3));
+        // It counts from when the request was sent.
+        let max_age = Duration::from_secs(shape.max_age.saturating_sub(3)).saturating_sub(shape.timeout());
         let started = self.processes[process].started;
         let is_later = |flight: &Flight| {
             let place = flight.members.iter().position(|(of, _)| *of == key);
@@ -407,8 +408,8 @@ impl World {
             let found = self.processes[process].observed.get(&(entry, key.2)).copied();
             // Sources that failed are asked again for one entry at a time: its own view counts then.
             let row = || {
-                let (rows, kind) = (self.processes[process].engine.as_ref()?.rows(), key.2.record_type());
-                rows.into_iter().find(|row| name_of(&row.domain) == key.1 && row.kind == kind)
+                let kind = key.2.record_type();
+                self.rows(process).into_iter().find(|row| name_of(&row.domain) == key.1 && row.kind == kind)
             };
             if found != Some(*ip) && row().is_none_or(|row| row.address != *ip) {
                 wrong = Some(format!("S16: {key:?} is sent with {ip:?}, and {found:?} was found"));
@@ -607,7 +608,7 @@ impl World {
         let Some(Ok(state)) = &self.files[file].content else { return };
         let salt = state.salt().to_vec();
         let (count, known) = self.memory.fingerprints.entry(salt.clone()).or_default();
-        for plan in &self.all_shapes[*count..] {
+        for (_, plan) in &self.all_shapes[*count..] {
             for at in 0..plan.entry_count() {
                 let callback = &plan.entry(at).callback;
                 let origin = callback.request.target.fixed_part().map(|url| url.origin()).unwrap_or_default();
@@ -618,25 +619,25 @@ impl World {
         *count = self.all_shapes.len();
         let now = (crate::world::BEGIN + self.now.as_secs()).saturating_add_signed(self.shift);
         let (begin, sites) = (Duration::from_secs(crate::world::BEGIN), self.shapes.len());
+        // A process that still has the configuration of before does not know what the others send.
+        let is_former = |process: &Process| process.engine.is_some() && process.shape != self.shapes[process.site];
+        if self.processes.len() > sites && self.processes.iter().any(is_former) {
+            return;
+        }
         let (mut wrong, mut healed, mut unsure) = (None, Vec::new(), Vec::new());
         for key in state.keys() {
             let entry = state.entry(&key);
             let Some(origin) = known.get(&key.callback).copied() else { continue };
             let at = (origin, name_of(key.domain.as_str()), key.family);
             let excused = self.files[file].excused.get(&at);
-            // Two processes of one configuration that cannot write do not know of each other.
             let accepted = Duration::from_secs(entry.accepted.map_or(0, |accepted| accepted.at));
-            let is_former = |process: &Process| process.engine.is_some() && process.shape != self.shapes[process.site];
-            // Nor does one that still has the configuration of before know what the others send.
-            if self.processes.len() > sites && self.processes.iter().any(is_former) {
-                continue;
-            }
             let is_unknown = |flight: &Flight, lost: Duration| {
                 flight.sent <= lost && flight.may_arrive(lost) && flight.members.iter().any(|(key, _)| *key == at)
             };
             let is_lost = self.files[file].lost.is_some_and(|lost| {
                 lost + begin >= accepted || self.flights.values().any(|flight| is_unknown(flight, lost))
             });
+            // Two processes of one configuration that cannot write do not know of each other.
             if is_lost && self.processes.len() > sites {
                 continue;
             }
@@ -719,29 +720,31 @@ impl World {
             self.processes[process].ended = Some(code);
             if code == 0 {
                 self.count("single run ended well");
-                self.check_truth(process);
+                self.check_truth(process, &self.rows(process));
             }
             let (to, now) = (self.who(process), self.now);
             self.at(now, What::Finish { to });
         } else {
-            let known = &self.processes[process];
             let is_alone = self.processes.iter().filter(|other| other.engine.is_some()).count() == 1;
-            let rows = known.engine.as_ref().map(Engine::rows).unwrap_or_default();
+            let rows = if is_alone { self.rows(process) } else { Vec::new() };
             if is_alone && rows.iter().all(|row| row.state == UpdateState::UpToDate) {
                 self.count("service up to date");
-                self.check_truth(process);
+                self.check_truth(process, &rows);
             }
         }
     }
 
+    fn rows(&self, process: usize) -> Vec<Row> {
+        self.processes[process].engine.as_ref().map(Engine::rows).unwrap_or_default()
+    }
+
     /// S15: who says that everything is well is right.
-    fn check_truth(&mut self, process: usize) {
+    fn check_truth(&mut self, process: usize, rows: &[Row]) {
         if self.has_several_clocks() {
             return;
         }
         let (who, now) = (self.who(process), self.now);
         let known = &self.processes[process];
-        let rows = known.engine.as_ref().map(Engine::rows).unwrap_or_default();
         let mut wrong = None;
         for (at, entry) in known.shape.entries.iter().enumerate() {
             for family in Family::ALL {

@@ -45,7 +45,8 @@ impl World {
             self.flaw,
             Flaw::MarkFirst | Flaw::IntervalFromResponse | Flaw::BelieveFormer | Flaw::BelieveMissing
         );
-        let (true, Some(before), Some(mut state)) = (is_flawed, before, State::from_text(&text)) else { return text };
+        let Some(before) = before.filter(|_| is_flawed) else { return text };
+        let Some(mut state) = State::from_text(&text) else { return text };
         if before.salt() != state.salt() {
             return text;
         }

@@ -103,12 +103,14 @@ fn play(seed: u64, flaw: Flaw, (shapes, size, faults): &(Vec<Shape>, Size, Fault
     if world.wrong.is_none() {
         let wakes: Vec<u64> = world.processes.iter().map(|process| process.wakes).collect();
         let mut sizes: Vec<[usize; 2]> = vec![[usize::MAX; 2]; wakes.len()];
+        // It costs a tenth of a schedule: some of them show it.
+        let is_measured = seed.is_multiple_of(4);
         for minute in 0..30 {
             then += Duration::from_secs(60);
             world.run_until(then);
             world.tidy();
             // What is asked and answered is forgotten soon: the least of some counts.
-            if [0, 3, 6, 23, 26, 29].contains(&minute) {
+            if is_measured && [0, 3, 6, 23, 26, 29].contains(&minute) {
                 for (process, least) in world.processes.iter().zip(&mut sizes) {
                     let of = usize::from(minute > 6);
                     least[of] = least[of].min(process.size());
@@ -120,7 +122,7 @@ fn play(seed: u64, flaw: Flaw, (shapes, size, faults): &(Vec<Shape>, Size, Fault
             if woken > 1800 / 50 * 8 {
                 world.fail(|| format!("L2: process {process} was woken {woken} times in half an hour of rest"));
             }
-            if grown > size + size / 4 + 1000 {
+            if is_measured && grown > size + size / 4 + 1000 {
                 world.fail(|| format!("L3: process {process} grew from {size} to {grown} in half an hour of rest"));
             }
         }
@@ -273,7 +275,7 @@ fn check(seeds: impl Iterator<Item = u64>, count: u64, rare: &[&'static str]) {
 fn h7_h14_h17_schedules_that_once_failed_stay_right() {
     let around = [2_286, 105_242, 216_370, 217_078, 307_751].map(|seed| AROUND + seed);
     let verified = [1_431, 2_875].map(|seed| VERIFIED + seed);
-    let plain = [727_590, 913_773, 974_314, 1_332_460, 1_398_123, 1_470_642, 1_495_053];
+    let plain = [51_323, 727_590, 913_773, 974_314, 1_332_460, 1_398_123, 1_470_642, 1_495_053];
     for seed in plain.into_iter().chain(around).chain(verified) {
         let wrong = play(seed, Flaw::None, &schedule(seed), false).wrong;
         assert_eq!(wrong, None, "DDNS_TEST_SEED={seed}");

@@ -166,7 +166,7 @@ pub(crate) struct World {
     pub(crate) unruly: BTreeSet<Key>,
     pub(crate) shapes: Vec<Rc<Shape>>,
     /// Every configuration that there ever was.
-    pub(crate) all_shapes: Vec<Rc<Plan>>,
+    pub(crate) all_shapes: Vec<(Rc<Shape>, Rc<Plan>)>,
     lookups: Random,
     seeds: Random,
     pub(crate) flaw: Flaw,
@@ -381,8 +381,11 @@ impl World {
     }
 
     pub(crate) fn plan_of(&mut self, shape: &Rc<Shape>) -> Rc<Plan> {
+        if let Some((_, plan)) = self.all_shapes.iter().find(|(known, _)| known == shape) {
+            return Rc::clone(plan);
+        }
         let plan = shape.plan();
-        self.all_shapes.push(Rc::clone(&plan));
+        self.all_shapes.push((Rc::clone(shape), Rc::clone(&plan)));
         plan
     }
 
