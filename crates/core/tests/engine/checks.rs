@@ -339,6 +339,7 @@ impl World {
         // Two processes that send the same at once doubt each other's: one may come once more.
         self.processes.len() == 1
             && heard.ip == ip
+            && (heard.by == who || !self.is_forced(process))
             && (heard.by == who || heard.is_saved && started > heard.at && heard.shift == self.processes[process].shift)
             && !self.is_lost(shape, heard.at.saturating_sub(shape.timeout() + Duration::from_secs(60)))
             && now < heard.at + max_age
@@ -721,6 +722,7 @@ impl World {
             if code == 0 {
                 self.count("single run ended well");
                 self.check_truth(process, &self.rows(process));
+                self.check_forced(process);
             }
             let (to, now) = (self.who(process), self.now);
             self.at(now, What::Finish { to });
@@ -736,6 +738,27 @@ impl World {
 
     fn rows(&self, process: usize) -> Vec<Row> {
         self.processes[process].engine.as_ref().map(Engine::rows).unwrap_or_default()
+    }
+
+    /// What was to be sent again was sent.
+    fn check_forced(&mut self, process: usize) {
+        let (who, known) = (self.who(process), &self.processes[process]);
+        if !self.is_forced(process) || self.processes.len() > 1 {
+            return;
+        }
+        let is_sent = |(at, family): (usize, Family)| {
+            let entry = &known.shape.entries[at];
+            (0..entry.domains[family.index()]).all(|domain| {
+                let key = (entry.origin, (entry.number, domain), family);
+                self.memory.accepted.get(&memory(who, entry, key)).is_some_and(|heard| heard.by == who)
+            })
+        };
+        let found = known.observed.iter().filter(|(_, ip)| ip.is_some());
+        let unsent = found.map(|(place, _)| *place).find(|place| !is_sent(*place));
+        self.count("forced");
+        if let Some(unsent) = unsent {
+            self.fail(|| format!("F: process {process} was to send {unsent:?} again, and did not"));
+        }
     }
 
     /// S15: who says that everything is well is right.
