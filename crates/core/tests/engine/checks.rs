@@ -838,7 +838,9 @@ impl World {
                 let key = (entry.origin, name, family);
                 // As in S15.
                 let is_missing = entry.combine.is_some() && self.processes.len() > 1;
+                let accepted = Duration::from_secs(row.accepted.unwrap_or(0).saturating_sub(crate::world::BEGIN));
                 let is_excused = is_missing
+                    || self.processes.len() > self.shapes.len() && self.is_lost(entry, accepted)
                     || self.unruly.contains(&key)
                     || self.files.iter().any(|file| file.excused.contains_key(&key));
                 // A wait is remembered by a time of day, and lasts longer where the clock is set back.
