@@ -1,0 +1,97 @@
+//! What files claim: S3.
+
+use std::time::Duration;
+
+use super::name_of;
+use crate::endpoint::Flight;
+use crate::setup::EntryShape;
+use crate::world::{Health, Process, World};
+
+impl World {
+    /// S3: a claim that counts names what the endpoint applied last.
+    pub(crate) fn check_file(&mut self, file: usize) {
+        // What can be neither written nor removed says what was true before.
+        if self.files[file].health == Health::ReadOnly || self.has_several_clocks() {
+            return;
+        }
+        let Some(Ok(state)) = &self.files[file].content else { return };
+        let salt = state.salt().to_vec();
+        let (count, known) = self.memory.fingerprints.entry(salt.clone()).or_default();
+        for (_, plan) in &self.all_shapes[*count..] {
+            for at in 0..plan.entry_count() {
+                let callback = &plan.entry(at).callback;
+                let origin = callback.request.target.fixed_part().map(|url| url.origin()).unwrap_or_default();
+                let number = origin.trim_start_matches("http://o").trim_end_matches(".example").parse().unwrap_or(0);
+                known.insert(callback.fingerprint(&salt), number);
+            }
+        }
+        *count = self.all_shapes.len();
+        let now = (crate::world::BEGIN + self.now.as_secs()).saturating_add_signed(self.shift);
+        let (begin, sites) = (Duration::from_secs(crate::world::BEGIN), self.shapes.len());
+        // A process that still has the configuration of before does not know what the others send.
+        let is_former = |process: &Process| process.engine.is_some() && process.shape != self.shapes[process.site];
+        if self.processes.len() > sites && self.processes.iter().any(is_former) {
+            return;
+        }
+        let (mut wrong, mut healed, mut unsure) = (None, Vec::new(), Vec::new());
+        for key in state.keys() {
+            let entry = state.entry(&key);
+            let Some(origin) = known.get(&key.callback).copied() else { continue };
+            let at = (origin, name_of(key.domain.as_str()), key.family);
+            let excused = self.files[file].excused.get(&at);
+            let accepted = Duration::from_secs(entry.accepted.map_or(0, |accepted| accepted.at));
+            let is_unknown = |flight: &Flight, lost: Duration| {
+                flight.sent <= lost && flight.may_arrive(lost) && flight.members.iter().any(|(key, _)| *key == at)
+            };
+            let is_lost = self.files[file].lost.is_some_and(|lost| {
+                lost + begin >= accepted || self.flights.values().any(|flight| is_unknown(flight, lost))
+            });
+            // Two processes of one configuration that cannot write do not know of each other.
+            if is_lost && self.processes.len() > sites {
+                continue;
+            }
+            // Nor does one that has an address wait for one that has none and sends something in its place.
+            if self.files[file].applied.get(&at) == Some(&None) && self.processes.len() > sites {
+                continue;
+            }
+            let has = self.files[file].applied.get(&at).copied().flatten();
+            let is_right = match entry.accepted {
+                Some(accepted) if entry.in_doubt.is_none() => {
+                    !accepted.counts(Duration::from_secs(259_200), now) || has == Some(accepted.ip)
+                }
+                _ => true,
+            };
+            if !is_right {
+                unsure.push(at);
+            }
+            if !is_right && excused.is_none() && !self.unruly.contains(&at) {
+                wrong = Some(format!("S3: file {file} says {at:?} {entry:?}, and it has {has:?}"));
+            }
+            let is_open = |since: Duration| {
+                let is_it = |flight: &Flight| {
+                    flight.sent <= since
+                        && flight.may_arrive(self.now)
+                        && flight.members.iter().any(|(key, _)| *key == at)
+                };
+                self.flights.values().any(is_it)
+            };
+            // What was marked before and is sent a little later is not known there either.
+            let is_over = |since: Duration| self.now > since + Duration::from_secs(5) && !is_open(since);
+            let is_kept = |process: &Process| {
+                let is_here = |entry: &EntryShape| entry.number == at.1.0 && entry.cache == Some(file);
+                process.engine.is_some() && process.shape.entries.iter().any(is_here)
+            };
+            let is_sure = is_right && entry.in_doubt.is_none();
+            if is_sure && excused.is_some_and(|since| is_over(*since)) && self.processes.iter().any(is_kept) {
+                healed.push(at);
+            }
+        }
+        // A name may have several claims, one of each callback that it had.
+        for at in healed.into_iter().filter(|at| !unsure.contains(at)) {
+            self.files[file].excused.remove(&at);
+        }
+        if let Some(wrong) = wrong {
+            self.fail(|| wrong);
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! What services said, and who can know it: S5, S6 and S13.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use ddns_core::engine::Mode;
+use ddns_core::journal::{JournalEvent, Settled, What as Journal};
+use ddns_core::net::family::Family;
+use ddns_core::update::outcome::{Outcome, Why};
+use ddns_core::update::state::ClaimKey;
+
+use super::{Heard, Memory, memory, name_of};
+use crate::endpoint::{Flight, Key, Name, Told};
+use crate::setup::EntryShape;
+use crate::world::World;
+
+impl World {
+    /// S6: what a service said, and `min_interval`.
+    pub(super) fn check_holds(&mut self, process: usize, shape: &EntryShape, key: Key, ip: Option<IpAddr>) {
+        let (who, now) = (self.who(process), self.now);
+        let memory = memory(who, shape, key);
+        // What is marked ahead, two seconds at most, is sent without another look at the file.
+        let ahead = Duration::from_secs(3);
+        let shift = self.processes[process].shift;
+        let is_heard = |heard: &Heard| {
+            let is_read = heard.is_saved && heard.at + ahead < now && heard.shift == shift;
+            (heard.by == who || is_read) && !self.is_lost(shape, heard.at)
+        };
+        if self.has_several_clocks() {
+            return;
+        }
+        let mut wrong = None;
+        if let Some((heard, until_address)) = self.memory.stopped.get(&memory)
+            && is_heard(heard)
+            && (!until_address || heard.ip == ip)
+            // One family of a domain goes along with the other (H7).
+            && !shape.combine.is_some_and(|combine| combine.families)
+        {
+            wrong = Some(format!("S6: {key:?} {ip:?} is sent although it was stopped: {heard:?}"));
+        }
+        // Clocks have whole seconds.
+        let slack = Duration::from_secs(1);
+        if let Some((heard, until)) = self.memory.waits.get(&memory)
+            && is_heard(heard)
+            && now + slack < *until
+        {
+            wrong = Some(format!("S6: {key:?} is sent although it was to wait until {until:?}: {heard:?}"));
+        }
+        let last = self.memory.sent.get(&memory).and_then(|sent| sent.last().copied());
+        if let Some((_, last, of)) = last
+            && of == shift
+            && shape.min_interval > 0
+            && ip.is_some()
+            && now + ahead < last + Duration::from_secs(shape.min_interval)
+            && !self.is_lost(shape, last.saturating_sub(ahead))
+        {
+            wrong = Some(format!("S6: {key:?} was sent at {last:?}, and min_interval is {} s", shape.min_interval));
+        }
+        if let Some(wrong) = wrong {
+            self.fail(|| wrong);
+        }
+    }
+
+    /// Whether an update need not be sent, as far as its process can know.
+    pub(super) fn is_known(&self, process: usize, shape: &EntryShape, key: Key, ip: Option<IpAddr>) -> bool {
+        let (who, now) = (self.who(process), self.now);
+        let Some(heard) = self.memory.accepted.get(&memory(who, shape, key)) else { return false };
+        // It counts from when the request was sent.
+        let max_age = Duration::from_secs(shape.max_age.saturating_sub(3)).saturating_sub(shape.timeout());
+        let started = self.processes[process].started;
+        let is_later = |flight: &Flight| {
+            let place = flight.members.iter().position(|(of, _)| *of == key);
+            let is_sent = |place: usize| flight.fate.told[place] != Told::Failed { reached: false };
+            place.is_some_and(|place| is_sent(place) || !flight.is_settled)
+                && (flight.sent >= heard.at || flight.may_arrive(heard.at))
+        };
+        // Two processes that send the same at once doubt each other's: one may come once more.
+        self.processes.len() == 1
+            && heard.ip == ip
+            && (heard.by == who || !self.is_forced(process))
+            && (heard.by == who || heard.is_saved && started > heard.at && heard.shift == self.processes[process].shift)
+            && !self.is_lost(shape, heard.at.saturating_sub(shape.timeout() + Duration::from_secs(60)))
+            && now < heard.at + max_age
+            && !self.was_paused(process, heard.at.saturating_sub(shape.timeout()))
+            && self.processes[process].used.get(&key).is_none_or(|files| files.len() < 2)
+            && !self.flights.values().any(is_later)
+            && !self.was_marked_elsewhere(process, shape, key, heard.at)
+    }
+
+    /// Whether a mark of a former callback could be taken for a live one then: that of a process that was killed, by a clock that was set back
+    /// since.
+    fn was_marked_elsewhere(&self, process: usize, shape: &EntryShape, key: Key, then: Duration) -> bool {
+        let known = &self.processes[process];
+        let content = shape.cache.and_then(|file| self.files[file].content.as_ref());
+        let entry = known.shape.entries.iter().position(|entry| entry.number == shape.number);
+        let (Some(Ok(state)), Some(entry), Some(engine)) = (content, entry, &known.engine) else { return false };
+        let clock = engine.clock().saturating_sub(self.now.saturating_sub(then).as_secs());
+        let (_, own) = self.claim(process, entry, key, state);
+        let is_other = |other: &ClaimKey| {
+            other.callback != own.callback && other.domain == own.domain && other.family == own.family
+        };
+        state
+            .keys()
+            .filter(is_other)
+            .any(|other| state.entry(&other).in_doubt.is_some_and(|doubt| doubt.until >= clock))
+    }
+
+    /// A process is about to be told how a request ended.
+    pub(crate) fn settled(&mut self, process: usize, number: u64) {
+        let (who, now) = (self.who(process), self.now);
+        self.memory.journal.clear();
+        let Some(flight) = self.flights.get(&number) else { return };
+        let (entry, members, told) = (flight.entry.clone(), flight.members.clone(), flight.fate.told.clone());
+        if let Some(pause) = flight.fate.retry_after
+            && self.processes[process].mode == Mode::Service
+        {
+            let until = self.processes[process].pauses.entry(entry.origin).or_default();
+            *until = (*until).max(now + Duration::from_secs(pause));
+            self.count("Retry-After");
+        }
+        for ((key, ip), told) in members.into_iter().zip(told) {
+            let memory_key = memory(who, &entry, key);
+            let heard = Heard { at: now, by: who, shift: self.processes[process].shift, ip, is_saved: false };
+            let model = &mut self.memory;
+            if told != (Told::Failed { reached: false }) {
+                model.waits.remove(&memory_key);
+            }
+            match told {
+                Told::Accepted if ip.is_some() && !entry.follows() => {
+                    model.accepted.insert(memory_key, heard);
+                    model.stopped.remove(&memory_key);
+                }
+                Told::Accepted | Told::Refused | Told::Failed { reached: true } => {
+                    model.accepted.remove(&memory_key);
+                }
+                Told::Failed { reached: false } => {
+                    // Nothing was sent.
+                    if let Some(sent) = model.sent.get_mut(&memory_key) {
+                        sent.retain(|(flight, ..)| *flight != number);
+                    }
+                }
+                Told::Wait(seconds) => {
+                    model.accepted.remove(&memory_key);
+                    model.waits.insert(memory_key, (heard, now + Duration::from_secs(seconds)));
+                }
+                Told::Stopped { until_address, all } => {
+                    if model.stop(memory_key, heard, until_address) {
+                        model.accepted.remove(&memory_key);
+                    }
+                    if all {
+                        for family in Family::ALL {
+                            for domain in 0..entry.domains[family.index()] {
+                                let key = (entry.origin, (entry.number, domain), family);
+                                model.stop(memory(who, &entry, key), heard, until_address);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// S13: the journal has one for each update of the request.
+    pub(crate) fn check_settled(&mut self, process: usize, number: u64) {
+        let Some(flight) = self.flights.get(&number) else { return };
+        // It is told when what follows has ended, too.
+        if flight.entry.follows() {
+            return;
+        }
+        let mut wrong = None;
+        for ((_, name, family), ip) in &flight.members {
+            let Some(ip) = ip else { continue };
+            let is_it =
+                |told: &&(Name, Family, IpAddr, bool)| (told.0, told.1, told.2, told.3) == (*name, *family, *ip, true);
+            let count = self.memory.journal.iter().filter(is_it).count();
+            if count != 1 {
+                wrong = Some(format!("S13: the journal of process {process} has {name:?} {family} {count} times"));
+            }
+        }
+        if let Some(wrong) = wrong {
+            self.fail(|| wrong);
+        }
+    }
+
+    pub(crate) fn read_journal(&mut self, process: usize, journal: &[JournalEvent]) {
+        for JournalEvent { what, .. } in journal {
+            if let Journal::Settled(settled) = what {
+                match settled.outcome {
+                    Outcome::AlreadyThere => self.is_there(process, settled),
+                    Outcome::Made(_) => self.count("made"),
+                    _ => {}
+                }
+                if settled.outcome.is_accepted() {
+                    self.followed(process, settled);
+                }
+                let is_unsent = matches!(&settled.outcome, Outcome::Failed(Why::NoResponse { why, .. }) if why.starts_with("not sent"));
+                if is_unsent {
+                    self.processes[process].last_place = None;
+                    self.count("not sent because it could not be remembered");
+                }
+                self.memory.journal.push((
+                    name_of(settled.about.domain.as_str()),
+                    settled.about.family,
+                    settled.ip,
+                    !is_unsent,
+                ));
+            }
+            if let Journal::Said { text, .. } = what {
+                if text.contains("waiting: another") {
+                    self.count("waited for another process");
+                }
+                self.note(|| format!("{process} says {text}"));
+            }
+        }
+    }
+
+    /// H17: an endpoint was seen to have an address. What is remembered of that is judged by what it has now.
+    fn is_there(&mut self, process: usize, settled: &Settled) {
+        self.count("already there");
+        let (name, family) = (name_of(settled.about.domain.as_str()), settled.about.family);
+        let shape = &self.processes[process].shape;
+        let Some(entry) = shape.entries.iter().find(|entry| entry.number == name.0) else { return };
+        let has = self.origins[entry.origin].has.get(&(name, family)).copied().flatten();
+        if let Some(file) = entry.cache {
+            self.files[file].applied.insert((entry.origin, name, family), has);
+        }
+    }
+
+    /// What follows an update was accepted, and with it the update.
+    fn followed(&mut self, process: usize, settled: &Settled) {
+        let (who, name) = (self.who(process), name_of(settled.about.domain.as_str()));
+        let shape = &self.processes[process].shape;
+        let entry = shape.entries.iter().find(|entry| entry.number == name.0 && entry.follows());
+        let Some(entry) = entry.filter(|_| settled.outcome != Outcome::AlreadyThere) else { return };
+        let memory = memory(who, entry, (entry.origin, name, settled.about.family));
+        self.memory.stopped.remove(&memory);
+    }
+
+    /// What a process knew and did not write is lost with it.
+    pub(crate) fn forget_news(&mut self, process: usize) {
+        let who = self.who(process);
+        let is_kept = |heard: &Heard| heard.by != who || heard.is_saved;
+        self.memory.stopped.retain(|_, (heard, _)| is_kept(heard));
+        self.memory.waits.retain(|_, (heard, _)| is_kept(heard));
+        self.memory.accepted.retain(|_, heard| is_kept(heard));
+        // What it marked and did not send is in doubt all the same.
+        for file in 0..self.files.len() {
+            let Some(Ok(state)) = &self.files[file].content else { continue };
+            let doubted: Vec<(Name, Family)> = state
+                .keys()
+                .filter(|key| state.entry(key).in_doubt.is_some())
+                .map(|key| (name_of(key.domain.as_str()), key.family))
+                .collect();
+            self.memory.accepted.retain(|(_, _, (_, name, family)), _| !doubted.contains(&(*name, *family)));
+        }
+    }
+
+    /// A process remembers by itself what it is to remember in a file from now on, or the other way round.
+    pub(crate) fn forget_own(&mut self, process: usize, entries: &[usize]) {
+        let own = Err(self.who(process));
+        let is_kept = |(of, _, (_, name, _)): &Memory| *of != own || !entries.contains(&name.0);
+        self.memory.stopped.retain(|memory, _| is_kept(memory));
+        self.memory.waits.retain(|memory, _| is_kept(memory));
+        self.memory.accepted.retain(|memory, _| is_kept(memory));
+        self.memory.sent.retain(|memory, _| is_kept(memory));
+    }
+
+    /// A process wrote what it knows.
+    pub(crate) fn saved(&mut self, process: usize, file: usize) {
+        let who = self.who(process);
+        let save = |memory: &Memory, heard: &mut Heard| heard.is_saved |= memory.0 == Ok(file) && heard.by == who;
+        self.memory.stopped.iter_mut().for_each(|(memory, (heard, _))| save(memory, heard));
+        self.memory.waits.iter_mut().for_each(|(memory, (heard, _))| save(memory, heard));
+        self.memory.accepted.iter_mut().for_each(|(memory, heard)| save(memory, heard));
+    }
+
+    /// Somebody asked a process to send what was stopped.
+    pub(crate) fn forget_stopped(&mut self, process: usize) {
+        let who = self.who(process);
+        let shape = &self.processes[process].shape;
+        let is_its = |memory: &Memory| {
+            shape.entries.iter().any(|entry| entry.cache.ok_or(who) == memory.0 && entry.number == memory.2.1.0)
+        };
+        self.memory.stopped.retain(|memory, _| !is_its(memory));
+    }
+}

@@ -1,0 +1,248 @@
+//! When a request is sent: S1, S2, S4, S7 to S9, S11, S12 and S16.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use ddns_core::engine::Engine;
+use ddns_core::schedule::queue::UpdateId;
+
+use super::{Memory, memory, name_of};
+use crate::endpoint::{Inquiry, Key};
+use crate::setup::EntryShape;
+use crate::world::World;
+
+impl World {
+    /// Everything that must hold when a request is sent. Whether other processes can know of it.
+    pub(crate) fn check_send(
+        &mut self,
+        process: usize,
+        entry: usize,
+        shape: &EntryShape,
+        members: &[(Key, Option<IpAddr>)],
+    ) -> bool {
+        let (who, now) = (self.who(process), self.now);
+        let known = &self.processes[process];
+        let clock = known.engine.as_ref().map_or(0, Engine::clock);
+        if known.closing.is_some() {
+            self.fail(|| format!("S14: process {process} starts something after it was to stop"));
+        }
+        // S1, S4, S5, S6
+        let mut is_needed = shape.cache.is_none() || members.is_empty();
+        for (key, ip) in members {
+            self.check_order(process, shape, *key, *ip);
+            self.check_holds(process, shape, *key, *ip);
+            is_needed |= ip.is_none() || !self.is_known(process, shape, *key, *ip);
+        }
+        if !is_needed {
+            self.fail(|| format!("S5: process {process} sends what is accepted: {members:?}"));
+        }
+        // S7
+        let known = &self.processes[process];
+        if let Some(until) = known.pauses.get(&shape.origin).copied().filter(|until| *until > now) {
+            self.fail(|| format!("S7: origin {} wants no request before {until:?}", shape.origin));
+        }
+        // S8, S9
+        let known = &self.processes[process];
+        let (all, concurrency) = (known.requests.len() + 1, known.shape.concurrency);
+        let here =
+            known.requests.values().filter(|flight| self.flights[flight].entry.origin == shape.origin).count() + 1;
+        let most = concurrency.map_or(64, usize::from);
+        if concurrency == Some(1) && all > 1 {
+            self.fail(|| format!("S8: process {process} has {all} requests under way in strict order"));
+        }
+        // What could not be remembered, or waited for another process, comes later.
+        let is_smooth = self.processes.len() == 1 && self.files.iter().all(|file| file.lost.is_none());
+        let is_plain = self.processes[process].shape.entries.iter().all(|entry| entry.around.is_none());
+        if concurrency == Some(1) && is_smooth && is_plain && shape.min_interval == 0 {
+            self.check_file_order(process, members);
+        }
+        if all > 768 || here > most {
+            self.fail(|| format!("S9: {all} requests are under way, {here} of them to origin {}", shape.origin));
+        }
+        self.check_batch(process, entry, shape, members);
+        self.check_substitutes(process, entry, members);
+        // S2
+        let mut is_marked = false;
+        if let Some(file) = shape.cache
+            && let Some(Ok(state)) = &self.files[file].content
+        {
+            is_marked = true;
+            let ends = Duration::from_secs(clock) + shape.timeout();
+            let mut wrong = None;
+            for (key, ip) in members {
+                let (claim, claimed) = self.claim(process, entry, *key, state);
+                let lasts = |of: IpAddr, until: u64| Some(of) == *ip && Duration::from_secs(until) >= ends;
+                // Another process may have had the same address accepted since it was marked, or sent one that may have arrived.
+                let is_beside = || {
+                    (claim.in_doubt.is_some() || claim.accepted.map(|accepted| accepted.ip) == *ip)
+                        && state.hold(&claimed).under_way.iter().any(|beside| lasts(beside.ip, beside.until))
+                };
+                let is_right = match ip {
+                    Some(_) => claim.in_doubt.is_some_and(|doubt| lasts(doubt.ip, doubt.until)) || is_beside(),
+                    // Who has an address, and who sends something in its place, do not wait for each other.
+                    None => claim.in_doubt.is_some() || self.processes.len() > 1,
+                };
+                is_marked &= is_right;
+                // Where a former file was put back since it was marked, nobody can know.
+                let is_put_back = self.files[file].lost.is_some_and(|lost| now < lost + Duration::from_secs(3));
+                if !is_right && claim.accepted.is_some() && !is_put_back && !self.has_several_clocks() {
+                    wrong = Some(format!("{key:?} {ip:?} at {clock}: {claim:?}"));
+                }
+            }
+            if let Some(wrong) = wrong {
+                self.fail(|| format!("S2: process {process} sends, and its file says of it: {wrong}"));
+            }
+        }
+        // What another callback had accepted does not count any more.
+        for (key, ip) in members {
+            let is_other = |(_, path, of): &Memory| of == key && *path != shape.path;
+            self.memory.accepted.retain(|memory, heard| !is_other(memory) || heard.ip == *ip);
+        }
+        // Before it was set, nobody noted it.
+        for (key, _) in members.iter().filter(|(_, ip)| shape.min_interval > 0 && ip.is_some()) {
+            let (number, shift) = (self.next_flight(), self.processes[process].shift);
+            self.memory.sent.entry(memory(who, shape, *key)).or_default().push((number, now, shift));
+        }
+        is_marked
+    }
+
+    /// What must hold when a request is sent that is no update.
+    pub(crate) fn check_inquiry(&mut self, process: usize, shape: &EntryShape, path: &str) {
+        let known = &self.processes[process];
+        let is_step = !path.starts_with("/after");
+        if known.closing.is_some() && is_step {
+            self.fail(|| format!("S14: process {process} looks something up after it was to stop"));
+        }
+        let until = self.processes[process].pauses.get(&shape.origin).copied();
+        if let Some(until) = until.filter(|until| *until > self.now && is_step) {
+            self.fail(|| format!("S7: origin {} wants no request before {until:?}", shape.origin));
+        }
+        let known = &self.processes[process];
+        let others =
+            self.inquiries.values().filter(|other| (other.process, other.life) == (process, known.life)).count();
+        if known.shape.concurrency == Some(1) && others + known.requests.len() > 0 {
+            self.fail(|| format!("S8: process {process} has {others} other requests under way in strict order"));
+        }
+    }
+
+    /// S8: in the order of the file. What failed, was held back or changed meanwhile comes after the others.
+    fn check_file_order(&mut self, process: usize, members: &[(Key, Option<IpAddr>)]) {
+        let place = |(_, name, family): &Key| (name.0, family.index(), name.1);
+        let Some(own) = members.iter().map(|(key, _)| place(key)).min() else { return };
+        let who = self.who(process);
+        let is_again = self.flights.values().any(|flight| {
+            (flight.process, flight.life) == who && flight.members.iter().any(|(key, _)| place(key) == own)
+        });
+        let before = self.processes[process].last_place.replace(own);
+        if before.is_some_and(|before| before > own) && !is_again && !self.processes[process].is_mixed {
+            self.fail(|| format!("S8: process {process} sends {members:?} after {before:?}"));
+        }
+    }
+
+    /// S12: what may be sent is sent, whatever becomes of requests to other origins.
+    pub(super) fn check_lanes(&mut self, process: usize) {
+        let known = &self.processes[process];
+        if known.engine.is_none() || known.closing.is_some() || known.shape.concurrency == Some(1) {
+            return;
+        }
+        let is_open = |origin: usize| {
+            let is_asked = |inquiry: &Inquiry| inquiry.process == process && inquiry.origin == origin;
+            self.inquiries.values().any(is_asked)
+                || known
+                    .requests
+                    .values()
+                    .any(|number| self.flights.get(number).is_some_and(|flight| flight.entry.origin == origin))
+        };
+        let (Some(engine), plan) = (&known.engine, &known.plan) else { return };
+        let ids = (0..plan.entry_count()).flat_map(|at| plan.updates_of(at)).filter(|id| engine.is_queued(*id));
+        let mut held_up = ids.map(|id| plan.about(id)).filter(|(at, ..)| !is_open(known.shape.entries[*at].origin));
+        let held_up = held_up.next().map(|(_, domain, family)| format!("{domain} {family}"));
+        if let Some(update) = held_up {
+            self.fail(|| {
+                format!("S12: process {process} does not send {update}, and nothing is under way to its origin")
+            });
+        }
+    }
+
+    /// S1 and S4: what was begun is waited for.
+    fn check_order(&mut self, process: usize, shape: &EntryShape, key: Key, ip: Option<IpAddr>) {
+        let (who, now) = (self.who(process), self.now);
+        let mut wrong = None;
+        for (number, flight) in self.flights.iter().filter(|(_, flight)| flight.may_arrive(now)) {
+            let Some((_, other)) = flight.members.iter().find(|(of, _)| *of == key) else { continue };
+            let is_own = (flight.process, flight.life) == who;
+            if is_own && self.processes[process].requests.values().any(|open| open == number) {
+                wrong = Some(format!("S1: {key:?} is under way already, in flight {number}"));
+            }
+            if *other == ip || other.is_none() || ip.is_none() {
+                continue;
+            }
+            let is_shared = flight.entry.cache.is_some()
+                && flight.entry.cache == shape.cache
+                && flight.entry.path == shape.path
+                && flight.shift == self.processes[process].shift
+                && flight.is_marked
+                && !self.is_lost(shape, flight.sent);
+            if is_own || is_shared && !self.has_several_clocks() {
+                wrong = Some(format!("S4: {key:?} {ip:?} is sent while flight {number} with {other:?} may arrive"));
+            }
+        }
+        if let Some(wrong) = wrong {
+            self.fail(|| wrong);
+        }
+    }
+
+    /// S11: a batch has all its members, or fewer where one is stopped.
+    fn check_batch(&mut self, process: usize, entry: usize, shape: &EntryShape, members: &[(Key, Option<IpAddr>)]) {
+        if shape.combine.is_none() {
+            return;
+        }
+        let who = self.who(process);
+        let plan = &self.processes[process].plan;
+        let id_of = |key: &Key| plan.first(entry, key.2) + UpdateId::try_from(key.1.1).unwrap_or(0);
+        let Some((first, _)) = members.first() else { return };
+        let id = id_of(first);
+        let mut wrong = None;
+        for id in plan.members(&id) {
+            let (_, domain, family) = plan.about(*id);
+            let key = (shape.origin, name_of(domain.as_str()), family);
+            let is_stopped = self.memory.stopped.contains_key(&memory(who, shape, key));
+            // Whoever forgot that it is stopped did so after it was left out.
+            if !is_stopped && members.iter().all(|(member, _)| *member != key) && !self.memory_is_shared(shape) {
+                wrong = Some(format!("S11: {key:?} is not in the request with {first:?}"));
+            }
+        }
+        for (key, _) in members {
+            if !plan.members(&id).contains(&id_of(key)) {
+                wrong = Some(format!("S11: {key:?} does not belong to the request with {first:?}"));
+            }
+        }
+        if let Some(wrong) = wrong {
+            self.fail(|| wrong);
+        }
+    }
+
+    /// Whether several processes may have different views of what is stopped.
+    fn memory_is_shared(&self, shape: &EntryShape) -> bool {
+        shape.cache.is_some() && self.processes.len() > 1
+    }
+
+    /// S16: something stands in the place of an address only where there is none.
+    fn check_substitutes(&mut self, process: usize, entry: usize, members: &[(Key, Option<IpAddr>)]) {
+        let mut wrong = None;
+        for (key, ip) in members {
+            let found = self.processes[process].observed.get(&(entry, key.2)).copied();
+            // Sources that failed are asked again for one entry at a time: its own view counts then.
+            let row = || {
+                let kind = key.2.record_type();
+                self.rows(process).into_iter().find(|row| name_of(&row.domain) == key.1 && row.kind == kind)
+            };
+            if found != Some(*ip) && row().is_none_or(|row| row.address != *ip) {
+                wrong = Some(format!("S16: {key:?} is sent with {ip:?}, and {found:?} was found"));
+            }
+        }
+        if let Some(wrong) = wrong {
+            self.fail(|| wrong);
+        }
+    }
+}
