@@ -166,8 +166,6 @@ impl Engine {
         let mut hold = self.stores[store].state.hold(&key);
         // Another process sends the same meanwhile, and put its mark in the place of ours.
         let beside = known.in_doubt.filter(|doubt| doubt.is_foreign(self.own, now));
-        // What others marked before is over, or was waited for.
-        let marked_until = known.in_doubt.filter(|doubt| doubt.by == self.own).map_or(0, |doubt| doubt.until);
         let is_of_group = self.is_of_group(at);
         // What was seen, or applied, then is not known to be so now: another callback may have sent since.
         let when = seen_at.unwrap_or_else(|| self.clock_at(began));
@@ -212,8 +210,8 @@ impl Engine {
             settled.in_doubt = Some(InDoubt { ip: update.ip, until: 0, by: 0, message: 0 });
         }
         let (own, believed) = (self.own, self.latest_believed(at));
-        let is_live =
-            |doubt: &InDoubt| doubt.by != own && doubt.until > now.max(marked_until) && doubt.until <= believed;
+        // Also one that was sent before, by a process that is gone: it may arrive after ours.
+        let is_live = |doubt: &InDoubt| doubt.by != own && doubt.until > now && doubt.until <= believed;
         let state = &self.stores[store].state;
         if outcome.is_accepted()
             && state.has_several()
