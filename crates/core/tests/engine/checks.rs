@@ -20,7 +20,7 @@ use crate::setup::EntryShape;
 use crate::world::World;
 
 /// Where a process remembers something of an update: in a file, or in itself; with the path of its callback.
-type Memory = (Result<usize, (usize, u32)>, u32, Key);
+type Memory = (Key, Result<usize, (usize, u32)>, u32);
 
 /// What a service said.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +62,7 @@ impl Model {
 }
 
 fn memory(process: (usize, u32), entry: &EntryShape, key: Key) -> Memory {
-    (entry.cache.ok_or(process), entry.path, key)
+    (key, entry.cache.ok_or(process), entry.path)
 }
 
 pub(crate) fn name_of(domain: &str) -> Name {

@@ -66,6 +66,7 @@ pub(crate) struct Fate {
 /// A request on its way.
 #[derive(Debug)]
 pub(crate) struct Flight {
+    pub(crate) number: u64,
     pub(crate) process: usize,
     pub(crate) life: u32,
     /// How wrong its clock was.

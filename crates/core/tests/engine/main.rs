@@ -23,6 +23,8 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use ddns_core::net::family::Family;
+use endpoint::Mood;
 use faults::{Fault, Faults, Size};
 use flaws::Flaw;
 use random::Random;
@@ -227,6 +229,34 @@ fn k2_what_is_promised_holds_whatever_dns_says() {
     let count = number("DDNS_TEST_SCHEDULES").unwrap_or(1000);
     let first = VERIFIED + number("DDNS_TEST_FIRST").unwrap_or(0);
     check(first..first + count, count * 3, &["DNS asked", "forced"]);
+}
+
+/// One schedule with many domains; with `DDNS_TEST_DOMAINS=100000` as many as that.
+#[test]
+fn e3_e4_what_is_promised_holds_with_many_domains() {
+    let many = number("DDNS_TEST_DOMAINS").and_then(|many| usize::try_from(many).ok()).unwrap_or(1200);
+    let entry = EntryShape { domains: [many / 2; 2], ..EntryShape::plain(1) };
+    let shape = Shape { site: 0, interval: 300, concurrency: None, is_verified: false, entries: vec![entry] };
+    let size = Size { processes: 1, files: 1, origins: 1, kinds: 22 };
+    let faults = [
+        Fault::Start(0, false),
+        Fault::Address(Family::V4, true),
+        Fault::KillSoon(0, 300),
+        Fault::Start(0, false),
+        Fault::Mood(0, Mood::Hangs),
+        Fault::Address(Family::V6, true),
+        Fault::Mood(0, Mood::Good),
+        Fault::Damage(0),
+        Fault::Address(Family::V4, false),
+        Fault::Kill(0),
+        Fault::Start(0, false),
+    ];
+    let faults =
+        faults.into_iter().zip(0_u64..).map(|(fault, minute)| (Duration::from_secs(60 * minute), fault)).collect();
+    let world = play(7, Flaw::None, &(vec![shape], size, faults), false);
+    assert_eq!(world.wrong, None);
+    let sent = world.counts.get("sent").and_then(|sent| usize::try_from(*sent).ok());
+    assert!(sent.is_some_and(|sent| sent > 2 * many), "{:?}", world.counts);
 }
 
 /// Rare things that must happen in so many schedules.

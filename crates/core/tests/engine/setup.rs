@@ -114,6 +114,23 @@ impl EntryShape {
         }
     }
 
+    /// One domain of each family, and nothing special.
+    pub(crate) fn plain(number: usize) -> Self {
+        Self {
+            number,
+            origin: 0,
+            path: 0,
+            domains: [1, 1],
+            combine: None,
+            judging: Judging::Status,
+            min_interval: 0,
+            timeout: 10,
+            cache: Some(0),
+            max_age: 259_200,
+            around: None,
+        }
+    }
+
     pub(crate) fn name(&self, domain: usize) -> String {
         format!("d{domain}.e{}.example", self.number)
     }

@@ -155,6 +155,8 @@ pub(crate) struct World {
     /// Requests that are no updates.
     pub(crate) inquiries: BTreeMap<u64, Inquiry>,
     pub(crate) flights: BTreeMap<u64, Flight>,
+    /// The flights of each update.
+    flights_of: BTreeMap<Key, Vec<u64>>,
     last_flight: u64,
     pub(crate) address: [Option<IpAddr>; 2],
     /// What they were before.
@@ -198,6 +200,7 @@ impl World {
             files: (0..files).map(file).collect(),
             origins: (0..u64::try_from(origins).unwrap_or(1)).map(origin).collect(),
             flights: BTreeMap::new(),
+            flights_of: BTreeMap::new(),
             inquiries: BTreeMap::new(),
             last_flight: 0,
             address: [None, None],
@@ -232,6 +235,11 @@ impl World {
     pub(crate) fn at(&mut self, time: Duration, what: What) {
         self.sequence += 1;
         self.heap.insert((time.max(self.now), self.sequence), what);
+    }
+
+    /// Of many events, some.
+    pub(crate) fn is_sampled(&self) -> bool {
+        self.sequence.is_multiple_of(1024)
     }
 
     pub(crate) fn count(&mut self, what: &'static str) {
@@ -330,5 +338,9 @@ impl World {
     pub(crate) fn tidy(&mut self) {
         let now = self.now;
         self.flights.retain(|_, flight| now < flight.sent + flight.entry.timeout() * 2 + Duration::from_secs(300));
+        self.flights_of.retain(|_, flights| {
+            flights.retain(|number| self.flights.contains_key(number));
+            !flights.is_empty()
+        });
     }
 }

@@ -1,15 +1,19 @@
 //! What files claim: S3.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
+use ddns_core::update::domain::Domain;
+use ddns_core::update::state::{ClaimKey, Fingerprint};
+
 use super::name_of;
-use crate::endpoint::Flight;
+use crate::endpoint::{Flight, Key};
 use crate::setup::EntryShape;
 use crate::world::{Health, Process, World};
 
 impl World {
-    /// S3: a claim that counts names what the endpoint applied last.
-    pub(crate) fn check_file(&mut self, file: usize) {
+    /// S3: a claim that counts names what the endpoint applied last. `about`: of these updates; `None`: of all.
+    pub(crate) fn check_file(&mut self, file: usize, about: Option<&[Key]>) {
         // What can be neither written nor removed says what was true before.
         if self.files[file].health == Health::ReadOnly || self.has_several_clocks() {
             return;
@@ -26,6 +30,7 @@ impl World {
             }
         }
         *count = self.all_shapes.len();
+        let (_, known) = &self.memory.fingerprints[&salt];
         let now = (crate::world::BEGIN + self.now.as_secs()).saturating_add_signed(self.shift);
         let (begin, sites) = (Duration::from_secs(crate::world::BEGIN), self.shapes.len());
         // A process that still has the configuration of before does not know what the others send.
@@ -34,17 +39,19 @@ impl World {
             return;
         }
         let (mut wrong, mut healed, mut unsure) = (None, Vec::new(), Vec::new());
-        for key in state.keys() {
+        let claimed: Vec<ClaimKey> = match about {
+            None => state.keys().collect(),
+            Some(about) => about.iter().flat_map(|about| claims_of(known, *about)).collect(),
+        };
+        for key in claimed {
             let entry = state.entry(&key);
             let Some(origin) = known.get(&key.callback).copied() else { continue };
             let at = (origin, name_of(key.domain.as_str()), key.family);
             let excused = self.files[file].excused.get(&at);
             let accepted = Duration::from_secs(entry.accepted.map_or(0, |accepted| accepted.at));
-            let is_unknown = |flight: &Flight, lost: Duration| {
-                flight.sent <= lost && flight.may_arrive(lost) && flight.members.iter().any(|(key, _)| *key == at)
-            };
+            let is_unknown = |flight: &Flight, lost: Duration| flight.sent <= lost && flight.may_arrive(lost);
             let is_lost = self.files[file].lost.is_some_and(|lost| {
-                lost + begin >= accepted || self.flights.values().any(|flight| is_unknown(flight, lost))
+                lost + begin >= accepted || self.flights_of(at).any(|flight| is_unknown(flight, lost))
             });
             // Two processes of one configuration that cannot write do not know of each other.
             if is_lost && self.processes.len() > sites {
@@ -67,14 +74,8 @@ impl World {
             if !is_right && excused.is_none() && !self.unruly.contains(&at) {
                 wrong = Some(format!("S3: file {file} says {at:?} {entry:?}, and it has {has:?}"));
             }
-            let is_open = |since: Duration| {
-                let is_it = |flight: &Flight| {
-                    flight.sent <= since
-                        && flight.may_arrive(self.now)
-                        && flight.members.iter().any(|(key, _)| *key == at)
-                };
-                self.flights.values().any(is_it)
-            };
+            let is_open =
+                |since: Duration| self.flights_of(at).any(|flight| flight.sent <= since && flight.may_arrive(self.now));
             // What was marked before and is sent a little later is not known there either.
             let is_over = |since: Duration| self.now > since + Duration::from_secs(5) && !is_open(since);
             let is_kept = |process: &Process| {
@@ -94,4 +95,11 @@ impl World {
             self.fail(|| wrong);
         }
     }
+}
+
+/// What callbacks of its origin may claim of an update.
+fn claims_of(known: &HashMap<Fingerprint, usize>, (origin, name, family): Key) -> impl Iterator<Item = ClaimKey> {
+    let domain = Domain::parse(&format!("d{}.e{}.example", name.1, name.0)).expect("a domain");
+    let callbacks = known.iter().filter(move |(_, of)| **of == origin);
+    callbacks.map(move |(callback, _)| ClaimKey { callback: *callback, domain: domain.clone(), family })
 }

@@ -83,7 +83,7 @@ impl World {
             && now < heard.at + max_age
             && !self.was_paused(process, heard.at.saturating_sub(shape.timeout()))
             && self.processes[process].used.get(&key).is_none_or(|files| files.len() < 2)
-            && !self.flights.values().any(is_later)
+            && !self.flights_of(key).any(is_later)
             && !self.was_marked_elsewhere(process, shape, key, heard.at)
     }
 
@@ -251,14 +251,14 @@ impl World {
                 .filter(|key| state.entry(key).in_doubt.is_some())
                 .map(|key| (name_of(key.domain.as_str()), key.family))
                 .collect();
-            self.memory.accepted.retain(|(_, _, (_, name, family)), _| !doubted.contains(&(*name, *family)));
+            self.memory.accepted.retain(|((_, name, family), _, _), _| !doubted.contains(&(*name, *family)));
         }
     }
 
     /// A process remembers by itself what it is to remember in a file from now on, or the other way round.
     pub(crate) fn forget_own(&mut self, process: usize, entries: &[usize]) {
         let own = Err(self.who(process));
-        let is_kept = |(of, _, (_, name, _)): &Memory| *of != own || !entries.contains(&name.0);
+        let is_kept = |((_, name, _), of, _): &Memory| *of != own || !entries.contains(&name.0);
         self.memory.stopped.retain(|memory, _| is_kept(memory));
         self.memory.waits.retain(|memory, _| is_kept(memory));
         self.memory.accepted.retain(|memory, _| is_kept(memory));
@@ -268,7 +268,7 @@ impl World {
     /// A process wrote what it knows.
     pub(crate) fn saved(&mut self, process: usize, file: usize) {
         let who = self.who(process);
-        let save = |memory: &Memory, heard: &mut Heard| heard.is_saved |= memory.0 == Ok(file) && heard.by == who;
+        let save = |memory: &Memory, heard: &mut Heard| heard.is_saved |= memory.1 == Ok(file) && heard.by == who;
         self.memory.stopped.iter_mut().for_each(|(memory, (heard, _))| save(memory, heard));
         self.memory.waits.iter_mut().for_each(|(memory, (heard, _))| save(memory, heard));
         self.memory.accepted.iter_mut().for_each(|(memory, heard)| save(memory, heard));
@@ -279,7 +279,7 @@ impl World {
         let who = self.who(process);
         let shape = &self.processes[process].shape;
         let is_its = |memory: &Memory| {
-            shape.entries.iter().any(|entry| entry.cache.ok_or(who) == memory.0 && entry.number == memory.2.1.0)
+            shape.entries.iter().any(|entry| entry.cache.ok_or(who) == memory.1 && entry.number == memory.0.1.0)
         };
         self.memory.stopped.retain(|memory, _| !is_its(memory));
     }

@@ -129,7 +129,7 @@ impl World {
                             && flight.members.iter().any(|(of, ip)| *of == key && *ip != Some(found))
                             && (is_newer || is_unknown && now < flight.sent + flight.entry.timeout() * 2)
                     };
-                    if has != Some(found) && !is_excused && !self.flights.values().any(is_other) {
+                    if has != Some(found) && !is_excused && !self.flights_of(key).any(is_other) {
                         wrong = Some(format!("S15: all is well, says {process}, but {key:?} has {has:?}, not {found}"));
                     }
                 }

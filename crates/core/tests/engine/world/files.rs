@@ -59,7 +59,7 @@ impl World {
             _ => String::new(),
         };
         self.note(|| format!("{process} <- Persisted {store} {upto} {result:?}: {text}"));
-        self.check_file(file);
+        self.check_file(file, None);
         self.tell(process, Event::Persisted { store, upto, result });
     }
 

@@ -11,6 +11,12 @@ use crate::flaws::Flaw;
 use crate::setup::EntryShape;
 
 impl World {
+    /// The requests with an update, the oldest first.
+    pub(crate) fn flights_of(&self, key: Key) -> impl Iterator<Item = &Flight> {
+        let numbers = self.flights_of.get(&key).into_iter().flatten();
+        numbers.filter_map(|number| self.flights.get(number))
+    }
+
     pub(crate) fn next_flight(&self) -> u64 {
         self.last_flight + 1
     }
@@ -42,7 +48,11 @@ impl World {
         if members.iter().any(|(_, ip)| ip.is_none()) {
             self.count("sent with something in the place of an address");
         }
-        let flight = Flight { process, life, shift, entry: shape, members, sent, is_marked, is_settled: false, fate };
+        let flight =
+            Flight { number, process, life, shift, entry: shape, members, sent, is_marked, is_settled: false, fate };
+        for (key, _) in &flight.members {
+            self.flights_of.entry(*key).or_default().push(number);
+        }
         self.flights.insert(number, flight);
     }
 
@@ -107,7 +117,7 @@ impl World {
         let shape = &self.shapes[self.processes[process].site];
         let (path, of) = (self.flights[&number].entry.path, self.flights[&number].entry.number);
         let is_former = shape.entries.iter().any(|entry| entry.number == of && entry.path != path);
-        for (key, ip) in taken {
+        for (key, ip) in taken.iter().copied() {
             let before = self.origins[key.0].has.insert((key.1, key.2), ip);
             self.origins[key.0].had.extend(before.map(|before| ((key.1, key.2), before)));
             let known = &self.processes[process];
@@ -126,8 +136,9 @@ impl World {
                 }
             }
         }
+        let keys: Vec<Key> = taken.into_iter().map(|(key, _)| key).collect();
         for file in 0..self.files.len() {
-            self.check_file(file);
+            self.check_file(file, Some(&keys));
         }
     }
 
