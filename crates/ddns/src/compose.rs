@@ -1,8 +1,7 @@
 //! Puts together what the engine works on: a plan of the configurations, and where each of them remembers.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
-use std::path::{self, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use ddns_core::config::Entry;
@@ -15,10 +14,10 @@ use ddns_core::update::state::State;
 
 use crate::clock::{steady_time, unix_time};
 use crate::environment::Environment;
-use crate::load::OUTSIDE;
+use crate::load::{OUTSIDE, full_name};
 use crate::lookup::LookupPair;
 use crate::output::say;
-use crate::store::peek;
+use crate::store::{peek, unfit};
 
 /// The plan of these configurations.
 pub(crate) fn plan(configs: &Rc<Vec<Valid>>, environment: &Environment) -> Rc<Plan> {
@@ -87,20 +86,20 @@ fn peeked(place: &StorePlace) -> State {
 }
 
 /// The file in which an entry's successes are remembered; none where its cache is off.
-pub(crate) fn cache_path(entry: &Entry, environment: &Environment) -> Option<PathBuf> {
+fn cache_path(entry: &Entry, environment: &Environment) -> Option<PathBuf> {
     environment.cache_of(&entry.cache)
+}
+
+/// The same where files may stand beside it; none where something is there that is no file of ours, `/dev/null` for example.
+pub(crate) fn cache_with_files(entry: &Entry, environment: &Environment) -> Option<PathBuf> {
+    cache_path(entry, environment).filter(|path| unfit(path).is_none())
 }
 
 pub(crate) fn now() -> Now {
     Now { steady: steady_time(), day: unix_time() }
 }
 
-/// A configuration, however it is named: by its path, unless it was fetched or is no file.
+/// A configuration, however it is named: by its real path, unless it was fetched or is no file.
 fn identity(file: &str) -> ConfigIdentity {
-    let is_file = file != OUTSIDE;
-    let name = match path::absolute(file) {
-        Ok(path) if is_file && !file.contains("://") => Cow::Owned(path.to_string_lossy().into_owned()),
-        _ => Cow::Borrowed(file),
-    };
-    ConfigIdentity { name: name.into_owned(), is_file }
+    ConfigIdentity { name: full_name(file), is_file: file != OUTSIDE }
 }

@@ -15,7 +15,7 @@ use ddns_core::journal::{JournalEvent, RecordWriter, What};
 use ddns_core::net::family::Family;
 use ddns_core::text::order;
 
-use crate::compose::cache_path;
+use crate::compose::cache_with_files;
 use crate::environment::Environment;
 use crate::output::log::Log;
 
@@ -99,7 +99,7 @@ impl<'a> History<'a> {
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         let mut paths = Vec::new();
         for at in 0..self.plan.entry_count() {
-            paths.extend(cache_path(self.plan.entry(at), self.environment).map(|cache| beside(&cache)));
+            paths.extend(cache_with_files(self.plan.entry(at), self.environment).map(|cache| beside(&cache)));
         }
         order::sort(&mut paths);
         paths.dedup();
@@ -113,9 +113,9 @@ impl<'a> HistoryFiles<'a> {
         let mut updates: Vec<u64> = Vec::new();
         for at in 0..plan.entry_count() {
             let (entry, log) = (plan.entry(at), &logs[plan.config_of(at)]);
-            let path = cache_path(entry, environment).map(|cache| beside(&cache));
+            let path = cache_with_files(entry, environment).map(|cache| beside(&cache));
             if path.is_none() {
-                log.debug(|| "no history is kept: `cache` is off".to_owned());
+                log.debug(|| "no history is kept: `cache` is off, or is no file".to_owned());
             }
             let at = path.map(|path| {
                 let known = files.all.iter().position(|lines| lines.path == path);

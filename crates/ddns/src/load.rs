@@ -240,7 +240,7 @@ fn caches_that_are_configurations(valid: &[Valid], files: &[Identity], environme
         .filter(is_file)
         .map(|path| {
             let message = format!("`cache` is {path}, which is a configuration: it would be overwritten");
-            Diagnostic::error(Place::Nowhere, message).hint("name a configuration with -c")
+            Diagnostic::error(Place::Nowhere, message).hint("name another file as `cache`")
         })
         .collect()
 }

@@ -62,8 +62,8 @@ pub(crate) async fn walk<'a>(
                 StepEnd::Found(found) => break found,
                 StepEnd::Failed(why) => return Err(place(why)),
                 StepEnd::Refused(judgement) => {
-                    // Masked before it is cut; an answer that should have held a secret may hold it all the same.
-                    let is_secret = callback.takes_secret(number) && (200..300).contains(&status);
+                    // Masked before it is cut.
+                    let is_secret = callback.may_hold_secret(number, status, text);
                     let words = secrets.mask(if is_secret { "" } else { &judgement.words }).into_owned();
                     let words: String = words.chars().take(500).collect();
                     return Err(place(format!("{}: {words}", with_reason(status))));

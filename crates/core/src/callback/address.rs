@@ -32,7 +32,12 @@ pub(super) fn pieces(parts: &[Part]) -> Vec<Piece> {
         let text = match part {
             Part::Literal(text) => text.as_str(),
             Part::Variable(variable) => {
-                let position = if ats > 0 { Position::UserInfo } else { Position::Address };
+                let is_first = || matches!(pieces.last(), Some(Piece::Plain(text)) if text.ends_with(['/', '@']));
+                let position = match zone {
+                    _ if ats > 0 => Position::UserInfo,
+                    Zone::Host if is_first() => Position::Host,
+                    _ => Position::Address,
+                };
                 pieces.push(Piece::Variable(position, *variable));
                 continue;
             }

@@ -2,6 +2,8 @@
 //! user typed, and placeholders. What is sent, what may be seen of it, the list of secrets and the cache key are each one
 //! pass over the same pieces. A new place for text is a new [`Position`].
 
+use std::net::Ipv6Addr;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -15,6 +17,8 @@ use crate::text::secrets::MASK;
 pub(super) enum Position {
     /// Before the `@` of an address.
     UserInfo,
+    /// The beginning of the host.
+    Host,
     /// Anywhere else in an address.
     Address,
     /// Inside a JSON string.
@@ -56,22 +60,32 @@ impl Position {
         match self {
             Self::JsonString => push_escaped(out, text),
             Self::FormValue => push_form(out, text),
-            Self::UserInfo | Self::Address | Self::JsonBare | Self::Header | Self::FormText | Self::Text => {
-                out.push_str(text);
-            }
+            Self::UserInfo
+            | Self::Host
+            | Self::Address
+            | Self::JsonBare
+            | Self::Header
+            | Self::FormText
+            | Self::Text => out.push_str(text),
         }
     }
 
     fn push_value(self, out: &mut String, values: &Values<'_>, variable: Variable) {
         match self {
+            // Without them, nobody knows which of its colons is the port's.
+            Self::Host if values.text(variable).parse::<Ipv6Addr>().is_ok() => {
+                out.push('[');
+                out.push_str(&values.text(variable));
+                out.push(']');
+            }
             // Commas between values are not part of one.
-            Self::UserInfo | Self::Address if variable.is_list() => {
+            Self::UserInfo | Self::Host | Self::Address if variable.is_list() => {
                 for (at, value) in values.text(variable).split(',').enumerate() {
                     out.push_str(if at == 0 { "" } else { "," });
                     push_value(out, value);
                 }
             }
-            Self::UserInfo | Self::Address => push_value(out, &values.text(variable)),
+            Self::UserInfo | Self::Host | Self::Address => push_value(out, &values.text(variable)),
             Self::JsonString => push_escaped(out, &values.text(variable)),
             Self::FormValue | Self::FormText => push_form(out, &values.text(variable)),
             Self::Header | Self::Text => out.push_str(&values.text(variable)),
@@ -93,9 +107,13 @@ impl Position {
                     out.push_str(if part.is_empty() { "" } else { MASK });
                 }
             }
-            Self::Address | Self::JsonString | Self::Header | Self::FormValue | Self::FormText | Self::Text => {
-                out.push_str(MASK);
-            }
+            Self::Host
+            | Self::Address
+            | Self::JsonString
+            | Self::Header
+            | Self::FormValue
+            | Self::FormText
+            | Self::Text => out.push_str(MASK),
             Self::JsonBare => push_string(out, MASK),
         }
     }
@@ -139,7 +157,7 @@ pub(super) fn secrets(pieces: &[Piece]) -> Vec<String> {
         match position {
             Position::UserInfo => secrets.extend(credential_secrets(text)),
             // As written, as it is meant, and as it is sent.
-            Position::Address => {
+            Position::Host | Position::Address => {
                 let mut sent = String::new();
                 push_kept(&mut sent, text);
                 secrets.extend([text.clone(), percent_decode(text), sent]);

@@ -282,10 +282,11 @@ impl Callback {
         Some(format!("ddns asks the service for {}{joint}{last} first.", before.join(", ")))
     }
 
-    /// Whether a step takes something that must not be seen.
-    pub fn takes_secret(&self, step: usize) -> bool {
-        let take = self.steps().get(step).map_or(&[][..], |step| &step.take);
-        take.iter().any(|(_, place)| self.variables.is_taken_secret(*place))
+    /// Whether the answer to a step may hold what must not be seen: it is good, and not known to have nothing in that place.
+    pub fn may_hold_secret(&self, step: usize, status: u16, text: &str) -> bool {
+        let Some(step) = self.steps().get(step).filter(|_| (200..300).contains(&status)) else { return false };
+        let mut secrets = step.take.iter().filter(|(_, place)| self.variables.is_taken_secret(*place));
+        secrets.any(|(pointer, _)| step.list.is_some() || !search::lacks(text, pointer))
     }
 
     /// Whether a step asks what the service has.

@@ -100,7 +100,7 @@ impl Target {
                 (_, part) => joined.push(part),
             }
         }
-        // `http://::1:9/`: which colon is the port's? (A placeholder that becomes an IPv6 address is not ambiguous.)
+        // `http://::1:9/`: which colon is the port's? (A placeholder that becomes an IPv6 address gets its brackets.)
         if let Some(Part::Literal(first)) = joined.first()
             && let Some((_, rest)) = split_scheme(first)
         {

@@ -168,6 +168,9 @@ fn c1_an_address_may_be_the_host() {
     let host = |id: &str, ip: &str| render_with(&callback("", id, None, Variables::default()), ip).url.origin();
     assert_eq!(host("http://__IP__/", "2001:db8::1"), "http://[2001:db8::1]");
     assert_eq!(host("http://[__IP__]:81/", "2001:db8::1"), "http://[2001:db8::1]:81");
+    assert_eq!(host("http://__IP__:8080/hook?k=1", "2001:db8::7"), "http://[2001:db8::7]:8080");
+    assert_eq!(host("http://u:p@__IP__:8080/", "2001:db8::7"), "http://[2001:db8::7]:8080");
+    assert_eq!(host("http://__IP__:8080/", "203.0.113.7"), "http://203.0.113.7:8080");
     assert_eq!(host("http://__DOMAIN__/", "203.0.113.7"), "http://home.example.com");
 }
 

@@ -9,7 +9,7 @@ use super::settle::ResponseFacts;
 use super::start::AHEAD;
 use crate::callback::expect::Meaning;
 use crate::callback::steps::{Found, StepEnd};
-use crate::callback::{Parcel, USER_AGENT};
+use crate::callback::{Parcel, RequestTemplate, USER_AGENT};
 use crate::net::status::with_reason;
 use crate::schedule::queue::UpdateId;
 use crate::text::log_format::Level;
@@ -17,6 +17,9 @@ use crate::update::outcome::{Outcome, Why};
 
 /// Why an update is tried later that the service seems to have already: a request of ours may still arrive and undo it (E4a).
 const MAY_ARRIVE: &str = "the service has this address, but an earlier request may still arrive";
+
+/// In the place of an answer.
+const HIDDEN: &str = "the response is not shown, for it may contain a secret";
 
 /// What a page of an answer came to.
 pub(super) enum PageEnd {
@@ -58,9 +61,8 @@ impl Engine {
             }
             StepEnd::Refused(judgement) => judgement,
         };
-        // An answer that should have held a secret may hold it all the same.
-        let is_secret = callback.takes_secret(number) && (200..300).contains(&status);
-        let words = if is_secret { status.to_string() } else { self.words(at, &judgement.words) };
+        let is_secret = callback.may_hold_secret(number, status, text);
+        let words = if is_secret { HIDDEN.to_owned() } else { format!("`{}`", self.words(at, &judgement.words)) };
         let words = format!("before {} of {}: {words}", number + 1, callback.steps().len());
         PageEnd::Failed(match judgement.verdict {
             Meaning::Stopped { until_address, all } => {
@@ -176,26 +178,31 @@ impl Engine {
         let at = plan.entry_of(request.start.0);
         let callback = &plan.entry(at).callback;
         let number = request.step_number().unwrap_or_default();
-        let batch = request.as_begun(plan);
-        let parcel = Parcel::of(batch.iter().map(|(_, update)| *update));
-        let shown = callback.steps().get(number).zip(parcel).and_then(|(step, parcel)| {
-            let moment = self.moment(at, parcel.batch().first, 0);
-            let about = (parcel.batch().into(), moment, request.taken());
-            let shown = callback.redacted_as(&step.request, about, USER_AGENT, false).ok()?;
-            Some(format!("{} {}", shown.method.as_str(), shown.url))
-        });
+        let step = callback.steps().get(number).map(|step| &step.request);
+        let shown = step.and_then(|step| self.shown(plan, request, step)).unwrap_or_default();
         let (place, all) = (number + 1, callback.steps().len());
-        let shown = shown.unwrap_or_default();
         let why = format!("before {place} of {all} ({shown}): {why}; the update was not sent");
         Outcome::Failed(Why::Step { status, why, reached: false })
     }
 
-    /// What a step was answered. Of one that takes a secret nothing is shown but its size.
+    /// `DELETE https://…`: what may be seen of a request before or after an update.
+    pub(super) fn shown(&self, plan: &Plan, request: &InFlight, template: &RequestTemplate) -> Option<String> {
+        let at = plan.entry_of(request.start.0);
+        let batch = request.as_begun(plan);
+        let parcel = Parcel::of(batch.iter().map(|(_, update)| *update))?;
+        let moment = self.moment(at, parcel.batch().first, 0);
+        let about = (parcel.batch().into(), moment, request.taken());
+        let shown = plan.entry(at).callback.redacted_as(template, about, USER_AGENT, false).ok()?;
+        Some(format!("{} {}", shown.method.as_str(), shown.url))
+    }
+
+    /// What a step was answered. Of what may hold a secret nothing is shown but its size.
     pub(super) fn show_answer(&mut self, plan: &Plan, at: usize, request: &InFlight, response: &ResponseFacts) {
         let callback = &plan.entry(at).callback;
         let Some(number) = request.step_number() else { return };
         let took = self.now.steady.saturating_sub(request.began);
-        if callback.takes_secret(number) {
+        let is_secret = callback.may_hold_secret(number, response.status, &String::from_utf8_lossy(&response.body));
+        if is_secret {
             let (status, size) = (with_reason(response.status), response.body.len());
             self.say(at, Level::Debug, || format!("< {status} ({} ms), {size} bytes with a secret", took.as_millis()));
         } else {

@@ -208,23 +208,31 @@ impl InFlight {
         self.sequence.as_ref().map(|sequence| sequence.asked_day)
     }
 
-    /// How the whole ended, where this was what follows the update.
-    pub(super) fn whole(&mut self, callback: &Callback, mut ended: EndedRequest) -> EndedRequest {
+    /// How the whole ended, where this was what follows the update: `what`.
+    pub(super) fn whole(&mut self, what: &str, mut ended: EndedRequest) -> EndedRequest {
         let Some(sequence) = self.sequence.as_mut().filter(|sequence| sequence.part == SequencePart::After) else {
             return ended;
         };
         let (is_there, update) = (sequence.is_there, sequence.ended.take());
-        match ended.0.iter().find(|outcome| !outcome.is_accepted()) {
-            None => update.unwrap_or_else(|| (smallvec![Outcome::AlreadyThere], ended.1)),
-            Some(failed @ Outcome::Failed(Why::Response { status, .. })) => {
-                let what = callback.after().map(|after| after.outline(&callback.variables)).unwrap_or_default();
-                let so_far = if is_there { "the service has the address" } else { "the update was accepted" };
-                let why = format!("{so_far}; after ({what}) failed: {}", failed.reason());
-                ended.0 = smallvec![Outcome::Failed(Why::Step { status: Some(*status), why, reached: true })];
-                ended
+        let Some(failed) = ended.0.iter_mut().find(|outcome| !outcome.is_accepted()) else {
+            return update.unwrap_or_else(|| (smallvec![Outcome::AlreadyThere], ended.1));
+        };
+        let so_far = if is_there { "the service has the address" } else { "the update was accepted" };
+        let so_far = format!("{so_far}; after ({what})");
+        let reason = failed.reason();
+        match failed {
+            Outcome::Stopped { words, .. } | Outcome::Failed(Why::Wait { words, .. }) => {
+                *words = format!("{so_far}: `{words}`");
             }
-            Some(_) => ended,
+            Outcome::Failed(Why::NoResponse { why, .. }) => *why = format!("{so_far} failed: {why}"),
+            _ => {
+                let (status, why) = (failed.status(), format!("{so_far} failed: {reason}"));
+                *failed = Outcome::Failed(Why::Step { status, why, reached: true });
+            }
         }
+        let failed = failed.clone();
+        ended.0 = smallvec![failed];
+        ended
     }
 
     /// What was accepted, where the record was made.

@@ -420,10 +420,10 @@ impl Engine {
         Some(self.now.steady + Duration::from_secs(next.saturating_sub(self.clock())))
     }
 
-    /// Another process is sending an older address: it is waited for.
+    /// A request with another address may still arrive, of another process or of the configuration before: it is waited for.
     pub(super) fn wait(&mut self, id: UpdateId, at: usize, update: &Update<'_>) {
         if self.waiting.insert(id) {
-            let why = "another process is sending an older address, or was killed while sending it";
+            let why = "an earlier request with another address may still arrive";
             self.say(at, Level::Info, || format!("{update}: waiting: {why}"));
         }
         self.recheck_at.get_or_insert(self.now.steady + RECHECK);

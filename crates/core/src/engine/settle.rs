@@ -59,7 +59,7 @@ pub struct ResponseFacts {
     pub retry_after: Option<String>,
     /// `Allow`, as it was written.
     pub allow: Option<String>,
-    /// `Date`, as it was written, where the status is one of 400 to 499.
+    /// `Date`, as it was written, where the status is one of 400 to 499, or the body counts.
     pub date: Option<String>,
     /// The proxy that it came through.
     pub via: Option<String>,
@@ -99,8 +99,11 @@ impl Engine {
                 if matches!(request.template(&plan.entry(at).callback).sign, Some(Signing::Scheme(_)))
                     && let Some(words) = wrong_clock(&response, self.now.day.seconds)
                 {
-                    let status = response.status;
-                    outcomes.fill_with(|| Outcome::Failed(Why::Response { status, words: words.clone() }));
+                    let status = Some(response.status);
+                    for outcome in outcomes.iter_mut().filter(|outcome| outcome.is_refused()) {
+                        let why = format!("{words}, which refused the request: {}", outcome.reason());
+                        *outcome = Outcome::Failed(Why::Step { status, why, reached: true });
+                    }
                 }
                 let ResponseFacts { allow, via, is_relayed, line, .. } = *response;
                 let relay = via.filter(|_| is_relayed);
@@ -112,7 +115,9 @@ impl Engine {
             return;
         }
         let mut request = request;
-        let ended = request.whole(&plan.entry(at).callback, ended);
+        let after = plan.entry(at).callback.after();
+        let what = after.and_then(|after| self.shown(&plan, &request, after)).unwrap_or_default();
+        let ended = request.whole(&what, ended);
         if let Some((request, (outcomes, circumstances))) = self.follow(&plan, request, ended) {
             self.conclude(&plan, request, &outcomes, Some(circumstances));
         }
@@ -406,11 +411,8 @@ fn bare(text: &str) -> String {
     line(&bare, SHOWN_BODY)
 }
 
-/// A signed request was refused, and the clocks differ: that may be why, and a right clock ends it (H11a). A sentence then.
+/// How the clock of a service differs from ours: where it refuses a signed request, that may be why, and a right clock ends it (H11a).
 pub(super) fn wrong_clock(response: &ResponseFacts, now: u64) -> Option<String> {
-    if !(400..500).contains(&response.status) {
-        return None;
-    }
     let theirs = http_seconds(response.date.as_deref()?)?;
     let apart = Duration::from_secs(theirs.abs_diff(now));
     let way = if now < theirs { "behind" } else { "ahead of" };

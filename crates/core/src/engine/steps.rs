@@ -188,14 +188,12 @@ impl Engine {
             Err(_) => Err("the response is not UTF-8"),
         };
         let is_scheme = |step: &LookupStep| matches!(step.request.sign, Some(Signing::Scheme(_)));
-        let why = match wrong_clock(&response, self.now.day.seconds) {
-            Some(words) if request.step(&plan.entry(at).callback).is_some_and(is_scheme) => Err(words),
-            _ => why.map_err(str::to_owned),
-        };
+        let is_signed = request.step(&plan.entry(at).callback).is_some_and(is_scheme);
+        let clock = wrong_clock(&response, self.now.day.seconds).filter(|_| is_signed);
         let text: Rc<str> = match why {
             Ok(text) => text.into(),
             Err(why) => {
-                let outcome = self.step_failed(plan, &request, Some(status), &why);
+                let outcome = self.step_failed(plan, &request, Some(status), why);
                 self.all_failed(plan, request, &outcome, None);
                 return;
             }
@@ -211,6 +209,11 @@ impl Engine {
             match self.take_page(plan, &mut request, (status, &text)) {
                 PageEnd::Next(page) if next.is_none() => next = Some((request, page)),
                 PageEnd::Next(_) => others.push(request),
+                PageEnd::Failed(outcome) if outcome.is_refused() && clock.is_some() => {
+                    let why = clock.clone().unwrap_or_default();
+                    let outcome = self.step_failed(plan, &request, Some(status), &why);
+                    ended.push((request, PageEnd::Failed(outcome), sent));
+                }
                 end => ended.push((request, end, sent)),
             }
         }

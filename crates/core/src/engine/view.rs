@@ -52,7 +52,7 @@ impl Engine {
             _ if self.mode == Mode::Look => self.remembered(at, domain, family),
             _ if self.waiting.contains(&id) => {
                 let left = claim.in_doubt.map_or(0, |doubt| doubt.until.saturating_sub(self.clock()));
-                let why = "another process is sending an older address".to_owned();
+                let why = "an earlier request with another address may still arrive".to_owned();
                 (UpdateState::Retrying, Some(left), Some(why))
             }
             (Stage::WaitingToRetry, Some(retry), _) => {

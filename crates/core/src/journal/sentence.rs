@@ -22,7 +22,8 @@ pub fn sentence(JournalEvent { at, what }: &JournalEvent, is_one_of_several: boo
         }
         What::Held(Held { about, ip, why, .. }) => {
             let way_out = "change its configuration, or run `ddns --retry-stopped`";
-            format!("{about} {ip}: stopped: the service refused it permanently with `{why}`; {way_out}")
+            let why = if why.is_empty() { String::new() } else { format!(" with `{why}`") };
+            format!("{about} {ip}: stopped: the service refused it permanently{why}; {way_out}")
         }
         What::Sight(SightChange { about, ip, verdict, after, reason, is_timed, .. }) => {
             let between = if verdict.is_good() { " " } else { ": " };
@@ -66,14 +67,15 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
         Outcome::Failed(Why::Wait { status, words, .. }) => {
             format!("{update}: failed: {endpoint} asks to wait: {} ({took} ms){again}", quoted(*status, words))
         }
-        Outcome::Stopped { status, words, .. } => {
+        Outcome::Stopped { status, words, until_address, .. } => {
             let response = quoted(*status, words);
             let what = match set_instead(words, settled.ip) {
                 Some(other) => format!("set {other} instead of {}", settled.ip),
                 None => "refused it permanently".to_owned(),
             };
+            let until = if *until_address { "the address changes, you change" } else { "you change" };
             format!(
-                "{update}: stopped: {endpoint} {what}: {response} ({took} ms). It is not sent again until you change \
+                "{update}: stopped: {endpoint} {what}: {response} ({took} ms). It is not sent again until {until} \
                  its configuration or run `ddns --retry-stopped`."
             )
         }
@@ -104,14 +106,19 @@ pub fn set_instead(words: &str, sent: IpAddr) -> Option<IpAddr> {
     rest.split([' ', ',']).filter_map(|word| word.parse().ok()).find(|ip| *ip != sent)
 }
 
-/// ``200 `badauth` ``: a status and what the service said.
+/// ``200 `badauth` ``: a status and what the service said. Of a request before or after the update, its words are quoted already.
 fn quoted(status: u16, words: &str) -> String {
-    if words.is_empty() { format!("{status} with no text") } else { format!("{status} `{words}`") }
+    match words {
+        "" => format!("{status} with no text"),
+        words if words.starts_with("before ") || words.contains("; after (") => format!("{status}, {words}"),
+        words => format!("{status} `{words}`"),
+    }
 }
 
 /// What a status usually means for the user who configured the callback.
 fn advice(status: u16) -> &'static str {
     match status {
+        304 => " Is the URL in `id` right?",
         300..=399 => " The redirect cannot be followed: is the URL in `id` right?",
         401 | 403 => " Are the keys in `id`, `headers` or `token` right?",
         404 => " Is the path in `id` right?",

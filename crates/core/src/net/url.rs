@@ -276,7 +276,7 @@ pub(crate) fn split_host(text: &str) -> Result<(String, Option<&str>), UrlError>
         Some((host, port)) => (host, Some(port)),
         None => (text, None),
     };
-    if is_host(host) { Ok((host.to_ascii_lowercase(), port)) } else { Err(UrlError::Host(host.to_owned())) }
+    if is_host(host) { Ok((host.to_ascii_lowercase(), port)) } else { Err(wrong_host(text)) }
 }
 
 /// A name that could be looked up (`*` stands for what is masked), or an IPv4 address in its one usual form.

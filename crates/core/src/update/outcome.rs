@@ -106,6 +106,11 @@ impl Outcome {
         matches!(self, Self::Accepted(_) | Self::Unchanged(_) | Self::AlreadyThere | Self::Made(_))
     }
 
+    /// Whether the endpoint refused the request, and does not just ask to wait.
+    pub fn is_refused(&self) -> bool {
+        matches!(self, Self::Stopped { .. } | Self::Failed(Why::Response { .. } | Why::Step { status: Some(_), .. }))
+    }
+
     /// Whether it may be sent again by itself: neither accepted nor stopped.
     pub fn is_retried(&self) -> bool {
         matches!(self, Self::Failed(_))

@@ -52,7 +52,7 @@ impl Verdict {
             Self::Send(reason) => format!("would be sent: {reason}"),
             Self::Wait(until) => {
                 let left = seconds(until.saturating_sub(now));
-                format!("would wait, {left} at most: another process is sending an older address")
+                format!("would wait, {left} at most: an earlier request with another address may still arrive")
             }
             Self::Held(until, by) => {
                 format!("would be held back for {}: {}", seconds(until.saturating_sub(now)), by.reason())

@@ -16,7 +16,7 @@ use jiff::tz::TimeZone;
 
 use crate::cli::{Given, ReportFormat};
 use crate::clock::{unix_time, zone};
-use crate::compose::cache_path;
+use crate::compose::cache_with_files;
 use crate::environment::Environment;
 use crate::history::{beside, records};
 use crate::http::Client;
@@ -67,7 +67,7 @@ async fn kept(given: Given, environment: &Environment) -> Result<Vec<ServiceHist
         let examined = load::examine(given.settings, environment, &client).await;
         let configs = examined.result.map_err(|wrong| complain(&wrong))?;
         let entries = configs.iter().flat_map(|(config, _)| &config.entries);
-        paths.extend(entries.filter_map(|entry| Some(beside(&cache_path(entry, environment)?))));
+        paths.extend(entries.filter_map(|entry| Some(beside(&cache_with_files(entry, environment)?))));
         if configs.is_empty() {
             paths.push(beside(&environment.standard_cache()));
         }

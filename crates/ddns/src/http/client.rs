@@ -153,7 +153,9 @@ impl Client {
             let next = next.map_err(|why| format!("{} {why}", current.url.origin()))?;
             let (from, to) = (request.url.origin(), next.url.origin());
             if from != to && (sending.how.want.is_update() || request.has_keys()) {
-                let warning = format!("{from} redirects requests, with your keys, to {to}: is that intended?");
+                let has_keys = next.has_keys() || next.url.path.contains('?');
+                let keys = if has_keys { ", with your keys," } else { "" };
+                let warning = format!("{from} redirects requests{keys} to {to}: is that intended?");
                 self.warn(sending, warning);
             }
             response = self.exchange(&next, sending).await?;

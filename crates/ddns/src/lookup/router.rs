@@ -67,6 +67,9 @@ fn judged(router: Ipv4Addr, ip: Ipv4Addr, how: &str) -> Result<Choice, String> {
     if is_public(ip) {
         return Ok(Choice { ip: ip.into(), why: format!("the router {router} said so by {how}") });
     }
+    if ip.is_unspecified() {
+        return Err(format!("the router {router} has no address: is it connected?"));
+    }
     Err(format!("{NO_PUBLIC_ADDRESS}: it has {ip}"))
 }
 

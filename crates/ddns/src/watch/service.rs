@@ -23,7 +23,7 @@ use super::instance::Lock;
 use super::metrics::Metrics;
 use super::systemd::Systemd;
 use crate::cli::CliSettings;
-use crate::compose::cache_path;
+use crate::compose::cache_with_files;
 use crate::environment::Environment;
 use crate::group::GroupMember;
 use crate::http::Client;
@@ -113,7 +113,7 @@ impl<'a> Service<'a> {
     /// Locks the caches of these configurations, and no others. Where one is locked already, everything stays as it was.
     pub(super) fn lock(&mut self, configs: &[Valid]) -> Result<(), String> {
         let paths: BTreeSet<PathBuf> =
-            entries(configs).filter_map(|entry| cache_path(entry, self.environment)).collect();
+            entries(configs).filter_map(|entry| cache_with_files(entry, self.environment)).collect();
         let mut fresh = Vec::new();
         for path in paths.iter().filter(|path| !self.locks.iter().any(|(known, _)| known == *path)) {
             fresh.push((path.clone(), Lock::take(path).map_err(|why| why + second_member(configs))?));

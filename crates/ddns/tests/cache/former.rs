@@ -45,6 +45,22 @@ fn e3_a_callback_that_is_changed_and_changed_back_over_single_runs_is_sent_again
 }
 
 #[test]
+fn e3_a_file_is_the_same_whichever_link_leads_to_it() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    fs::create_dir(sandbox.path("real")).expect("a folder");
+    std::os::unix::fs::symlink("real", sandbox.path("link")).expect("a link");
+    let run = |name: &str, variant: &str, ip: &str| {
+        receiver.set_ip(ip);
+        sandbox.write("real/config.json", file(&receiver, &[entry(&receiver, variant, &["a.example"])]).to_string());
+        sandbox.run(&["-c", name]).expect(0);
+        sent(&receiver)
+    };
+    run("link/config.json", "one", "203.0.113.7");
+    run("real/config.json", "two", "203.0.113.8");
+    assert_eq!(run("link/config.json", "one", "203.0.113.7"), ["one a.example 203.0.113.7"]);
+}
+
+#[test]
 fn e3_a_domain_that_moves_to_another_entry_and_back_is_sent_again() {
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
     let run = |one: &[&str], two: &[&str], ip: &str| {

@@ -162,6 +162,9 @@ fn e4_what_is_no_regular_file_is_left_alone() {
     }
     let kind = fs::metadata(sandbox.path("pipe")).expect("still there").file_type();
     assert!(kind.is_fifo() && sandbox.path("folder").is_dir());
+    for file in ["pipe.history", "folder.history"] {
+        assert!(!sandbox.path(file).exists(), "nothing is written beside it: {file}");
+    }
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn e4a_a_second_run_waits_for_the_request_of_the_first() {
     let mut first = sandbox.command(&["-c", "config.json"]).spawn().expect("the program starts");
     until(SOON, "the first request", || receiver.callbacks().len() == 1);
     sandbox.write("newer.json", config(&receiver, NEW, 20).to_string());
-    sandbox.run(&["-c", "newer.json"]).expect(0).prints("waiting: another process").prints("accepted");
+    sandbox.run(&["-c", "newer.json"]).expect(0).prints("waiting: an earlier request").prints("accepted");
     assert!(begun.elapsed() >= Duration::from_secs(3), "the old address was applied first");
     assert!(first.wait().expect("it ends").success());
     assert_eq!(addresses(&receiver), [OLD, NEW]);
@@ -186,7 +186,7 @@ fn e4a_a_run_ends_when_the_service_has_sent_what_it_waits_for() {
     watch.signal(Signal::USR1);
     sandbox.write("by-hand.json", without(config, "interval").to_string());
     let mut run = Watch::run(sandbox.command(&["-c", "by-hand.json"]));
-    run.prints("waiting: another process");
+    run.prints("waiting: an earlier request");
     assert_eq!(run.ended(Duration::from_secs(20)), 0, "{}", run.log());
     assert_eq!(endpoint.ips()[..2], [OLD, NEW]);
     watch.stop();

@@ -304,6 +304,45 @@ fn h19_what_follows_an_update_is_part_of_it() {
 }
 
 #[test]
+fn h19_whatever_after_is_answered_it_is_said_that_the_update_was_accepted() {
+    let more = json!({"after": {"method": "DELETE", "id": "/old/__ID__"}, "timeout": 1,
+        "expect": {"stop": {"status": 403}, "wait": {"status": 429}}});
+    for (status, said) in [
+        (429, "asks to wait: 429, the update was accepted"),
+        (403, "refused it permanently: 403, the update was accepted"),
+        (500, "failed: 500"),
+        (0, "failed: http://127.0.0.1:"),
+    ] {
+        let receiver = Receiver::responding(move |request| match request.target() {
+            target if target.starts_with("/find") => Response::with_body(200, FOUND),
+            target if target.starts_with("/old") && status == 0 => Response::status(200).after(SOON),
+            target if target.starts_with("/old") => Response::with_body(status, "slow"),
+            _ => Response::status(200),
+        });
+        let run = Sandbox::new().sync(&config(&receiver, &more)).expect(1);
+        run.prints("the update was accepted; after (DELETE http://127.0.0.1:").prints("/old/17)").prints(said);
+    }
+}
+
+#[test]
+fn h16_what_a_refused_login_says_is_shown_where_it_holds_no_secret() {
+    let login = json!({"id": "/find", "method": "POST", "secret": {"/data/session": "__SESSION__"},
+        "expect": {"accept": {"json": {"/status": "success"}}, "stop": {"json": {"/code": 4013}}}});
+    let more = json!({"before": login, "id": "/u/__SESSION__?ip=__IP__"});
+    for (answer, is_shown) in [
+        (r#"{"status": "error", "code": 1, "message": "maintenance", "data": ""}"#, true),
+        (r#"{"status": "error", "code": 4013, "message": "maintenance"}"#, true),
+        (r#"{"status": "error", "code": 1, "message": "maintenance", "data": {"session": "s3cret"}}"#, false),
+        ("maintenance", false),
+    ] {
+        let (receiver, sandbox) = (finding(answer), Sandbox::new());
+        let run = sandbox.sync(&with(&config(&receiver, &more), &json!({"endpoint": receiver.url("/")}))).expect(1);
+        assert_eq!(run.stderr.contains("maintenance"), is_shown, "{answer}: {}", run.stderr);
+        run.never_prints("s3cret");
+    }
+}
+
+#[test]
 fn h20_h22_a_step_that_all_share_is_one_request_whatever_it_says() {
     let names: Vec<String> = (0..20).map(|number| format!("n{number}.example.com")).collect();
     let list: Vec<Value> = names.iter().enumerate().map(|(id, name)| json!({"name": name, "id": id})).collect();

@@ -190,6 +190,12 @@ fn taken(step: &LookupStep, entry: &Node) -> Result<Vec<(usize, Value)>, String>
 }
 
 /// What stands at a place; nothing but the way there is read.
+/// Whether a JSON text has nothing in a place, or an empty text.
+pub(super) fn lacks(text: &str, pointer: &Pointer) -> bool {
+    let Ok(document) = serde_json::from_str::<&RawValue>(text) else { return false };
+    find(document, pointer).is_none_or(|found| matches!(found.get(), "null" | "\"\""))
+}
+
 fn find<'t>(document: &'t RawValue, pointer: &Pointer) -> Option<&'t RawValue> {
     pointer.steps().iter().try_fold(document, |raw, step| {
         if let Some(mut members) = members(raw) {

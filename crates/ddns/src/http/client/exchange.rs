@@ -115,7 +115,7 @@ pub(super) async fn exchange<S: ByteStream>(
         retry_after: text(RETRY_AFTER),
         allow: text(ALLOW),
         // Asked for where a signature was refused.
-        date: head.status.is_client_error().then(|| text(DATE)).flatten(),
+        date: (head.status.is_client_error() || want != Want::Status).then(|| text(DATE)).flatten(),
         warnings: Vec::new(),
         via: None,
         is_relayed: relay.is_some(),

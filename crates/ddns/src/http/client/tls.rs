@@ -272,9 +272,7 @@ pub(super) fn explain(error: &io::Error, peer: &Peer<'_>) -> String {
                 format!("the certificate of {origin} is not valid yet: is this host's clock right?")
             }
             other if is_self_issued(other) => {
-                format!(
-                    "the certificate of {origin} is self-signed; issue one with your own CA and set `{trust_field}` to that CA"
-                )
+                format!("the certificate of {origin} is self-signed: set `{trust_field}` to its file")
             }
             other => {
                 // The kind of fault without the bytes that libraries add to it.
