@@ -362,6 +362,11 @@ impl SetUp {
         self.takes(family) && !given && self.taken(&SetUpSubject::Source(family)) != Some(NONE)
     }
 
+    /// Whether the URL is known by now.
+    fn has_url(&self) -> bool {
+        self.taken(&SetUpSubject::Url).is_some() || !lacks_address(&self.given)
+    }
+
     /// Whether the URL contains the address.
     fn has_ip(&self) -> bool {
         self.taken(&SetUpSubject::Url).map_or_else(|| text_of(&self.given, Key::Id), str::to_owned).contains("__IP")
