@@ -236,7 +236,7 @@ impl SetUp {
         while let Some(subject) = self.next(&seen) {
             let question = self.about(&subject);
             let usual = self.question_of(&subject).and_then(|question| question.default.clone());
-            let suggested = if all { question.suggested.clone() } else { usual };
+            let suggested = if all { Some(question.suggested.clone().unwrap_or_default()) } else { usual };
             if suggested.is_none_or(|text| self.take(&subject, &text).is_err()) {
                 left.push(question);
             }

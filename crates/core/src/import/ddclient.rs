@@ -72,35 +72,7 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
         }
         locals.add_unset(&file.globals);
         for host in hosts.split(',').filter(|host| !host.is_empty()) {
-            let known = places.entry(host.to_owned()).or_default();
-            let is_same = |place: &usize| {
-                let fields = &file.sections[*place].fields;
-                ACCOUNT.iter().all(|name| !differs(fields, &locals, name))
-            };
-            let place = match known.iter().copied().find(is_same) {
-                Some(place) => {
-                    note_lost(place, host, &locals, file);
-                    place
-                }
-                None => {
-                    if let Some(first) = known.first() {
-                        let text = format!(
-                            "taken as an entry of its own; ddclient itself takes only line {} of this host, which is another account",
-                            file.sections[*first].line
-                        );
-                        file.note(NotePart::Changed, start, host, text);
-                    }
-                    let mut fields = PeerSettings::default();
-                    fields.give("host", host);
-                    file.add(start, fields);
-                    known.push(file.sections.len() - 1);
-                    if known.len() > MAX_ACCOUNTS {
-                        let why = format!("it lists one host with more than {MAX_ACCOUNTS} accounts");
-                        return Err(PeerError::new(start, why));
-                    }
-                    file.sections.len() - 1
-                }
-            };
+            let place = place_of(host, start, &locals, &mut places, file)?;
             file.sections[place].fields.add_unset(&locals);
         }
     }
@@ -117,6 +89,39 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
     // A global that comes later counts for what has no such value.
     file.sections.iter_mut().for_each(|section| section.fields.add_unset(&file.globals));
     Ok(())
+}
+
+/// The section that a line of a host belongs to: that of the same account, or a new one.
+fn place_of(
+    host: &str,
+    line: usize,
+    locals: &PeerSettings,
+    places: &mut HashMap<String, Vec<usize>>,
+    file: &mut PeerFile,
+) -> Result<usize, PeerError> {
+    let known = places.entry(host.to_owned()).or_default();
+    let is_same = |place: &usize| {
+        let fields = &file.sections[*place].fields;
+        ACCOUNT.iter().all(|name| !differs(fields, locals, name))
+    };
+    if let Some(place) = known.iter().copied().find(is_same) {
+        note_lost(place, host, locals, file);
+        return Ok(place);
+    }
+    if known.len() >= MAX_ACCOUNTS {
+        return Err(PeerError::new(line, format!("it lists one host with more than {MAX_ACCOUNTS} accounts")));
+    }
+    if let Some(first) = known.first().map(|first| file.sections[*first].line) {
+        let text = format!(
+            "taken as an entry of its own: the account differs from that in line {first}, and ddclient itself uses only that line"
+        );
+        file.note(NotePart::Changed, line, host, text);
+    }
+    let (mut fields, place) = (PeerSettings::default(), file.sections.len());
+    fields.give("host", host);
+    file.add(line, fields);
+    known.push(place);
+    Ok(place)
 }
 
 /// Whether both have a value for it, and not the same.
