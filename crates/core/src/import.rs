@@ -26,7 +26,7 @@ use std::rc::Rc;
 use regex_lite::Regex;
 
 pub use self::entries::{ImportedEntry, MissingAnswer};
-pub use self::report::rows;
+pub use self::report::{exposed, rows, why_left_out};
 pub use self::settings::{ImportNote, NotePart, PeerError, PeerSurroundings};
 use self::settings::{PeerFile, PeerInput, PeerSetting};
 use self::table::PeerTable;
@@ -147,8 +147,10 @@ pub struct Import {
     pub entries: Vec<ImportedEntry>,
     /// What there is to say about the rest.
     pub notes: Vec<ImportNote>,
-    /// Fields of the whole file.
+    /// Fields of the whole file, but `notify`.
     pub settings: Vec<(String, Value)>,
+    /// Recipes of notifications, and their answers.
+    notify: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 impl Import {
@@ -191,21 +193,15 @@ impl Import {
         let mut settings = std::mem::take(&mut file.settings);
         let every = file.interval.map(|seconds| rules::span(seconds.clamp(10, 86_400 * 30)));
         settings.extend(every.map(|every| ("interval".to_owned(), every)));
-        let mut notifications = Vec::new();
-        for (name, answers) in std::mem::take(&mut file.notify) {
-            match notification(&name, &answers) {
-                Ok(Value::Array(all)) => notifications.extend(all.into_iter().map(|node| node.value)),
-                Ok(one) => notifications.push(one),
-                Err(_) => {
-                    let why =
-                        format!("its address is not understood; `ddns init --notify-recipe {name}` makes it anew");
-                    file.note(NotePart::Dropped, 0, &name, why);
-                }
+        let mut notify = std::mem::take(&mut file.notify);
+        notify.retain(|name, answers| {
+            let is_valid = notification(name, answers, None).is_ok();
+            if !is_valid {
+                let why = format!("its address is not understood; `ddns init --notify-recipe {name}` makes it anew");
+                file.note(NotePart::Dropped, 0, name, why);
             }
-        }
-        if !notifications.is_empty() {
-            settings.push(("notify".to_owned(), Value::list(notifications)));
-        }
+            is_valid
+        });
         for (number, entry) in entries.iter().enumerate().map(|(place, entry)| (place + 1, entry)) {
             if let Some(zone) = &entry.guess {
                 let text = format!("{zone} is a guess; if it is wrong, use --set {number}.zone=…");
@@ -214,21 +210,39 @@ impl Import {
         }
         let mut notes = file.notes;
         order::sort_by_key(&mut notes, |note| note.line);
-        Ok(Self { peer, entries, notes, settings })
+        Ok(Self { peer, entries, notes, settings, notify })
     }
 
     /// The configuration of some entries, by their numbers from 0; secrets go to files in `folder`, where there is one.
     pub fn document(&self, chosen: &[usize], folder: Option<&str>, from: &str) -> Result<Filled, String> {
         let entries: Vec<_> = chosen.iter().filter_map(|place| Some((place + 1, self.entries.get(*place)?))).collect();
         let heading = format!("// Imported from {} ({}).\n", self.peer.word(), from.replace(char::is_control, "?"));
-        entries::document(&entries, &self.settings, folder, &heading)
+        let (mut settings, mut notifications, mut secrets) = (self.settings.clone(), Vec::new(), Vec::new());
+        for (name, answers) in &self.notify {
+            let (value, files) = notification(name, answers, folder)?;
+            secrets.extend(files);
+            match value {
+                Value::Array(all) => notifications.extend(all.into_iter().map(|node| node.value)),
+                one => notifications.push(one),
+            }
+        }
+        if !notifications.is_empty() {
+            settings.push(("notify".to_owned(), Value::list(notifications)));
+        }
+        let mut filled = entries::document(&entries, &settings, folder, &heading)?;
+        filled.secrets.extend(secrets);
+        Ok(filled)
     }
 }
 
-/// What the recipe of a notification makes of its answers.
-fn notification(name: &str, answers: &BTreeMap<String, String>) -> Result<Value, String> {
+/// What the recipe of a notification makes of its answers, and the files of its secrets in `folder`, where there is one.
+fn notification(
+    name: &str,
+    answers: &BTreeMap<String, String>,
+    folder: Option<&str>,
+) -> Result<(Value, Vec<(String, String)>), String> {
     let recipe = recipe::named(name).map_err(|_| format!("there is no recipe `{name}`"))?;
     let mut form = Form::new(&recipe, Default::default())?;
     answers.iter().try_for_each(|(question, answer)| form.set(question, answer))?;
-    Ok(form.notification(None).0)
+    Ok(form.notification(folder))
 }

@@ -161,7 +161,7 @@ impl Recipe {
     }
 
     /// Whether an answer goes into `id` as it was typed.
-    fn is_typed(&self, name: &str) -> bool {
+    pub(crate) fn is_typed(&self, name: &str) -> bool {
         self.questions.iter().any(|question| question.is_typed && question.name == name)
     }
 }

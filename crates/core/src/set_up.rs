@@ -236,7 +236,7 @@ impl SetUp {
         while let Some(subject) = self.next(&seen) {
             let question = self.about(&subject);
             let usual = self.question_of(&subject).and_then(|question| question.default.clone());
-            let suggested = if all { question.suggested.clone() } else { usual };
+            let suggested = if all { Some(question.suggested.clone().unwrap_or_default()) } else { usual };
             if suggested.is_none_or(|text| self.take(&subject, &text).is_err()) {
                 left.push(question);
             }
@@ -360,6 +360,11 @@ impl SetUp {
     fn is_wanted(&self, family: Family) -> bool {
         let given = self.given.get(index_key(family)).is_some_and(|setting| is_off(&setting.node.value));
         self.takes(family) && !given && self.taken(&SetUpSubject::Source(family)) != Some(NONE)
+    }
+
+    /// Whether the URL is known by now.
+    fn has_url(&self) -> bool {
+        self.taken(&SetUpSubject::Url).is_some() || !lacks_address(&self.given)
     }
 
     /// Whether the URL contains the address.

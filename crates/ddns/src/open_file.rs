@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use rustix::fs::{Access, OFlags, access};
 
 /// Opens a file of ours, which is no link: in a folder that others may write to, a link could lead to a file that is not.
 pub(crate) fn open_own(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
@@ -24,6 +24,31 @@ pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     // Half a file is none, and this one is ours.
     written.inspect_err(|_| drop(fs::remove_file(path)))
+}
+
+/// Whether [`create`] could make a file there, as far as the folders say. Changes nothing.
+pub(crate) fn check_creatable(path: &Path) -> io::Result<()> {
+    let mut folder = folder_of(path);
+    loop {
+        match fs::metadata(folder) {
+            Ok(metadata) if metadata.is_dir() => return Ok(access(folder, Access::WRITE_OK | Access::EXEC_OK)?),
+            Ok(_) => return Err(io::ErrorKind::NotADirectory.into()),
+            // It is made with the file, where the one above can be written to.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && folder != folder_of(folder) => {
+                folder = folder_of(folder);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Why a file cannot be written: a phrase that follows its name, without the number that the system has for it.
+pub(crate) fn cannot_write(error: &io::Error) -> String {
+    let text = error.to_string().to_lowercase();
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "cannot be written by this user".to_owned(),
+        _ => format!("cannot be written ({})", text.split(" (os error").next().unwrap_or_default()),
+    }
 }
 
 /// The folder that a file is in.

@@ -30,8 +30,8 @@ fn read_settings(text: &str, around: &PeerSurroundings<'_>, file: &mut PeerFile)
     let pages = ["4", "6"].map(|version| {
         let pages = variable(&format!("PUBLICIPV{version}_HTTP_PROVIDERS"));
         let pages = pages.or_else(|| variable("PUBLICIP_HTTP_PROVIDERS")).unwrap_or_default();
-        let pages = pages.split(',').filter_map(|page| page.trim().strip_prefix("url:"));
-        pages.collect::<Vec<_>>().join(",")
+        let pages = pages.split(',').map(str::trim).filter(|page| !page.is_empty());
+        pages.map(|page| page.strip_prefix("url:").unwrap_or("public")).collect::<Vec<_>>().join(",")
     });
     for item in items {
         let mut fields = PeerSettings::of_object(item, text);

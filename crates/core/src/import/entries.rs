@@ -60,8 +60,10 @@ pub struct MissingAnswer {
     pub name: String,
     /// For people.
     pub label: String,
-    /// Where to find it, or what is wrong with what the file has.
+    /// Where to find it; empty where that is plain.
     pub help: String,
+    /// What is wrong with the value that the file has.
+    pub refused: Option<String>,
     /// Whether it must not be seen.
     pub secret: bool,
 }
@@ -169,7 +171,12 @@ fn made(
             recipe?.1.iter().find(|(known, _)| *known == question).filter(|(_, it)| !it.is_empty())?;
         let braced = if expression.contains('{') { (*expression).to_owned() } else { format!("{{{expression}}}") };
         let behind = || domain.split_once('.').map(|(_, rest)| rest).filter(|rest| rest.contains('.'));
-        filled(&braced, &|name| if name == "*" { behind() } else { section.fields.get(name) }.map(str::to_owned))
+        let known = |name: &str| match name {
+            "@" => Some(domain),
+            "*" => behind(),
+            name => section.fields.get(name),
+        };
+        filled(&braced, &|name| known(name).map(str::to_owned))
     };
     let own = value("name", &name.name).unwrap_or_else(|| name.name.clone());
     let known = name.zone.clone().or_else(|| value("zone", &own));
@@ -206,7 +213,7 @@ fn made(
                 Some(zone.clone())
             }
             "contact" => contact(&section.fields).or_else(|| contact(&file.globals)),
-            name => value(name, &own),
+            name => value(name, &full),
         };
         answers.extend(answer.map(|answer| (slot, answer)));
     }
@@ -231,6 +238,12 @@ impl ImportedEntry {
     /// The recipe that it is made of; none where the request is the file's own.
     pub fn recipe(&self) -> Option<&str> {
         self.recipe.as_ref().map(|recipe| recipe.name.as_str())
+    }
+
+    /// Whether a secret is part of its address, where no file can hold it.
+    pub(super) fn has_typed_secret(&self) -> bool {
+        let is_typed = |recipe: &Rc<Recipe>| recipe.questions.iter().any(|it| it.secret && recipe.is_typed(&it.name));
+        self.recipe.as_ref().is_some_and(is_typed)
     }
 
     /// Whether another one is part of it: the same service, answers and settings, and the same sources (L8).
@@ -287,10 +300,10 @@ impl ImportedEntry {
         let missing = form.unanswered().into_iter().map(|slot| {
             let name = slot.to_string();
             let question = form.question(&slot);
-            let why = wrong.iter().find(|(known, _)| *known == name).map(|(_, why)| format!("the file has {why}"));
-            let help = why.or_else(|| question.map(|question| question.help.clone())).unwrap_or_default();
+            let refused = wrong.iter().find(|(known, _)| *known == name).map(|(_, why)| why.clone());
+            let help = question.map(|question| question.help.clone()).unwrap_or_default();
             let secret = question.is_some_and(|question| question.secret);
-            MissingAnswer { label: form.label(&slot), name, help, secret }
+            MissingAnswer { label: form.label(&slot), name, help, refused, secret }
         });
         Ok(missing.collect())
     }

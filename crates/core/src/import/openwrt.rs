@@ -10,6 +10,7 @@ mod tests;
 
 /// Reads a file.
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
+    let networks = networks(input.around);
     for mut section in sections(input.text)? {
         let fields = &mut section.fields;
         let name = fields.get(".name").unwrap_or_default().to_owned();
@@ -22,8 +23,9 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
         }
         let is_network = fields.get("ip_source").is_none_or(|source| source == "network");
         let network = if is_network { fields.get("ip_network") } else { None };
-        if let Some(device) = network.and_then(|network| device(network, input.around)) {
-            fields.give("device", device);
+        if let Some((network, (path, networks))) = network.map(str::to_owned).zip(networks.as_ref()) {
+            fields.give("network_file", *path);
+            fields.give("device", device(&network, networks).unwrap_or_default());
         }
         let family = if fields.get("use_ipv6").is_some_and(is_yes) { "ipv6" } else { "ipv4" };
         if let Some((url, answer)) =
@@ -83,9 +85,14 @@ fn command(at: &mut TextCursor<'_>) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
+/// The networks of the router, and the file that has them: the one beside the file, or the router's own.
+fn networks(around: &PeerSurroundings<'_>) -> Option<(&'static str, Vec<PeerSection>)> {
+    let mut texts = ["network", "/etc/config/network"].into_iter().map(|path| (path, (around.read)(path)));
+    texts.find_map(|(path, text)| Some((path, sections(&text.ok()?).ok()?)))
+}
+
 /// The device of a network.
-fn device(network: &str, around: &PeerSurroundings<'_>) -> Option<String> {
-    let networks = sections(&(around.read)("/etc/config/network").ok()?).ok()?;
+fn device(network: &str, networks: &[PeerSection]) -> Option<String> {
     let own = &networks.iter().find(|section| section.fields.get(".name") == Some(network))?.fields;
     match own.get("proto") {
         Some("pppoe") => Some(format!("pppoe-{network}")),

@@ -1,9 +1,17 @@
 //! What an import says: what was taken over, what became something else, and what was not taken over (L14).
 
-use super::Import;
 use super::settings::{ImportNote, NotePart};
+use super::{Import, MissingAnswer, entries};
+use crate::address::source::Source;
+use crate::config::listing::listing;
+use crate::config::raw::{self, Document};
+use crate::config::validate::Surroundings;
 use crate::net::family::Family;
+use crate::text::secrets::MASK;
 use crate::update::domain::Domain;
+
+#[cfg(test)]
+mod tests;
 
 /// The three parts. `left` says why an entry is left out; nothing where it is written.
 pub fn rows(import: &Import, left: &[Option<String>]) -> [Vec<ImportNote>; 3] {
@@ -24,13 +32,66 @@ pub fn rows(import: &Import, left: &[Option<String>]) -> [Vec<ImportNote>; 3] {
         };
         all.push(ImportNote { entry: Some(place + 1), line: entry.line, what, text, part });
     }
-    for (name, value) in import.settings.iter().filter(|(name, _)| name == "interval" || name == "notify") {
-        let text = value.text().unwrap_or("a sign of life and failures are reported as before").to_owned();
-        all.push(ImportNote { entry: None, line: 0, what: name.clone(), text, part: NotePart::Taken });
+    let interval = import.settings.iter().find(|(name, _)| name == "interval").and_then(|(_, value)| value.text());
+    let notify = (!import.notify.is_empty()).then_some("a sign of life and failures are reported as before");
+    for (what, text) in [("interval", interval), ("notify", notify)] {
+        let (what, text) = (what.to_owned(), text.map(str::to_owned));
+        all.extend(text.map(|text| ImportNote { entry: None, line: 0, what, text, part: NotePart::Taken }));
     }
     all.extend(import.notes.iter().cloned());
     let parts = [&[NotePart::Taken][..], &[NotePart::Changed], &[NotePart::Dropped, NotePart::LeftOut]];
     parts.map(|parts| all.iter().filter(|note| parts.contains(&note.part)).cloned().collect())
+}
+
+/// Why an entry is left out, by its number: answers that the file does not have, and those that the service cannot have given.
+pub fn why_left_out(number: usize, missing: &[MissingAnswer]) -> String {
+    let (refused, absent): (Vec<_>, Vec<_>) = missing.iter().partition(|it| it.refused.is_some());
+    let absent = absent.iter().map(|it| {
+        let help = if it.help.is_empty() { String::new() } else { format!(": {}", it.help) };
+        format!("{} (--set {number}.{}=…{help})", it.label, it.name)
+    });
+    let refused = refused.iter().map(|it| {
+        let why = it.refused.as_deref().unwrap_or_default();
+        format!("{} ({why}; --set {number}.{}=… replaces it)", it.label, it.name)
+    });
+    let parts = [
+        ("this is missing", absent.collect::<Vec<_>>()),
+        ("the file has a value that cannot be right", refused.collect::<Vec<_>>()),
+    ];
+    let parts = parts.iter().filter(|(_, items)| !items.is_empty());
+    parts.map(|(why, items)| format!("left out, because {why}: {}", items.join(", "))).collect::<Vec<_>>().join("; ")
+}
+
+/// The fields that may contain a secret although secrets have files of their own: what the file had as one text, such as a URL,
+/// stays one.
+pub fn exposed(import: &Import, chosen: &[usize]) -> Vec<String> {
+    let mut all = Vec::new();
+    for (place, entry) in chosen.iter().filter_map(|place| Some((*place, import.entries.get(*place)?))) {
+        // Only what a recipe does not say itself is the user's.
+        let is_meant = |name: &str| match entry.recipe() {
+            None => name != "extra",
+            Some(_) => name == "proxy" || name == "id" && entry.has_typed_secret(),
+        };
+        let Ok(filled) = entries::document(&[(place + 1, entry)], &[], Some("/"), "") else { continue };
+        let Ok(layers) = raw::read(&Document::local("config.json", &filled.text)) else { continue };
+        let sections = listing(Some(&layers), &Surroundings::default(), false);
+        let rows = sections.iter().flat_map(|section| &section.rows);
+        let rows = rows.filter(|row| row.value.contains(MASK) && is_meant(row.name)).map(|row| row.name);
+        let pages = entry.sources.iter().zip(["index4", "index6"]);
+        let pages = pages.filter(|(sources, _)| sources.iter().any(|source| is_hidden(source))).map(|(_, name)| name);
+        let of = if chosen.len() > 1 { format!(" of entry {}", place + 1) } else { String::new() };
+        for field in rows.chain(pages).map(|name| format!("`{name}`{of}")) {
+            if !all.contains(&field) {
+                all.push(field);
+            }
+        }
+    }
+    all
+}
+
+/// Whether a source is a page whose address is not shown as it is.
+fn is_hidden(source: &str) -> bool {
+    source.starts_with("url:") && Source::parse(source).is_ok_and(|parsed| parsed.to_string() != source)
 }
 
 /// The first of many.

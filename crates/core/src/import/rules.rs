@@ -36,7 +36,7 @@ pub(super) fn page(url: &str) -> String {
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let host = host.split(':').next().unwrap_or_default();
     // The page of 1.1.1.1 names that address before the caller's.
-    let is_public = path.starts_with("cdn-cgi/trace") || PAGES.split(' ').any(|known| known == host);
+    let is_public = url == "public" || path.starts_with("cdn-cgi/trace") || PAGES.split(' ').any(|known| known == host);
     if is_public { "public".to_owned() } else { format!("url:{url}") }
 }
 

@@ -43,7 +43,7 @@ impl PeerSettings {
         self.0.push(Rc::clone(setting));
     }
 
-    fn find(&self, name: &str) -> Option<&Rc<PeerSetting>> {
+    pub(super) fn find(&self, name: &str) -> Option<&Rc<PeerSetting>> {
         self.0.iter().find(|setting| setting.name == name)
     }
 

@@ -15,7 +15,8 @@
 //! or `?field~pattern` (it contains this, in any case; `{1}` is then the first group). A text has `{field}` in it, or
 //! `{field|other|'text'}`: the first that is set; where none is, the row does not hold. `$NAME` is a variable. Behind a colon stands
 //! what is done to it (`lower`, `encoded`, `any`). A row with `<n>` stands for two, with 4 and with 6. In a row of services, V is a
-//! text, or the inside of one pair of braces; `*` is what follows the first dot of the domain; `name=` makes the name of it.
+//! text, or the inside of one pair of braces; `@` is the one name that an entry is for, `*` what follows its first dot; `name=` makes
+//! the name of it. A field may hold several names: an answer about one of them is `@`.
 
 use regex_lite::Regex;
 

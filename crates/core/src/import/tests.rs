@@ -357,7 +357,7 @@ fn l8_ddns_updater_settings_become_entries() {
         HEALTH_HEALTHCHECKSIO_UUID=01234567-0123-0123-0123-0123456789ab\n\
         CONFIG='{\"settings\": [{\"provider\": \"dynv6\", \"domain\": \"a.dynv6.net\", \"token\": \"t\", \"ip_version\": \"ipv4\"}]}'\n";
     let import = read(PeerClient::DdnsUpdater, variables);
-    assert_eq!(shown(&import), ["dynv6 a.dynv6.net:A url:https://ip.example/x"]);
+    assert_eq!(shown(&import), ["dynv6 a.dynv6.net:A url:https://ip.example/x,public"]);
     let entry = &written(&import)[0].1;
     let text = |name: &str| entry.member(name).and_then(Value::text).unwrap_or_default();
     assert_eq!((text("interval"), text("min_interval"), entry.member("notify").is_some()), ("90s", "10m", true));
@@ -405,6 +405,34 @@ fn l8_cloudflare_ddns_variables_become_entries() {
     let differ =
         try_read(PeerClient::CloudflareDdns, "CF_API_TOKEN=t\nCLOUDFLARE_API_TOKEN=u\nDOMAINS=a.example.org\n");
     assert!(differ.is_err_and(|error| error.message.contains("differ")));
+}
+
+#[test]
+fn l8_a_service_that_is_told_a_label_gets_that_of_each_name() {
+    let label = |import: &Import, name: &str| {
+        written(import).iter().map(|(_, value)| extra(value, name).to_owned()).collect::<Vec<_>>()
+    };
+    let account = r#""provider": "opendns", "username": "ou", "password": "op", "ip_version": "ipv4""#;
+    let cases: [(&str, &[&str]); 3] = [
+        (r#""domain": "net.example.com", "host": "home,work""#, &["home.net.example.com", "work.net.example.com"]),
+        (r#""domain": "a.example.com,b.example.com""#, &["a.example.com", "b.example.com"]),
+        (r#""domain": "@.example.org""#, &["example.org"]),
+    ];
+    for (names, expected) in cases {
+        let import = read(PeerClient::DdnsUpdater, &format!("{{\"settings\": [{{{account}, {names}}}]}}"));
+        assert_eq!(label(&import, "__NETWORK__"), expected, "{names}");
+    }
+    let inadyn = |service: &str, names: &str| {
+        let text = format!("provider {service} {{ username = u password = p hostname = {{ {names} }} }}");
+        read(PeerClient::Inadyn, &text)
+    };
+    assert_eq!(label(&inadyn("opendns.com", "\"Home\", \"Office\""), "__NETWORK__"), ["Home", "Office"]);
+    assert_eq!(label(&inadyn("tunnelbroker.net", "123, 456"), "__TUNNEL__"), ["123", "456"]);
+    let records = crate::text::json::pretty(&written(&inadyn("dnsmadeeasy.com", "123, 456"))[0].1);
+    assert!(
+        records.contains(r#""__RECORD_ID__": "123""#) && records.contains(r#""__RECORD_ID__": "456""#),
+        "{records}"
+    );
 }
 
 #[test]
@@ -520,7 +548,7 @@ fn l12_answers_are_missing_wrong_or_given() {
     let wrong =
         read(PeerClient::NewFuture, r#"{"dns": "alidns", "id": "x", "token": "s3cret", "ipv4": "a.example.org"}"#);
     let missing = wrong.entries[0].missing().expect("a form");
-    assert!(missing[0].name == "id" && missing[0].help.contains("does not look like") && !missing[0].secret);
+    assert!(missing[0].name == "id" && missing[0].refused.is_some() && !missing[0].secret);
     let left = [Some("why".to_owned())];
     let [taken, _, not_taken] = rows(&wrong, &left);
     assert_eq!((taken.len(), not_taken[0].entry, not_taken[0].part), (0, Some(1), NotePart::LeftOut));

@@ -300,17 +300,19 @@ impl Question {
         // A pattern that is none was refused when the recipe was read.
         let is_right = Regex::new(check).is_ok_and(|check| check.is_match(text));
         let hint = if self.help.is_empty() { String::new() } else { format!(": {}", self.help) };
-        (!is_right).then(|| format!("this does not look like the {}{hint}", decapitalized(&self.ask)))
+        (!is_right).then(|| format!("this does not look like {}{hint}", within_sentence(&self.ask)))
     }
 }
 
-/// A label inside of a sentence: `Token` is `token`, `API token` stays.
-fn decapitalized(label: &str) -> String {
+/// A label inside of a sentence: `Token` is `the token`, `Your name` is `your name`; `API token` and `AccessKey ID` are names.
+fn within_sentence(label: &str) -> String {
+    let word = label.split(' ').next().unwrap_or_default();
+    let is_name = word.chars().skip(1).any(char::is_uppercase) || word.chars().count() < 2;
+    let article = if word == "Your" { "" } else { "the " };
     let mut letters = label.chars();
-    match (letters.next(), letters.clone().next()) {
-        (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(letters).collect(),
-        _ => label.to_owned(),
-    }
+    let first = letters.next().filter(|_| !is_name).into_iter().flat_map(char::to_lowercase);
+    let rest = if is_name { label } else { letters.as_str() };
+    format!("{article}{}{rest}", first.collect::<String>())
 }
 
 impl Recipe {
@@ -336,6 +338,22 @@ pub(super) mod tests {
         format!(
             r#"{{"title": "T", "kind": "api", "about": "A.", "documentation": "d", "certainty": "official", {rest}}}"#
         )
+    }
+
+    #[test]
+    fn h12_a_label_inside_of_a_sentence_reads_well() {
+        let cases = [
+            ("Token", "the token"),
+            ("Your mail address", "your mail address"),
+            ("API token", "the API token"),
+            ("AccessKey ID", "the AccessKey ID"),
+            ("Id of the record", "the id of the record"),
+            ("A", "the A"),
+            ("", "the "),
+        ];
+        for (label, expected) in cases {
+            assert_eq!(super::within_sentence(label), expected);
+        }
     }
 
     #[test]

@@ -19,9 +19,13 @@ impl SetUp {
                 ("URL".to_owned(), format!("__DOMAIN__ and __IP__ in it are filled in. For example {example}"), None)
             }
             SetUpSubject::Body => {
-                let suggested = if self.has_ip() { NONE } else { BODY };
-                let help = format!("A JSON object is sent as a POST; {NONE} makes it a GET without a body.");
-                ("JSON body".to_owned(), help, Some(suggested.to_owned()))
+                let suggested = self.has_url().then(|| String::from(if self.has_ip() { NONE } else { BODY }));
+                let mut help = format!("A JSON object is sent as a POST; {NONE} makes it a GET without a body.");
+                if suggested.is_none() {
+                    help += " If you leave it empty, a URL that contains __IP__ is called with a GET, and any other with \
+                             a POST of the domain and the address.";
+                }
+                ("JSON body".to_owned(), help, suggested)
             }
             SetUpSubject::Query => {
                 let help = format!("The URL does not contain __IP__. These are added to it; {NONE} adds nothing.");

@@ -21,6 +21,8 @@ impl SetUp {
     pub(super) fn take(&mut self, subject: &SetUpSubject, text: &str) -> Result<Vec<String>, String> {
         let text = match (text.trim(), self.about(subject).suggested) {
             ("", Some(suggested)) => suggested,
+            // What it means depends on the URL, which is wrong.
+            ("", None) if *subject == SetUpSubject::Body => return Ok(Vec::new()),
             ("", None) => return Err("Please enter a value.".to_owned()),
             (text, _) => text.to_owned(),
         };

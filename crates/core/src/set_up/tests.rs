@@ -253,17 +253,18 @@ fn one_family_must_be_left() {
     talk(&mut only, &["domains < a.example", "index4 [public] < none > again: One of the addresses is needed"]);
 }
 
+fn form(name: &str, fields: &[(&str, &str)]) -> (SetUp, Vec<(String, Option<String>)>) {
+    let mut set_up = if name == OWN { SetUp::new(Raw::default(), private()).with_own() } else { for_service(name) };
+    let wrong = set_up.fill(|name| fields.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned()));
+    (set_up, wrong)
+}
+
+fn why(wrong: &[(String, Option<String>)], name: &str) -> Option<String> {
+    wrong.iter().find(|(known, _)| known == name).map(|(_, why)| why.clone().unwrap_or_default())
+}
+
 #[test]
 fn a_form_is_filled_at_once_and_every_error_stands_at_its_field() {
-    let form = |name: &str, fields: &[(&str, &str)]| {
-        let mut set_up = if name == OWN { SetUp::new(Raw::default(), private()).with_own() } else { for_service(name) };
-        let wrong =
-            set_up.fill(|name| fields.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned()));
-        (set_up, wrong)
-    };
-    let why = |wrong: &[(String, Option<String>)], name: &str| {
-        wrong.iter().find(|(known, _)| known == name).map(|(_, why)| why.clone().unwrap_or_default())
-    };
     let (_, wrong) =
         form(OWN, &[("id", "h.example"), ("body", "none"), ("domains", ""), ("index4", "cmd"), ("index6", "none")]);
     assert!(why(&wrong, "id").is_some_and(|why| why.starts_with("The URL must start with http:// or https://")));
@@ -293,6 +294,26 @@ fn a_form_is_filled_at_once_and_every_error_stands_at_its_field() {
     assert!(why(&wrong, "domains").is_some_and(|why| why.contains("myhome is not a whole name")));
     let (_, wrong) = form("route53", &[("domains", "a.example"), ("answer.id", "short")]);
     assert_eq!(why(&wrong, "answer.id").as_deref(), Some("This does not look like the access key ID."));
+}
+
+/// A form shows all questions at once, before the URL is known: a body is not suggested for one that needs none.
+#[test]
+fn i7_an_empty_body_is_what_is_suggested_for_the_url() {
+    let asked = form(OWN, &[]).0.questions();
+    let body = asked.iter().find(|question| question.name == "body").expect("a body");
+    assert_eq!(body.suggested, None);
+    assert!(body.help.contains("If you leave it empty"), "{}", body.help);
+    for (url, token) in [("https://h.example/?ip=__IP__", false), ("https://h.example/", true)] {
+        let (set_up, wrong) =
+            form(OWN, &[("id", url), ("body", ""), ("domains", "a.example"), ("index4", "public"), ("index6", "none")]);
+        assert_eq!(wrong, [], "{url}");
+        assert_eq!(set_up.settings().get(Key::Token).is_some(), token, "{url}");
+    }
+    let (_, wrong) = form(OWN, &[("id", "h.example"), ("body", ""), ("domains", "a.example")]);
+    assert_eq!((why(&wrong, "id").is_some(), why(&wrong, "body")), (true, None));
+    let (_, wrong) = form(OWN, &[("id", "https://h.example/"), ("body", "{"), ("domains", "a.example")]);
+    let why = why(&wrong, "body").expect("no JSON");
+    assert!(why.starts_with("The body is not JSON") && !why.contains("token"), "{why}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(super) fn refusal(field: &'static Field, value: Option<&Value>) -> Option<St
         return Some("the path of a file".to_owned());
     }
     let is_program = field.edit == EditRight::NoProgram && sources(value).iter().any(Source::runs_a_program);
-    is_program.then(|| "`cmd:` or `shell:`".to_owned())
+    is_program.then(|| "a program (`cmd:`, `shell:`)".to_owned())
 }
 
 /// Whether a value of a field names a file.
@@ -60,10 +60,19 @@ pub fn checked(text: &str) -> Result<(), String> {
 }
 
 fn refuse_of_host(written: &FileLayers) -> Result<(), String> {
-    let refused =
-        written.layers().flat_map(Raw::settings).find_map(|(field, set)| refusal(field, Some(&set.node.value)));
-    refused
-        .map_or(Ok(()), |what| Err(format!("{what} cannot be added in a browser: edit the configuration on the host")))
+    of_host(written).map_or(Ok(()), |(_, why)| Err(why))
+}
+
+/// The first field with something that belongs to the host, and why that is refused.
+fn of_host(written: &FileLayers) -> Option<(&'static str, String)> {
+    let mut settings = written.layers().flat_map(Raw::settings);
+    let (field, what) = settings.find_map(|(field, set)| Some((field.name, refusal(field, Some(&set.node.value))?)))?;
+    Some((field, format!("{what} cannot be added in a browser: edit the configuration on the host")))
+}
+
+/// The same for the text of a configuration.
+pub fn refused_field(text: &str) -> Option<(&'static str, String)> {
+    of_host(&read(text).ok()?)
 }
 
 /// What the first configuration means where it is layered with its surroundings. The error is a clause.

@@ -7,7 +7,9 @@ mod write;
 use std::io::{self, IsTerminal as _};
 use std::path::absolute;
 
-use ddns_core::import::{Detected, Import, ImportNote, NotePart, PeerClient, PeerSurroundings, detected, rows};
+use ddns_core::import::{
+    Detected, Import, ImportNote, NotePart, PeerClient, PeerSurroundings, detected, exposed, rows, why_left_out,
+};
 use ddns_core::object;
 use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 use ddns_core::text::shell;
@@ -70,7 +72,7 @@ fn import(given: &Given) -> Result<u8, u8> {
     }
     let chosen: Vec<usize> = (0..left.len()).filter(|place| left[*place].is_none()).collect();
     if chosen.is_empty() {
-        report(given, &import, &source, &left, None);
+        report(given, &import, &source, &left, None, None);
         return Err(wrong(
             "nothing can be taken over: no file is written",
             "the report above says why, and what to do",
@@ -81,16 +83,41 @@ fn import(given: &Given) -> Result<u8, u8> {
     };
     let whole = import.document(&chosen, None, name).map_err(cannot)?;
     validate_new("the imported configuration", &whole.text, &environment).map_err(|wrong| complain(&wrong))?;
+    let mut secrets = None;
     if !is_dry {
         let folder = given.value("secrets").map(|folder| absolute(environment.path(folder))).transpose();
         let folder = folder
             .map_err(|error| wrong(&format!("the folder for secrets is not possible ({error})"), "name another one"))?;
         let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
-        write::all(target, &import.document(&chosen, folder.as_deref(), name).map_err(cannot)?, &environment)?;
+        let filled = import.document(&chosen, folder.as_deref(), name).map_err(cannot)?;
+        write::all(target, &filled, &environment)?;
+        let files: Vec<String> = filled.secrets.into_iter().map(|(path, _)| path).collect();
+        secrets = folder.map(|_| SecretsReport { files, exposed: exposed(&import, &chosen) });
     }
-    report(given, &import, &source, &left, Some(target));
+    report(given, &import, &source, &left, Some(target), secrets.as_ref());
     let is_whole = left.iter().all(Option::is_none) && import.notes.iter().all(|note| note.part != NotePart::LeftOut);
     Ok(u8::from(!is_whole))
+}
+
+/// What became of the secrets, where they were to have files.
+struct SecretsReport {
+    files: Vec<String>,
+    /// The fields that may still contain some.
+    exposed: Vec<String>,
+}
+
+impl SecretsReport {
+    fn text(&self, folder: &str) -> String {
+        let files = match self.files.as_slice() {
+            [] => format!("Nothing was written to {folder}: the configuration names no secret that can be in a file."),
+            _ => format!("Secrets are in files of their own in {folder}: keep it with the configuration."),
+        };
+        let rest = match self.exposed.as_slice() {
+            [] => String::new(),
+            fields => format!(" The configuration may still contain secrets, in {}.", fields.join(", ")),
+        };
+        files + &rest
+    }
 }
 
 /// What --from takes.
@@ -134,16 +161,16 @@ fn judge(
         Err(why) => return Ok(Some(why)),
     };
     if !missing.is_empty() && !may_ask {
-        let all = missing.iter().map(|it| {
-            let help = if it.help.is_empty() { String::new() } else { format!(": {}", it.help) };
-            format!("{} (--set {}.{}=…{help})", it.label, place + 1, it.name)
-        });
-        return Ok(Some(format!("left out, because this is missing: {}", all.collect::<Vec<_>>().join(", "))));
+        return Ok(Some(why_left_out(place + 1, &missing)));
     }
     for it in missing {
         let about = &import.entries[place];
         let about = format!("\nEntry {}, {} in line {}. Enter leaves it out.\n", place + 1, about.service, about.line);
-        let help = if it.help.is_empty() { String::new() } else { format!("{}: {}.\n", it.label, it.help) };
+        let help = match &it.refused {
+            Some(why) => format!("The file has a value that cannot be right: {why}.\n"),
+            None if it.help.is_empty() => String::new(),
+            None => format!("{}: {}.\n", it.label, it.help),
+        };
         loop {
             let Some(answer) = asked(&format!("{about}{help}{}: ", it.label), it.secret)? else {
                 return Ok(Some(format!("left out, because this is missing: {}", it.label)));
@@ -182,19 +209,30 @@ fn asked(question: &str, is_secret: bool) -> Result<Option<String>, u8> {
 }
 
 /// Prints what became of the file, and what comes next where it is written, or would be.
-fn report(given: &Given, import: &Import, from: &PeerText, left: &[Option<String>], target: Option<&str>) {
+fn report(
+    given: &Given,
+    import: &Import,
+    from: &PeerText,
+    left: &[Option<String>],
+    target: Option<&str>,
+    secrets: Option<&SecretsReport>,
+) {
     let (parts, is_dry, name) = (rows(import, left), given.has("dry-run"), &from.name);
     if given.has("json") {
         let [taken, changed, not_taken] = parts.each_ref().map(|rows| {
             let row = |row: &ImportNote| {
-                let (what, text, sends) = (row.what.clone(), row.text.clone(), row.part == NotePart::LeftOut);
-                object! { line: row.line, what: what, text: text, sends: sends; entry: row.entry }
+                // Of what was not taken over: whether updates are missing.
+                let sends = matches!(row.part, NotePart::Dropped | NotePart::LeftOut);
+                let sends = sends.then_some(row.part == NotePart::LeftOut);
+                let (what, text) = (row.what.clone(), row.text.clone());
+                object! { line: row.line, what: what, text: text; entry: row.entry, sends: sends }
             };
             rows.iter().map(row).collect::<Vec<_>>()
         });
         print(&json(&object! {
             client: import.peer.key(), file: name, written: target.is_some() && !is_dry, taken_over: taken,
-            taken_over_in_another_way: changed, not_taken_over: not_taken; target: target
+            taken_over_in_another_way: changed, not_taken_over: not_taken; target: target,
+            secret_files: secrets.map(|secrets| &secrets.files), may_hold_secrets: secrets.map(|secrets| &secrets.exposed)
         }));
         return;
     }
@@ -222,8 +260,9 @@ fn report(given: &Given, import: &Import, from: &PeerText, left: &[Option<String
         text += &format!("\nNothing was written (--dry-run). Without it: {target}\n");
     } else if let Some(target) = target {
         text += &next(import.peer, name, target, width);
-        if let Some(folder) = given.value("secrets") {
-            text += &wide(format!("Secrets are in files of their own in {folder}: keep it with the configuration."));
+        if let Some((secrets, folder)) = secrets.zip(given.value("secrets")) {
+            text += "\n";
+            text += &wide(secrets.text(folder));
         }
     }
     print(&text);

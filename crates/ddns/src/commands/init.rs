@@ -30,7 +30,7 @@ use crate::environment::Environment;
 use crate::http::Client;
 use crate::load::{read_text, validate_new};
 use crate::lookup::{Query, look_up};
-use crate::open_file::create;
+use crate::open_file::{cannot_write, check_creatable, create};
 use crate::output::layout::{broken, width_of};
 use crate::output::{Ended, complain, fail, print, put, refuse, say};
 use crate::set_up::{install_command, own_addresses, requests};
@@ -66,6 +66,13 @@ pub(crate) async fn run(given: Given) -> Ended {
     }
     let target = OutputFile::of(&given)?;
     let (environment, client) = (Environment::read(), Client::default());
+    let folder = given.value("secrets").map(|folder| absolute(environment.path(folder)));
+    let folder =
+        folder.transpose().map_err(|error| fail(&format!("the folder for secrets is not possible ({error})")))?;
+    if let Some(folder) = &folder {
+        check_creatable(&folder.join("secret")).map_err(|error| unwritable(&folder.to_string_lossy(), &error))?;
+    }
+    let folder = folder.as_ref().map(|folder| folder.to_string_lossy());
     let (is_yes, is_offline) = (given.has("yes"), given.has("offline"));
     let may_ask = !is_yes && is_somebody_there();
     let mut set_up = begun(&given, may_ask)?;
@@ -79,10 +86,6 @@ pub(crate) async fn run(given: Given) -> Ended {
     } else if let Some(code) = unanswered(&mut set_up, &given, is_yes) {
         return Err(code);
     }
-    let folder = given.value("secrets").map(|folder| absolute(environment.path(folder)));
-    let folder =
-        folder.transpose().map_err(|error| fail(&format!("the folder for secrets is not possible ({error})")))?;
-    let folder = folder.as_ref().map(|folder| folder.to_string_lossy());
     loop {
         dialog.ask_all(&mut set_up).await?;
         // What is checked and shown has its secrets inside: their files do not exist yet.
@@ -276,7 +279,11 @@ impl OutputFile {
                 Err(refuse(format!("{name} is a folder"), &hint))
             }
             Ok(_) => Err(taken(name)),
-            Err(_) => Ok(Self { name: name.to_owned(), path }),
+            // Known now, nothing was asked or sent in vain.
+            Err(_) => match check_creatable(&path) {
+                Ok(()) => Ok(Self { name: name.to_owned(), path }),
+                Err(error) => Err(unwritable(name, &error)),
+            },
         }
     }
 
@@ -285,7 +292,7 @@ impl OutputFile {
     fn write(&self, text: &str) -> Result<(), u8> {
         create(&self.path, text).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => taken(&self.name),
-            _ => fail(&format!("{} cannot be written ({error}): there is no new file", self.name)),
+            _ => unwritable(&self.name, &error),
         })
     }
 
@@ -304,6 +311,10 @@ impl OutputFile {
 
 fn taken(name: &str) -> u8 {
     refuse(format!("{name} already exists and is not overwritten"), "name another file, or move this one away")
+}
+
+fn unwritable(name: &str, error: &io::Error) -> u8 {
+    fail(&format!("{name} {}: there is no new file", cannot_write(error)))
 }
 
 /// What would be sent.

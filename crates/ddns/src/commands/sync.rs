@@ -33,7 +33,8 @@ pub(crate) async fn run(given: Given) -> Ended {
             code = fail(&format!("process {} {how}", status.process.unwrap_or_default()));
             continue;
         };
-        let head = if given.has("all") { format!("{}: ", name(&status)) } else { String::new() };
+        let is_named = given.has("all") || services.is_unnamed;
+        let head = if is_named { format!("{}: ", name(&status)) } else { String::new() };
         code = code.max(u8::from(!good)).max(print(&format!("{head}{}\n", screen::line(&text))));
     }
     Ok(code)

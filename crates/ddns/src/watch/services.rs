@@ -34,6 +34,8 @@ pub(crate) struct Services {
     unmet: Option<String>,
     /// Those that run on others.
     others: Vec<String>,
+    /// Whether nothing here says which one is meant: what is printed must name it.
+    pub(crate) is_unnamed: bool,
 }
 
 impl Services {
@@ -78,6 +80,7 @@ pub(crate) async fn meant(given: &Given, environment: &Environment) -> Result<Se
     let mut found = services(environment).await;
     let names =
         if is_all && given.settings.files.is_empty() { Vec::new() } else { names_here(&given.settings, environment) };
+    found.is_unnamed = names.is_empty();
     if !names.is_empty() {
         let is_meant = |status: &Status| status.configs.iter().any(|name| names.contains(name));
         let (running, others): (Vec<_>, Vec<_>) = found.running.into_iter().partition(|(_, status)| is_meant(status));

@@ -167,7 +167,7 @@ fn admit(route: &WebRoute, request: &mut PageRequest, site: &Site) -> Result<(),
     if request.is_safe() || request.may_change(site) {
         return Ok(());
     }
-    let why = "this was not sent by a page of ours, or by an old one: load the page again";
+    let why = "requests that change anything must come from this page: load it again";
     Err(if is_for_programs { api::error(403, why) } else { Reply::text(403, why) })
 }
 

@@ -10,7 +10,7 @@ use rustix::fs::{Gid, Uid, XattrFlags, fgetxattr, flistxattr, fremovexattr, fset
 use rustix::io::Errno;
 
 use crate::load::read_text;
-use crate::open_file;
+use crate::open_file::{self, cannot_write};
 use crate::random::random;
 
 /// The longest list of extended attributes, and the longest value of one, in bytes, on Linux.
@@ -39,7 +39,7 @@ fn version(metadata: &Metadata) -> String {
 /// Puts a text in the place of the file that has this version. Where the name is a link, the file behind it is replaced. Fails with a
 /// phrase that follows its name; `None` if the file is another one now.
 pub(super) fn replace(name: &str, edited: &str, text: &str) -> Result<(), Option<String>> {
-    let failed = |error: io::Error| Some(not_written(&error));
+    let failed = |error: io::Error| Some(cannot_write(&error));
     let path = fs::canonicalize(name).map_err(failed)?;
     let before = fs::metadata(&path).map_err(failed)?;
     if before.permissions().readonly() {
@@ -120,11 +120,6 @@ fn value(file: &File, name: &str) -> io::Result<Option<Vec<u8>>> {
 pub(super) fn create(path: &Path, text: &str) -> Result<(), String> {
     open_file::create(path, text).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => "exists already and is not overwritten".to_owned(),
-        _ => not_written(&error),
+        _ => cannot_write(&error),
     })
-}
-
-fn not_written(error: &io::Error) -> String {
-    let text = error.to_string().to_lowercase();
-    format!("cannot be written ({})", text.split(" (os error").next().unwrap_or_default())
 }

@@ -49,7 +49,6 @@ impl Typed {
     fn answer(&self, name: &str) -> Option<String> {
         let kept = || self.field(&format!("kept.{name}"));
         match self.field(name) {
-            Some("") if name == "body" => Some(NONE.to_owned()),
             None | Some("") => kept().or(self.field(name)).map(str::to_owned),
             Some(text) => Some(text.to_owned()),
         }
@@ -121,6 +120,10 @@ pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Handled {
     let wrong = set_up.fill(|name| typed.answer(name));
     if !wrong.is_empty() || step == "back" {
         return Err(ask(request, &set_up, &typed, &wrong, None));
+    }
+    let refused = set_up.configuration(None).ok().and_then(|filled| addition::refused_field(&filled.text));
+    if let Some((field, why)) = refused.filter(|(field, _)| set_up.questions().iter().any(|it| it.name == *field)) {
+        return Err(ask(request, &set_up, &typed, &[(field.to_owned(), Some(in_words(&why, None)))], None));
     }
     let file = configured.set_up.as_ref().or(configured.local_file(0));
     let around = &configured.around;

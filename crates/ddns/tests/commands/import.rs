@@ -232,6 +232,48 @@ fn l13_secrets_go_to_files_of_their_own() {
     assert!(!sandbox.path("config.json").exists() && !sandbox.path("keys/1/password").exists());
 }
 
+/// A notification's key gets a file as well. What is one text with its key stays, and the report says so.
+#[test]
+fn l13_the_report_says_where_secrets_are_and_where_they_may_still_be() {
+    let sandbox = Sandbox::new();
+    let kuma = format!("https://kuma.example/api/push/{}?status=up", SECRET.replace('-', ""));
+    sandbox.write("favonia.env", format!("CF_API_TOKEN_FILE=token\nDOMAINS=a.example.org\nUPTIMEKUMA={kuma}\n"));
+    sandbox.write("token", "t\n");
+    let run = sandbox.run(&["import", "favonia.env", "--secrets", "keys"]).expect(0);
+    assert!(!reports(run, "in files of their own in keys").stdout.contains("may still contain"));
+    assert!(!sandbox.read("config.json").contains("Pa55"), "{}", sandbox.read("config.json"));
+    assert_eq!(sandbox.read("keys/notify.token"), SECRET.replace('-', "") + "\n");
+    sandbox.run(&["check"]).expect(0);
+    let hook = format!(
+        "dnsconf:\n- ipv4:\n    enable: true\n    gettype: url\n    url: https://4.ipw.cn\n    domains:\n    - a.example\n  dns:\n\
+         \x20   name: callback\n    id: https://h.example/?key={SECRET}\n    secret: '{{\"k\": \"{SECRET}\"}}'\n"
+    );
+    sandbox.write("ddns-go.yaml", hook);
+    let run = sandbox.run(&["import", "ddns-go.yaml", "go.json", "--secrets", "none"]).expect(0).never_prints(SECRET);
+    let run = reports(run, "Nothing was written to none");
+    reports(run, "The configuration may still contain secrets, in `id`, `token`.");
+    assert!(!sandbox.path("none").exists());
+    let run = sandbox.run(&["import", "ddns-go.yaml", "2.json", "--secrets", "none", "--json"]).expect(0);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    assert_eq!(report["secret_files"], serde_json::json!([]));
+    assert_eq!(report["may_hold_secrets"], serde_json::json!(["`id`", "`token`"]));
+}
+
+#[test]
+fn l16_a_line_of_ddclient_that_is_lost_shows_in_the_exit_status() {
+    let sandbox = Sandbox::new();
+    let line = |zone: &str, password: &str| format!("protocol=namecheap, login={zone}, password={password} @,www\n");
+    let twice = format!("usev4=webv4\n{}{}", line("foo.example", "pwfoo"), line("bar.example", "pwbar"));
+    sandbox.write("two.conf", twice.as_str());
+    let run = sandbox.run(&["import", "two.conf", "two.json"]).expect(0).never_prints("pwbar");
+    reports(run, "taken as an entry of its own");
+    assert!(sandbox.read("two.json").contains("www.bar.example"), "{}", sandbox.read("two.json"));
+    sandbox.run(&["check", "-c", "two.json"]).expect(0);
+    sandbox.write("lost.conf", twice + &line("foo.example", "pwlost"));
+    let run = sandbox.run(&["import", "lost.conf", "lost.json"]).expect(1).never_prints("pwlost");
+    reports(run, "password: ddclient ignores it for www: line 2 comes first");
+}
+
 #[test]
 fn l14_the_report_is_for_programs_too_and_a_dry_run_writes_nothing() {
     let sandbox = Sandbox::new();
@@ -246,6 +288,7 @@ fn l14_the_report_is_for_programs_too_and_a_dry_run_writes_nothing() {
         (&report["not_taken_over"][0]["line"], &report["not_taken_over"][0]["sends"]),
         (&3.into(), &true.into())
     );
+    assert_eq!(report["taken_over"][0].get("sends"), None, "it is about what is missing");
     reports(sandbox.run(&["import", "ddclient.conf", "--dry-run"]).expect(1), "Nothing was written (--dry-run)");
     assert_eq!(files(&sandbox), ["ddclient.conf"]);
     let run = sandbox.run(&["import", "ddclient.conf", "--json"]).expect(1);

@@ -132,9 +132,43 @@ fn init_a_folder_that_cannot_be_written_to_is_a_sentence() {
     ) {
         return;
     }
-    let run = Sandbox::new().run(&["--new-config", "/mnt/new.json"]).expect(1);
-    assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
-    run.prints("error: /mnt/new.json cannot be written");
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    let (id, index4) = (receiver.url("/?ip=__IP__"), receiver.index4());
+    let init = |words: &[&str]| sandbox.run(&[&["init"][..], words, &options(&id, &index4)[1..]].concat());
+    let secrets = [
+        "init",
+        "--recipe",
+        "dyndns2",
+        "--ipv4",
+        "a.example",
+        "--index4",
+        &index4,
+        "--set",
+        "server=127.0.0.1:9",
+        "--set",
+        "user=u",
+        "--set",
+        "password=p",
+        "--yes",
+        "--secrets",
+        "/mnt/keys",
+    ];
+    for (name, run) in [
+        ("/mnt/new.json", sandbox.run(&["--new-config", "/mnt/new.json"])),
+        ("/mnt/new.json", init(&["/mnt/new.json"])),
+        ("/mnt/folder/new.json", init(&["/mnt/folder/new.json"])),
+        ("/mnt/keys", sandbox.run(&secrets)),
+    ] {
+        let run = run.expect(1);
+        assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
+        run.prints(&format!("error: {name} cannot be written (read-only file system): there is no new file"));
+    }
+    assert_eq!(receiver.lookups(), 0, "that is known before anything is looked up or sent");
+    // What can be made is not made by the check.
+    sandbox.run(&["init", "folder/new.json"]).expect(2).prints("needs --id");
+    assert!(!sandbox.path("folder").exists());
+    sandbox.write("file", "");
+    sandbox.run(&["init", "file/new.json"]).expect(1).prints("file/new.json cannot be written (not a directory)");
 }
 
 #[test]

@@ -219,7 +219,7 @@ fn docs_every_request_is_sent_by_the_configuration_above_it() {
             match language {
                 "json" => body.clone_into(&mut config),
                 "http" => {
-                    let receiver = Receiver::new();
+                    let receiver = crate::support::pages::endpoint();
                     crate::support::pages::run(&config, &receiver);
                     let sent = receiver.callbacks();
                     let lines: Vec<&str> = body.lines().collect();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{Receiver, Sandbox};
+use crate::support::{Receiver, Response, Sandbox};
 
 /// The endpoint in every example.
 pub const ENDPOINT: &str = "https://example.com";
@@ -32,6 +32,14 @@ pub fn pages() -> Vec<String> {
 /// The blocks of a language in README.
 pub fn blocks(language: &str) -> Vec<String> {
     blocks_of("README.md", language)
+}
+
+/// The endpoint of the examples: speaks dyndns2 where such services do; elsewhere, a step finds no record.
+pub fn endpoint() -> Receiver {
+    Receiver::responding(|request| {
+        let is_dyndns2 = request.target().starts_with("/nic/update");
+        Response::with_body(200, if is_dyndns2 { "good" } else { r#"{"records": []}"# })
+    })
 }
 
 /// Runs a configuration against the receiver; the addresses come from the command line.

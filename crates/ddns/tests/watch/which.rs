@@ -84,7 +84,9 @@ fn i8_without_a_configuration_the_only_service_is_meant_and_several_are_listed()
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let one = service(&sandbox, &endpoint, "one.json");
     sandbox.run(&["status"]).expect(0);
-    sandbox.run(&["sync"]).expect(0);
+    let sync = sandbox.run(&["sync"]).expect(0).stdout;
+    let file = fs::canonicalize(sandbox.path("one.json")).expect("a file");
+    assert!(sync.starts_with(&format!("process {} on {}: ", one.process(), file.display())), "{sync}");
     assert!(sandbox.run(&["history"]).expect(0).stdout.contains("one.json.example.com"));
     let two = service(&sandbox, &endpoint, "two.json");
     for command in [&["status"][..], &["status", "--json"], &["status", "--alive"], &["sync"], &["history"]] {

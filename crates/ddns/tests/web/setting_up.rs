@@ -66,7 +66,10 @@ fn i1_set_up_leads_from_an_empty_folder_to_the_first_update() {
     assert!(!missing.contains("`id`") && !missing.contains("endpoint"), "{missing}");
     let program =
         page.post("/setup", &visitor, &form(&[&fields[..5], &[("index4", "cmd:touch made")]].concat())).expect(422);
-    assert!(decoded(&program.body).contains("cannot be added in a browser"), "{}", program.body);
+    let program = decoded(&program.body);
+    let (_, behind) = program.split_once("name=\"index4\"").expect("the field");
+    let (at_field, _) = behind.split_once("name=\"index6\"").expect("the next one");
+    assert!(at_field.contains("A program (cmd:, shell:) cannot be added in a browser"), "{program}");
 
     let shown = page.post("/setup", &visitor, &form(&fields)).expect(200);
     for part in ["203.0.113.7", "the first IPv4 address in its response", "key=***", "Send it once", "Save and run"] {
@@ -93,6 +96,29 @@ fn i1_set_up_leads_from_an_empty_folder_to_the_first_update() {
     assert_eq!(page.endpoint.count(), 1, "it was sent again");
     assert!(overview.body.contains("home.example.com"), "{}", overview.body);
     assert_eq!(page.get("/setup").expect(303).header("location"), Some("/"));
+    page.watch.stop();
+}
+
+/// An empty body is what `ddns init` suggests for that URL: none where it contains the address.
+#[test]
+fn i7_set_up_suggests_a_body_only_for_a_url_without_the_address() {
+    let page = empty(&["--web", "127.0.0.1:0"]);
+    let first = page.get("/setup?name=own").expect(200);
+    assert!(!decoded(&first.body).contains("value=\"{"), "{}", first.body);
+    let (visitor, source) = (visitor(&first), page.endpoint.receiver.index4());
+    let posted = |id: &str, body: &str| {
+        let rest = [("name", "own"), ("id", id), ("body", body), ("domains", "a.example"), ("index6", "none")];
+        page.post("/setup", &visitor, &form(&[&rest[..], &[("index4", source.as_str())]].concat()))
+    };
+    for (id, method) in [("https://h.example/u?ip=__IP__", "GET /u"), ("https://h.example/u", "POST /u")] {
+        let shown = decoded(&posted(id, "").expect(200).body);
+        assert!(shown.contains(method), "{method}: {shown}");
+    }
+    let wrong = decoded(&posted("https://h.example/u", "{").expect(422).body);
+    assert!(wrong.contains("The body is not JSON") && !wrong.contains("token is"), "{wrong}");
+    // Of a URL that is wrong nobody knows yet.
+    let url = decoded(&posted("h.example/u", "").expect(422).body);
+    assert!(url.contains("must start with http://") && !url.contains("Please enter a value"), "{url}");
     page.watch.stop();
 }
 

@@ -259,7 +259,7 @@ impl Maker<'_, '_> {
                 let (at, all) = (text[..error.span.start].chars().count() + 1, text.chars().count());
                 let place = if at > all { "at its end".to_owned() } else { format!("at character {at} of {all}") };
                 let message = format!("`token` is not JSON: {place}, {}", error.message);
-                let hint = "a token is a JSON object, or a string that contains one, e.g. {\"ip\": \"__IP__\"}";
+                let hint = "write a JSON object, or a string that contains one, e.g. {\"ip\": \"__IP__\"}";
                 self.reader.wrong_whole(Key::Token, message, hint);
                 return None;
             }

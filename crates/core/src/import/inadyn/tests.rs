@@ -66,6 +66,10 @@ fn l9_inadyn_families_and_sources() {
             "dyn h.example:AAAA shell:ip -6 a",
         ),
         (
+            "allow-ipv6 = yes provider dyndns { username = a@b.example password = p hostname = h.example checkip-command = \"ip a | grep 'inet6'\" }",
+            "dyn h.example:AAAA shell:ip a | grep 'inet6'",
+        ),
+        (
             "provider easydns.com { username = u password = p hostname = h.example checkip-server = ip.example checkip-path = /x checkip-ssl = false }",
             "easydns h.example:A url:http://ip.example/x",
         ),
@@ -99,4 +103,10 @@ fn l9_inadyn_families_and_sources() {
         Some("http://__USER__:__PASSWORD__@own.example/u/?a=__USER__&i=__IP__&n=__DOMAIN__")
     );
     assert_eq!(entry.member("expect").and_then(|it| it.member("accept")).and_then(Value::text), Some(r"(?i)a\.b|c"));
+    let iface = read(
+        PeerClient::Inadyn,
+        "iface = eth0 provider easydns.com { username = u password = p hostname = h.example checkip-server = ip.example }",
+    );
+    assert_eq!(shown(&iface), ["easydns h.example:A interface:eth0"]);
+    assert!(iface.notes[0].text.contains("`iface` comes first"), "{:?}", iface.notes);
 }

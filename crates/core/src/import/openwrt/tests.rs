@@ -133,3 +133,29 @@ fn l6_openwrt_reads_networks_and_the_lists_of_services() {
         Some("^OK")
     );
 }
+
+#[test]
+fn l6_openwrt_reads_the_networks_beside_a_copied_file() {
+    let text = "config service x\n option enabled 1\n option service_name easydns.com\n option domain a.example\n option username u\n option password p\n option ip_network wanb\n";
+    let network = |device: &str| format!("config interface 'wanb'\n option device {device}\n");
+    let seen = |beside: Option<String>, own: Option<String>| {
+        let read = |path: &str| {
+            let text = match path {
+                "network" => &beside,
+                "/etc/config/network" => &own,
+                _ => &None,
+            };
+            text.clone().ok_or_else(|| "does not exist".to_owned())
+        };
+        let around = PeerSurroundings { file: "copy/ddns", read: &read, variable: &|_| None };
+        let import = Import::read(PeerClient::OpenWrt, text, &around).expect("valid");
+        (shown(&import).remove(0), import.notes[0].text.clone())
+    };
+    let (copied, _) = seen(Some(network("eth1")), Some(network("eth2")));
+    assert_eq!(copied, "easydns a.example:A interface:eth1");
+    assert_eq!(seen(None, Some(network("eth2"))).0, "easydns a.example:A interface:eth2");
+    let (source, why) = seen(None, None);
+    assert!(source.ends_with(" default") && why.contains("was not found"), "{source} {why}");
+    let (source, why) = seen(Some("config interface 'lan'\n".to_owned()), None);
+    assert!(source.ends_with(" default") && why.contains("the file network does not say"), "{source} {why}");
+}

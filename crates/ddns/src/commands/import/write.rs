@@ -9,7 +9,7 @@ use ddns_core::recipe::Filled;
 
 use super::wrong;
 use crate::environment::Environment;
-use crate::open_file::create;
+use crate::open_file::{cannot_write, create};
 
 /// Refuses a target that is there already.
 pub(super) fn check(target: &str, source: Option<&str>, environment: &Environment) -> Result<(), u8> {
@@ -42,8 +42,7 @@ pub(super) fn all(target: &str, filled: &Filled, environment: &Environment) -> R
             }
             let why = match error.kind() {
                 io::ErrorKind::AlreadyExists => "already exists and is not overwritten".to_owned(),
-                io::ErrorKind::PermissionDenied => "cannot be written by this user".to_owned(),
-                _ => format!("cannot be written ({error})"),
+                _ => cannot_write(&error),
             };
             return Err(wrong(
                 &format!("{} {why}: nothing was written", path.display()),
