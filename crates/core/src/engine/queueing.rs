@@ -328,12 +328,13 @@ impl Engine {
             }
             Verdict::Held(..) | Verdict::Stopped(..) => {
                 self.withdraw(id);
-                // Not one that is up to date and only goes along.
-                let is_due = |(own, update): &&(UpdateId, Sendable<'_>)| {
-                    !matches!(self.judge_by(at, update, self.rules(*own, at, is_due)), Verdict::UpToDate(_))
-                };
-                let due = batch.iter().find(is_due).map_or(first, |(_, update)| **update);
-                self.hold(id, at, &due, &verdict);
+                // The one that waits is named, not one that only goes along.
+                let own =
+                    |(own, update): &(UpdateId, Sendable<'_>)| self.judge_by(at, update, self.rules(*own, at, is_due));
+                let waits = batch.iter().find(|one| matches!(own(one), Verdict::Held(..)));
+                let is_due = |one: &&(UpdateId, Sendable<'_>)| !matches!(own(one), Verdict::UpToDate(_));
+                let named = waits.or_else(|| batch.iter().find(is_due)).map_or(first, |(_, update)| **update);
+                self.hold(id, at, &named, &verdict);
                 // One of them is counted.
                 let count = batch.iter().filter(|(_, update)| is_counted(update)).count();
                 self.tallies[config].held_back += count.saturating_sub(1);

@@ -182,11 +182,14 @@ fn h4_every_return_code_of_dyndns2_decides_what_the_next_runs_do() {
 fn h7_the_domain_that_waits_is_named_not_the_one_that_was_accepted() {
     let receiver = Receiver::responding(|_| Response::with_body(200, "nochg 203.0.113.7\n911"));
     let sandbox = Sandbox::new();
-    let more = json!({"ipv4": ["a.example.com", "b.example.com"], "combine": {"domains": 2}, "expect": "dyndns2"});
+    let more = json!({"ipv4": ["a.example.com", "b.example.com"], "combine": {"domains": 2}, "expect": "dyndns2",
+        "index4": receiver.index4()});
     let config = with(&home(&receiver.url("/?h=__DOMAINS__&ip=__IP__")), &more);
     sandbox.sync(&config).expect(1).prints("a.example.com A 203.0.113.7: accepted");
     let run = sandbox.sync(&config).expect(1).prints("b.example.com A 203.0.113.7: held back for 30 min");
     run.never_prints("a.example.com A 203.0.113.7: held back");
+    receiver.set_ip("203.0.113.8");
+    sandbox.sync(&config).expect(1).prints("b.example.com A 203.0.113.8: held back for 30 min");
     assert_eq!(receiver.callbacks().len(), 1);
 }
 

@@ -313,7 +313,7 @@ fn i7_a_change_of_the_requests_around_an_update_is_shown() {
         assert_eq!(changes.as_array().map(Vec::len), Some(2), "{field}: of both domains: {changes:#}");
         assert!(has("before", was) && has("after", is) && !has("after", was), "{field}: {changes:#}");
     }
-    assert_eq!(tried("interval", &json!("10m")), json!([]));
+    assert_eq!(tried("min_interval", &json!("10m")), json!([]), "it changes no request");
 }
 
 #[test]
