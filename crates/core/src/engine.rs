@@ -54,7 +54,7 @@ use stores::StoreState;
 use visibility::Lookout;
 
 pub use lease::{LeaseEvent, Note, Term};
-pub use previews::{Preview, Previews, redacted};
+pub use previews::{Preview, Previews, all_redacted, redacted};
 pub use reload::GRACE;
 pub use settle::{Facts, ResponseFacts};
 pub use steps::ANSWER_LIMIT;

@@ -8,10 +8,10 @@ use std::slice;
 use std::time::Duration;
 
 use ddns_core::address::source::Source;
-use ddns_core::callback::{Batch, Timestamp};
+use ddns_core::callback::{Batch, Redacted, Timestamp};
 use ddns_core::config::Config;
 use ddns_core::config::validate::Valid;
-use ddns_core::engine::{Event, Mode, redacted};
+use ddns_core::engine::{Event, Mode, all_redacted, redacted};
 use ddns_core::journal::{About, Settled, What, set_instead};
 use ddns_core::net::family::Family;
 use ddns_core::net::ssl::Ssl;
@@ -156,6 +156,8 @@ pub(crate) struct RedactedRequest {
     pub(crate) about: String,
     pub(crate) origin: String,
     pub(crate) shown: String,
+    /// The same with those around it, in order.
+    pub(crate) all: String,
     /// What names of placeholders in it mean; `None` if there are none.
     pub(crate) sought: Option<String>,
     /// The families that have no address: an example stands in its place, and the request cannot be sent (A8).
@@ -204,14 +206,26 @@ fn sent(
         updates.iter().map(|update| format!("{} {}", update.domain, update.family.record_type())).collect();
     let batch = Batch::of(&updates)?;
     let origin = entry.callback.url(batch, now).map(|url| url.origin()).unwrap_or_default();
-    let shown = match redacted((&entry.callback, &entry.proxies), batch, now.into(), false) {
+    let way = (&entry.callback, &entry.proxies);
+    let shown = text(redacted(way, batch, now.into(), false));
+    let all = if entry.callback.around.is_some() {
+        let all = all_redacted(way, batch, now.into()).into_iter();
+        all.map(|(role, request)| format!("{role}:\n{}", text(request))).collect::<Vec<_>>().join("\n\n")
+    } else {
+        shown.clone()
+    };
+    let sought = entry.callback.sought(&entry.callback.request);
+    Some(RedactedRequest { entry: number, about: about.join(", "), origin, shown, all, sought, missing, members })
+}
+
+/// A request in lines.
+fn text(request: Result<Redacted, String>) -> String {
+    match request {
         Ok(request) => {
             let mut lines = request.lines();
             lines.extend(request.proxy.map(|proxy| format!("(through {})", proxy.address)));
             lines.join("\n")
         }
         Err(why) => format!("nothing: {why}"),
-    };
-    let sought = entry.callback.sought(&entry.callback.request);
-    Some(RedactedRequest { entry: number, about: about.join(", "), origin, shown, sought, missing, members })
+    }
 }

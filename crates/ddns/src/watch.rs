@@ -139,7 +139,7 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, plan: &
     // Nobody noticed what changed after it was read and before it was watched.
     let is_stale = is_stale || events.files.changed_since(service.read_at);
     events.announcements = listen_to_routers(configs, log);
-    service.open_control(configs, events, log);
+    service.open_control(configs, events, log).await;
     page::open(configs, events, log);
     service.log_start(configs, intervals.iter().min().copied().unwrap_or_default(), log);
     let mut serving = Serving::new(service, (configs, &logs), driver, sinks, waiting, is_stale);

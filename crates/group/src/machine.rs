@@ -139,6 +139,8 @@ pub struct Machine {
     settings: Settings,
     calls: Calls,
     lease: Option<LeaseTimes>,
+    /// The lease before it, which is gone: a view may still show what it held.
+    former: Option<LeaseId>,
     view: Option<View>,
     /// What the store has of this member, and the revision at which it was put.
     registered: Option<(MemberEntry, i64)>,
@@ -235,6 +237,7 @@ impl Machine {
             settings,
             calls: Calls::default(),
             lease: None,
+            former: None,
             view: None,
             registered: None,
             held: None,

@@ -220,6 +220,17 @@ impl fmt::Debug for Source {
 }
 
 /// How a source is named in messages: redacted, since commands and the query of an address may hold keys.
+impl Source {
+    /// Whether a request of it has something that must not be seen.
+    pub fn has_secret(&self) -> bool {
+        match self {
+            Self::Url(url) => without_secrets(url) != *url,
+            Self::Quorum(_, sources) => sources.iter().any(Self::has_secret),
+            _ => false,
+        }
+    }
+}
+
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

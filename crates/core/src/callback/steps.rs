@@ -273,7 +273,7 @@ impl Callback {
     /// What stands in a request for something that steps will find: a sentence; `None` if nothing does.
     pub fn sought(&self, template: &RequestTemplate) -> Option<String> {
         let mut names: Vec<&str> = Vec::new();
-        for variable in template.variables().filter(|variable| matches!(variable, Variable::Taken(_, false))) {
+        for variable in template.variables().filter(|variable| self.variables.is_sought(*variable)) {
             let name = self.variables.name_of(variable);
             names.extend((!names.contains(&name)).then_some(name));
         }

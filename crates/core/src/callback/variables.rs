@@ -249,6 +249,16 @@ impl Variables {
         self.taken.len()
     }
 
+    /// Whether a step finds the value of a placeholder, and it may be seen.
+    pub(super) fn is_sought(&self, variable: Variable) -> bool {
+        match variable {
+            Variable::Taken(_, is_secret) => !is_secret,
+            Variable::Ttl => self.ttl.is_none() && self.taken_place("__TTL__").is_some(),
+            Variable::Line => self.line.is_none() && self.taken_place("__LINE__").is_some(),
+            _ => false,
+        }
+    }
+
     /// The step that finds the value of a placeholder; `None` if none does.
     pub(super) fn step_of(&self, variable: Variable) -> Option<usize> {
         let Variable::Taken(at, _) = variable else { return None };
@@ -407,11 +417,11 @@ impl Values<'_> {
         match (variable, self.first) {
             (Variable::Ttl, _) => match self.variables.ttl {
                 Some(ttl) => ttl.to_string().into(),
-                None => self.taken_by("__TTL__").map_or("".into(), scalar_text),
+                None => self.yielded("__TTL__"),
             },
             (Variable::Line, _) => match &self.variables.line {
                 Some(line) => line.into(),
-                None => self.taken_by("__LINE__").map_or("".into(), scalar_text),
+                None => self.yielded("__LINE__"),
             },
             // Before it is known, its name stands for it.
             (Variable::Taken(at, _), _) => {
@@ -446,8 +456,20 @@ impl Values<'_> {
         self.taken.get(at)?.as_ref()
     }
 
-    fn taken_by(&self, name: &str) -> Option<&Value> {
-        self.taken(self.variables.taken_place(name)?)
+    /// What a step found for a setting that is not set; its name before any step was sent, and nothing if it was not found.
+    fn yielded<'n>(&'n self, name: &'n str) -> Cow<'n, str> {
+        match self.variables.taken_place(name) {
+            Some(_) if self.taken.is_empty() => name.into(),
+            at => at.and_then(|at| self.taken(at)).map_or("".into(), scalar_text),
+        }
+    }
+
+    /// The same as JSON.
+    fn yielded_json(&self, name: &str) -> Value {
+        match self.variables.taken_place(name) {
+            Some(_) if self.taken.is_empty() => Value::string(name),
+            at => at.and_then(|at| self.taken(at)).cloned().unwrap_or(Value::Null),
+        }
     }
 
     /// The updates that it is about.
@@ -530,11 +552,11 @@ impl Values<'_> {
         match variable {
             Variable::Ttl => match self.variables.ttl {
                 Some(ttl) => Value::Number(ttl.to_string()),
-                None => self.taken_by("__TTL__").cloned().unwrap_or(Value::Null),
+                None => self.yielded_json("__TTL__"),
             },
             Variable::Line => match &self.variables.line {
                 Some(line) => Value::String(line.clone()),
-                None => self.taken_by("__LINE__").cloned().unwrap_or(Value::Null),
+                None => self.yielded_json("__LINE__"),
             },
             Variable::Taken(at, _) if self.taken(at).is_some() => self.taken(at).cloned().unwrap_or(Value::Null),
             Variable::Timestamp => Value::Number(self.moment.now.to_string()),

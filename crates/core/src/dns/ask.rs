@@ -52,6 +52,18 @@ pub struct Sought {
     pub seed: u64,
 }
 
+impl Sought {
+    /// Who is asked, in words.
+    pub fn asked(&self) -> String {
+        let name = |(host, port): &(String, u16)| if *port == 53 { host.clone() } else { format!("{host}:{port}") };
+        match self.way {
+            DnsWay::Resolver => "the resolver".to_owned(),
+            DnsWay::Zone if self.servers.is_empty() => "the resolver or the servers of the zone".to_owned(),
+            DnsWay::Zone => self.servers.iter().map(name).collect::<Vec<_>>().join(", "),
+        }
+    }
+}
+
 /// One question to one server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Asking {

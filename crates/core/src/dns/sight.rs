@@ -134,7 +134,7 @@ impl Look<'_> {
                 },
             };
             servers.extend(
-                found.unwrap_or_else(|why| vec![ServerSight { server: format!("CNAME {target}:"), said: Err(why) }]),
+                found.unwrap_or_else(|why| vec![ServerSight { server: format!("CNAME {target}"), said: Err(why) }]),
             );
         }
         Ok(servers)

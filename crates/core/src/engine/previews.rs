@@ -257,6 +257,17 @@ pub fn redacted<'a>(
     redacted_as((callback, proxies), &callback.request, (subject.into(), moment, &[]), reveal)
 }
 
+/// Every request of a callback, in order, before any of them was sent.
+pub fn all_redacted<'a>(
+    way: (&'a Callback, &Proxies),
+    subject: impl Into<Subject<'a>>,
+    moment: Moment,
+) -> Vec<(RequestRole, Result<Redacted, String>)> {
+    let subject = subject.into();
+    let all = way.0.requests().into_iter();
+    all.map(|(role, template)| (role, redacted_as(way, template, (subject, moment, &[]), false))).collect()
+}
+
 /// The same of one of its requests.
 fn redacted_as(
     (callback, proxies): (&Callback, &Proxies),

@@ -313,7 +313,12 @@ impl Engine {
                 self.say(at, Level::Debug, || format!("{first}: already up to date, accepted {} ago", seconds(age)));
                 self.tallies[config].up_to_date += batch.iter().filter(|(_, update)| is_counted(update)).count();
                 self.withdraw(id);
-                for (own, _) in &batch {
+                for (own, update) in &batch {
+                    if self.asked_for.remove(own) {
+                        let why = "the service said three times in a row that it has this address";
+                        let until = "ddns sends the next address";
+                        self.say(at, Level::Warning, || format!("{}: not sent: {why}; {until}", **update));
+                    }
                     self.look_out(*own);
                 }
             }
@@ -323,7 +328,13 @@ impl Engine {
             }
             Verdict::Held(..) | Verdict::Stopped(..) => {
                 self.withdraw(id);
-                self.hold(id, at, &first, &verdict);
+                // The one that waits is named, not one that only goes along.
+                let own =
+                    |(own, update): &(UpdateId, Sendable<'_>)| self.judge_by(at, update, self.rules(*own, at, is_due));
+                let waits = batch.iter().find(|one| matches!(own(one), Verdict::Held(..)));
+                let is_due = |one: &&(UpdateId, Sendable<'_>)| !matches!(own(one), Verdict::UpToDate(_));
+                let named = waits.or_else(|| batch.iter().find(is_due)).map_or(first, |(_, update)| **update);
+                self.hold(id, at, &named, &verdict);
                 // One of them is counted.
                 let count = batch.iter().filter(|(_, update)| is_counted(update)).count();
                 self.tallies[config].held_back += count.saturating_sub(1);

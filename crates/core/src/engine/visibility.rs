@@ -14,6 +14,7 @@ use crate::dns::{
 use crate::journal::{About, SightChange, What};
 use crate::net::family::Family;
 use crate::schedule::queue::UpdateId;
+use crate::text::duration::duration;
 use crate::text::log_format::Level;
 use crate::text::order;
 use crate::update::Update;
@@ -173,6 +174,9 @@ impl Engine {
                 // It may be asked about in another way now; or a clock was wrong.
                 seen.next = seen.next.min(now + SOON);
             }
+        } else if self.lookout.is_waited_for() && !seen.verdict().is_good() {
+            // What an earlier run did not see is no answer for somebody who waits.
+            seen.next = seen.next.min(now);
         }
         if known.as_ref() == Some(&seen) {
             self.lookout.due.insert((seen.next, id));
@@ -321,8 +325,9 @@ impl Engine {
         let (seen, news) = before.seen(sighting, &verify, idle, now);
         let about = self.about(id);
         if seen.verdict() == DnsVerdict::Unknown {
-            // A timer would say it in every run.
-            let is_meant = self.mode == Mode::Service || self.lookout.patience.is_some();
+            // A timer would say it in every run, and somebody who waits is told at the end.
+            let is_over = self.lookout.until.is_some_and(|until| self.now.steady >= until);
+            let is_meant = self.mode == Mode::Service || self.lookout.patience.is_some() && !is_over;
             let is_new = is_meant && self.lookout.said.is_none_or(|said| self.now.steady >= said + SAID_EVERY);
             let level = if is_new { Level::Warning } else { Level::Debug };
             self.lookout.said = if is_new { Some(self.now.steady) } else { self.lookout.said };
@@ -369,14 +374,24 @@ impl Engine {
         if self.mode != Mode::Once || due.is_empty() && rounds.is_empty() {
             return;
         }
-        let (rounds, due, is_waited_for) = (std::mem::take(rounds), std::mem::take(due), patience.is_some());
-        let cut = rounds.into_values().flat_map(|round| round.ids);
-        if !is_waited_for {
-            // What was not answered in time waits for its next round, as what is not answered at all.
-            let why = format!("no answer within {} s", PATIENCE.as_secs());
+        let (rounds, due, patience) = (std::mem::take(rounds), std::mem::take(due), *patience);
+        let mut cut = Vec::new();
+        for DnsRound { ids, sought, .. } in rounds.into_values() {
+            let limit = duration(patience.unwrap_or(PATIENCE));
+            let why = format!("{} did not answer within {limit}", sought.asked());
             let nothing = Sighting { why: Some(why), ..Sighting::default() };
-            cut.for_each(|id| self.take_sighting(id, &nothing));
-            self.lookout.due.clear();
+            for id in ids {
+                // What was not answered in time waits for its next round, as what is not answered at all. It is no news where an
+                // earlier round of somebody who waits saw something.
+                let is_unknown = self.watched(id).is_some_and(|(seen, _)| seen.verdict() == DnsVerdict::Unknown);
+                if patience.is_none() || is_unknown {
+                    self.take_sighting(id, &nothing);
+                }
+                cut.push(id);
+            }
+        }
+        self.lookout.due.clear();
+        if patience.is_none() {
             return;
         }
         for id in due.into_iter().map(|(_, id)| id).chain(cut).collect::<BTreeSet<_>>() {

@@ -231,8 +231,8 @@ impl Ledger {
                 self.wake_at = Some(now);
             }
         }
-        self.is_synchronized = false;
         if let Some(outgoing) = &outgoing {
+            self.is_synchronized &= outgoing.event != NotifyEvent::Synchronized;
             self.not_before[outgoing.event as usize] = now + PAUSE;
             // What only waits has failed as well: it is fine again when it is accepted.
             for line in outgoing.lines.iter().filter(|line| outgoing.event == NotifyEvent::Failed && line.failures == 0)

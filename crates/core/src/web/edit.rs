@@ -8,12 +8,14 @@ mod tests;
 use super::addition::{appended, checked, names_file, refusal};
 use super::check::{Finding, check, has_errors};
 use super::controls::in_words;
+use crate::address::source::Source;
 use crate::config::fields::{FIELDS, Field, Key, Kind, RequestPart};
 use crate::config::listing::outlined;
 use crate::config::raw::{Document, FileLayers, Origin, Setting, read};
 use crate::config::validate::Surroundings;
 use crate::config::value::is_off;
 use crate::config::{Config, Entry};
+use crate::net::family::Family;
 use crate::net::ssl::Ssl;
 use crate::text::diagnostic::Severity;
 use crate::text::json::{Dialect, Node, Value, parse, pretty};
@@ -116,7 +118,8 @@ pub fn apply(old: &str, ops: &[Op], around: &Surroundings) -> Result<(String, Co
         return Err(whole("the file has errors: correct them on the host first"));
     };
     let mut text = old.to_owned();
-    let mut history = Trace { from: (0..before.entries.len()).map(Some).collect(), typed: Vec::new() };
+    let from = (0..before.entries.len()).map(Some).collect();
+    let mut history = Trace { from, typed: Vec::new(), typed_sources: Vec::new() };
     for op in ops {
         if let Some((at, value)) = op.target() {
             let field = Field::of(at.key);
@@ -210,6 +213,8 @@ struct Trace {
     from: Vec<Option<usize>>,
     /// The settings that were set as a whole.
     typed: Vec<At>,
+    /// The items of lists of sources.
+    typed_sources: Vec<Source>,
 }
 
 impl Trace {
@@ -233,6 +238,11 @@ impl Trace {
                     *entry -= usize::from(*entry > *number);
                 }
             }
+            Op::Set { at, item: Some(_), value } | Op::Add { list: at, item: value }
+                if Field::of(at.key).kind == Kind::Sources =>
+            {
+                self.typed_sources.extend(value.text().and_then(|text| Source::parse(text).ok()));
+            }
             _ => {}
         }
     }
@@ -253,8 +263,20 @@ impl Trace {
             let Some(entry) = after.entries.get(number) else { continue };
             let former = from.and_then(|from| before.entries.get(from).map(|entry| (from, entry)));
             let is_wider = former.is_none_or(|(_, former)| is_wider(former, entry));
-            for field in FIELDS.iter().filter(|field| field.request == RequestPart::Content) {
-                let Some((setting, place, true)) = counts(field, &is, number, around) else { continue };
+            for field in &FIELDS {
+                let is_content = field.request == RequestPart::Content;
+                // A source asks its own host, whoever gets the updates: only the check of certificates matters.
+                let is_kept = |source: &Source| source.has_secret() && !self.typed_sources.contains(source);
+                let is_source = entry.ssl != Ssl::Verify && sources(entry, field.key).iter().any(is_kept);
+                if !is_content && !is_source {
+                    continue;
+                }
+                let is_wider =
+                    if is_content { is_wider } else { former.is_none_or(|(_, former)| is_looser(former, entry)) };
+                let Some((setting, place, is_secret)) = counts(field, &is, number, around) else { continue };
+                if !is_secret && !is_source {
+                    continue;
+                }
                 if place.is_some_and(|at| self.typed.contains(&at)) {
                     continue;
                 }
@@ -297,6 +319,15 @@ fn counts<'a>(
     Some((setting, place, is_secret))
 }
 
+/// What a field of an entry asks for its address.
+fn sources(entry: &Entry, key: Key) -> &[Source] {
+    match key {
+        Key::Index4 => entry.sources_of(Family::V4),
+        Key::Index6 => entry.sources_of(Family::V6),
+        _ => &[],
+    }
+}
+
 /// Whether somebody gets the requests of an entry who did not before, or they go another way.
 fn is_wider(old: &Entry, new: &Entry) -> bool {
     let origins = |entry: &Entry| -> Option<Vec<String>> {
@@ -307,8 +338,12 @@ fn is_wider(old: &Entry, new: &Entry) -> bool {
         // A placeholder says who gets it: whatever fills that.
         _ => old.callback == new.callback && old.domains == new.domains,
     };
-    let is_looser = old.ssl != new.ssl && new.ssl != Ssl::Verify && old.ssl != Ssl::Off;
-    !is_known || old.proxies != new.proxies || is_looser
+    !is_known || old.proxies != new.proxies || is_looser(old, new)
+}
+
+/// Whether the requests of an entry trust somebody whom they did not trust before.
+fn is_looser(old: &Entry, new: &Entry) -> bool {
+    old.ssl != new.ssl && new.ssl != Ssl::Verify && old.ssl != Ssl::Off
 }
 
 /// What is wrong with an edit, in the words of the form: the field, and a sentence.

@@ -232,8 +232,22 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         configured: true,
         word: Some(Word {
-            one_of: &["changed", "failed", "recovered", "stopped", "synchronized", "took-over", "lost"],
-            ..word("EVENT", "changed, failed, recovered, stopped, synchronized, took-over or lost")
+            one_of: &[
+                "changed",
+                "failed",
+                "recovered",
+                "stopped",
+                "not-visible",
+                "drifted",
+                "visible",
+                "synchronized",
+                "took-over",
+                "lost",
+            ],
+            ..word(
+                "EVENT",
+                "changed, failed, recovered, stopped, not-visible, drifted, visible, synchronized, took-over or lost",
+            )
         }),
         ..command(Name::Notify, "notify")
     },

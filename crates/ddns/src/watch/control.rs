@@ -88,6 +88,8 @@ impl ControlRequest {
 /// The listening side.
 pub(super) struct Control {
     path: PathBuf,
+    /// Tells our socket from one that another service has put in its place.
+    file: Option<(u64, u64)>,
     listener: UnixListener,
     requests: UnboundedReceiver<ControlRequest>,
     received: UnboundedSender<ControlRequest>,
@@ -99,17 +101,19 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// Listens in the first folder that can be used. `identity` distinguishes this service from others of the same user.
-    pub(super) fn open(environment: &Environment, identity: &impl std::hash::Hash) -> io::Result<Self> {
+    /// Listens in the first folder that can be used. `identity` distinguishes this service from others of the same user, as well
+    /// as it can: two without a cache may share it.
+    pub(super) async fn open(environment: &Environment, identity: &impl std::hash::Hash) -> io::Result<Self> {
         let mut hasher = DefaultHasher::new();
         identity.hash(&mut hasher);
-        let name = format!("watch-{:016x}.sock", hasher.finish());
+        let name = format!("watch-{:016x}", hasher.finish());
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for folder in environment.runtime_folders() {
-            match listen(&folder, &name) {
+            match listen(&folder, &name).await {
                 Ok((path, listener)) => {
                     let (received, requests) = unbounded_channel();
                     return Ok(Self {
+                        file: file_of(&path),
                         path,
                         listener,
                         requests,
@@ -169,8 +173,15 @@ impl Control {
 
 impl Drop for Control {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        if self.file.is_some() && file_of(&self.path) == self.file {
+            let _ = fs::remove_file(&self.path);
+        }
     }
+}
+
+/// Device and inode of what has this name.
+fn file_of(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 async fn read_command(stream: UnixStream) -> Option<(Command, UnixStream)> {
@@ -186,17 +197,28 @@ pub(super) fn is_private(folder: &Metadata) -> bool {
     folder.is_dir() && folder.mode() & 0o022 == 0 && [getuid().as_raw(), 0].contains(&folder.uid())
 }
 
-fn listen(folder: &Path, name: &str) -> io::Result<(PathBuf, UnixListener)> {
+/// Listens at a name that begins like this; no service loses its socket by it.
+async fn listen(folder: &Path, name: &str) -> io::Result<(PathBuf, UnixListener)> {
     make_private(folder)?;
     // In a folder that all share, one that another user made first is not for us.
     if !is_private(&fs::symlink_metadata(folder)?) {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the folder belongs to another user"));
     }
-    let path = folder.join(name);
-    // Left by one that was killed: nobody else has this name while the lock of its cache is ours.
+    let mut path = folder.join(format!("{name}.sock"));
+    if is_in_use(&path).await {
+        path = folder.join(format!("{name}-{}.sock", std::process::id()));
+    }
+    // Left by a service that was killed.
     let _ = fs::remove_file(&path);
     let before = umask(Mode::from_raw_mode(0o177));
     let listener = UnixListener::bind(&path);
     umask(before);
     Ok((path, listener?))
+}
+
+/// Whether a service listens there, even one that is too busy to answer.
+async fn is_in_use(path: &Path) -> bool {
+    use io::ErrorKind::{ConnectionRefused, NotFound};
+    let connected = UnixStream::connect(path).await;
+    !connected.is_err_and(|error| matches!(error.kind(), ConnectionRefused | NotFound))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::PathBuf;
+use std::path::{self, Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
@@ -145,12 +145,15 @@ impl<'a> Service<'a> {
     }
 
     /// Opens the control socket for `ddns status` and `ddns sync`.
-    pub(super) fn open_control(&self, configs: &[Valid], events: &mut Events, log: &Log<'_>) {
+    pub(super) async fn open_control(&self, configs: &[Valid], events: &mut Events, log: &Log<'_>) {
         // One that is open already must be closed first: it has the same name.
         events.control = None;
-        let names: Vec<&str> = configs.iter().map(|(config, _)| config.name.as_str()).collect();
-        let caches: Vec<&PathBuf> = self.locks.iter().map(|(path, _)| path).collect();
-        match Control::open(self.environment, &(&caches, if caches.is_empty() { &names[..] } else { &[] })) {
+        // A service in another folder may write the same paths and mean others.
+        let absolute = |path: &Path| path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let caches = self.locks.iter().map(|(path, _)| absolute(path));
+        let names = configs.iter().map(|(config, _)| absolute(Path::new(&config.name)));
+        let identity: Vec<PathBuf> = if self.locks.is_empty() { names.collect() } else { caches.collect() };
+        match Control::open(self.environment, &identity).await {
             Ok(control) => events.control = Some(control),
             Err(error) => {
                 log.warning(format!("`ddns status` and `ddns sync` cannot reach this service ({error})"));

@@ -94,19 +94,19 @@ fn done(name: &str, around: &Surroundings, edit: &Edit) -> Result<Option<Vec<Cha
     Ok(Some(changes(before, requests(&after))))
 }
 
-/// The requests that would be others, new, or gone.
+/// The updates whose requests would be others, new, or gone.
 fn changes(mut before: Vec<RedactedRequest>, after: Vec<RedactedRequest>) -> Vec<Change> {
     let mut all = Vec::new();
-    for RedactedRequest { entry, about, shown, .. } in after {
-        let same = |old: &RedactedRequest| old.about == about && old.shown == shown;
+    for RedactedRequest { entry, about, all: sent, .. } in after {
+        let same = |old: &RedactedRequest| old.about == about && old.all == sent;
         let like = |old: &RedactedRequest| old.about == about && old.entry == entry;
         let known = before.iter().position(same).or_else(|| before.iter().position(like));
-        let old = known.map(|at| before.remove(at).shown);
-        if old.as_ref() != Some(&shown) {
-            all.push(Change { about, before: old, after: Some(shown) });
+        let old = known.map(|at| before.remove(at).all);
+        if old.as_ref() != Some(&sent) {
+            all.push(Change { about, before: old, after: Some(sent) });
         }
     }
-    all.extend(before.into_iter().map(|old| Change { about: old.about, before: Some(old.shown), after: None }));
+    all.extend(before.into_iter().map(|old| Change { about: old.about, before: Some(old.all), after: None }));
     all
 }
 

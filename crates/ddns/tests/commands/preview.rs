@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::given::{SOURCE, home, with};
 use crate::support::terminal::fits;
 use crate::support::tools::{skipped, tool};
-use crate::support::{Received, Receiver, Run, Sandbox};
+use crate::support::{Received, Receiver, Response, Run, Sandbox};
 
 const ALL: [&[&str]; 4] = [&[], &["--wide"], &["--curl"], &["--json"]];
 
@@ -361,4 +361,48 @@ fn preview_a_closed_pipe_is_no_crash() {
         child.stderr.take().expect("a pipe").read_to_string(&mut printed).expect("text");
         assert_eq!((child.wait().expect("it ends").code(), printed.as_str()), (Some(0), ""), "{options:?}");
     }
+}
+
+#[test]
+fn preview_shows_stopped_updates_also_where_there_are_many() {
+    let receiver = Receiver::responding(|_| Response::with_body(200, "no"));
+    let sandbox = Sandbox::new();
+    let names: Vec<String> = (0..25).map(|number| format!("d{number}.example.com")).collect();
+    let more = json!({"ipv4": names, "expect": {"stop": {"body": "no", "all": true}}});
+    let config = with(&home(&receiver.url("/?d=__DOMAIN__&ip=__IP__")), &more);
+    sandbox.sync(&config).expect(1);
+    let run = preview(&sandbox, &config, &[]).expect(0);
+    assert_eq!(run.stdout.matches("  verdict  stopped: the service refused it").count(), 20, "{}", run.stdout);
+    assert!(run.stdout.contains("… and 5 more alike"), "{}", run.stdout);
+    assert!(run.stdout.ends_with("A run now would send 0 of 25 updates; 25 are stopped.\n"), "{}", run.stdout);
+}
+
+#[test]
+fn preview_counts_what_is_held_back_as_not_sent() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    let more = json!({"index4": receiver.index4(), "min_interval": "1h"});
+    let config = with(&home(&receiver.url("/?ip=__IP__")), &more);
+    sandbox.sync(&config).expect(0);
+    receiver.set_ip("203.0.113.9");
+    let run = preview(&sandbox, &config, &[]).expect(0);
+    assert!(row(&run, "verdict").starts_with("would be held back for "), "{}", run.stdout);
+    assert!(run.stdout.ends_with("A run now would send 0 of 1 updates; 1 is held back.\n"), "{}", run.stdout);
+}
+
+/// `ttl` and `line` may be found by a step where they are not set.
+#[test]
+fn h16_preview_names_a_ttl_and_a_line_that_are_not_known_yet() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    let found = json!({"id": receiver.url("/find"), "take": {"/ttl": "__TTL__", "/line": "__LINE__"}});
+    let more = json!({"before": found, "token": "{\"ttl\": __TTL__, \"line\": \"__LINE__\", \"ip\": \"__IP__\"}"});
+    let config = with(&home(&receiver.url("/u?ttl=__TTL__")), &more);
+    let run = preview(&sandbox, &config, &["--wide"]).expect(0);
+    assert!(run.stdout.contains("ddns asks the service for __TTL__ and __LINE__ first."), "{}", run.stdout);
+    let request = items(&preview(&sandbox, &config, &["--json"]).expect(0))[0]["request"].clone();
+    assert!(request["url"].as_str().is_some_and(|url| url.ends_with("/u?ttl=__TTL__")), "{request}");
+    let body: Value = serde_json::from_str(request["body"].as_str().expect("a body")).expect("JSON");
+    assert_eq!(body, json!({"ttl": "__TTL__", "line": "__LINE__", "ip": "203.0.113.7"}));
+    // One that is set is known.
+    let run = preview(&sandbox, &with(&config, &json!({"ttl": 60})), &["--wide"]).expect(0);
+    assert!(run.stdout.contains("/u?ttl=60") && run.stdout.contains("for __LINE__ first."), "{}", run.stdout);
 }

@@ -33,6 +33,19 @@ fn i5_notify_sends_each_once_and_shows_the_response() {
 }
 
 #[test]
+fn i5_notify_tries_every_event() {
+    let (sandbox, inbox) = (Sandbox::new(), Inbox::new());
+    let help = sandbox.run(&["notify", "--help"]).expect(0).stdout;
+    let events = ["changed", "failed", "recovered", "stopped", "not-visible", "drifted", "visible", "synchronized"];
+    for event in events.into_iter().chain(["took-over", "lost"]) {
+        configured(&sandbox, &inbox.notify(&json!({"on": event})));
+        sandbox.run(&["notify", event, "-c", "config.json"]).expect(0);
+        assert!(help.contains(event), "{event} is missing:\n{help}");
+    }
+    assert_eq!(inbox.events().len(), 10);
+}
+
+#[test]
 fn i5_an_address_alone_gets_the_message_as_text() {
     let sandbox = Sandbox::new();
     let receiver = Receiver::new();

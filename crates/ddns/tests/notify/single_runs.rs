@@ -287,3 +287,14 @@ fn i5_it_uses_fields_of_its_own() {
     assert_eq!(request.header("x-key"), Some(SECRET));
     assert!(request.header("webhook-signature").is_some_and(|value| value.starts_with("v1,")));
 }
+
+#[test]
+fn i5_a_sign_of_life_comes_after_a_changed_address_too() {
+    let (sandbox, endpoint, inbox) = (Sandbox::new(), Endpoint::new(), Inbox::new());
+    let notify = inbox.notify(&json!({"on": ["synchronized", "failed", "changed"]}));
+    let config = endpoint.config(&notify, &json!({}));
+    safe(sandbox.sync(&config).expect(0));
+    assert_eq!(inbox.events(), ["changed", "synchronized"]);
+    safe(sandbox.sync(&config).expect(0));
+    assert_eq!(inbox.events(), ["changed", "synchronized", "synchronized"]);
+}

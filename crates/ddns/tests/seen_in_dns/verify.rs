@@ -1,5 +1,6 @@
 //! K21: `ddns verify` after real updates, K1: what is wrong in `verify`, and that nothing is asked without it.
 
+use std::net::UdpSocket;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -112,4 +113,22 @@ fn k1_without_verify_nothing_goes_to_port_53() {
     // The test can fail: a source of DNS does ask.
     let asked = calls(&["addresses", "--index4", "dns:127.0.0.1/home.example.com"]);
     assert!(asked.contains("htons(53)"), "{asked}");
+}
+
+/// Who did not answer is named, and the time is that of this run.
+#[test]
+fn k16_a_single_run_names_who_did_not_answer_and_for_how_long() {
+    let receiver = Receiver::responding(|_| Response::status(204));
+    let (sandbox, silent) = (Sandbox::new(), UdpSocket::bind("127.0.0.1:0").expect("a port"));
+    let server = silent.local_addr().expect("an address").to_string();
+    let config = json!({"dns": "callback", "id": receiver.url("/?ip=__IP__"), "ipv4": "home.example.com",
+        "index4": "cmd:echo 203.0.113.7", "verify": {"server": server}});
+    sandbox.write("config.json", config.to_string());
+    sandbox.run(&[]).expect(0);
+    // Nobody is asked sooner after an update.
+    thread::sleep(Duration::from_millis(2500));
+    sandbox.run(&[]).expect(0);
+    shows(&sandbox.run(&["status", "--wide"]), &[&format!("unknown: {server} did not answer within 2 s")]);
+    let run = sandbox.run(&["--verify", "1s"]).expect(0);
+    run.prints(&format!("DNS: unknown: {server} did not answer within 1 s")).never_prints("within 2 s");
 }

@@ -176,3 +176,35 @@ fn h4_every_return_code_of_dyndns2_decides_what_the_next_runs_do() {
         check(service.run(&sandbox, &[]), &last, &case(5));
     }
 }
+
+/// A line for each domain: what is said of the one that waits does not name the one that was accepted.
+#[test]
+fn h7_the_domain_that_waits_is_named_not_the_one_that_was_accepted() {
+    let receiver = Receiver::responding(|_| Response::with_body(200, "nochg 203.0.113.7\n911"));
+    let sandbox = Sandbox::new();
+    let more = json!({"ipv4": ["a.example.com", "b.example.com"], "combine": {"domains": 2}, "expect": "dyndns2",
+        "index4": receiver.index4()});
+    let config = with(&home(&receiver.url("/?h=__DOMAINS__&ip=__IP__")), &more);
+    sandbox.sync(&config).expect(1).prints("a.example.com A 203.0.113.7: accepted");
+    let run = sandbox.sync(&config).expect(1).prints("b.example.com A 203.0.113.7: held back for 30 min");
+    run.never_prints("a.example.com A 203.0.113.7: held back");
+    receiver.set_ip("203.0.113.8");
+    sandbox.sync(&config).expect(1).prints("b.example.com A 203.0.113.8: held back for 30 min");
+    assert_eq!(receiver.callbacks().len(), 1);
+}
+
+#[test]
+fn e8_h4_force_says_why_nothing_is_sent_after_the_third_nochg() {
+    let receiver = Receiver::responding(|_| Response::with_body(200, "nochg"));
+    let sandbox = Sandbox::new();
+    let config = with(&home(&receiver.url("/?ip=__IP__")), &json!({"cache_max_age": 0, "expect": "dyndns2"}));
+    for _ in 0..3 {
+        sandbox.sync(&config).expect(0);
+    }
+    sandbox.sync(&config).expect(0).never_prints("not sent");
+    let run = sandbox.run(&["-c", "config.json", "--force", "home.example.com"]).expect(0);
+    run.prints(
+        "home.example.com A 203.0.113.7: not sent: the service said three times in a row that it has this address",
+    );
+    assert_eq!(receiver.callbacks().len(), 3);
+}

@@ -5,6 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::process::Command;
 use std::thread;
 
 use rustix::process::Signal;
@@ -280,4 +281,70 @@ fn watch_a_service_in_the_usual_place_is_not_seen_by_another_test() {
             let _ = fs::remove_dir(folder);
         }
     }
+}
+
+/// A service in a folder of its own, with relative paths.
+fn service_in(sandbox: &Sandbox, endpoint: &Endpoint, folder: &str, cache: &Value) -> Watch {
+    let config = endpoint.config(&json!({"cache": cache, "ipv4": [format!("{folder}.example.com")]}));
+    sandbox.write(&format!("{folder}/config.json"), config.to_string());
+    let watch = Watch::run(command_in(sandbox, folder, &["watch"]));
+    watch.prints("accepted");
+    watch
+}
+
+fn command_in(sandbox: &Sandbox, folder: &str, args: &[&str]) -> Command {
+    let mut command = sandbox.command(args);
+    command.current_dir(sandbox.path(folder));
+    command
+}
+
+/// What is written alike in two folders is not the same: neither takes the socket of the other, at its start or at its end.
+#[test]
+fn i8_services_that_write_the_same_relative_paths_have_sockets_of_their_own() {
+    for cache in [json!("cache.json"), json!(false)] {
+        let (sandbox, endpoint) = (host(), Endpoint::new());
+        let is_alive = |folder: &str, watch: &Watch| {
+            let output = command_in(&sandbox, folder, &["status", "--alive"]).output().expect("it runs");
+            String::from_utf8_lossy(&output.stdout) == format!("Running (process {}).\n", watch.process())
+        };
+        let (a, b) = (service_in(&sandbox, &endpoint, "a", &cache), service_in(&sandbox, &endpoint, "b", &cache));
+        assert_eq!(sockets(&sandbox).len(), 2, "{cache}: one for each");
+        assert!(is_alive("a", &a) && is_alive("b", &b), "{cache}: both are found");
+        a.stop();
+        assert!(is_alive("b", &b), "{cache}: the other is still found");
+        assert_eq!(sockets(&sandbox).len(), 1, "{cache}");
+        // A socket that nobody listens on is replaced.
+        b.signal(Signal::KILL);
+        drop(b);
+        let b = Watch::run(command_in(&sandbox, "b", &["watch"]));
+        until(SOON, "it is found after it was killed", || is_alive("b", &b));
+        assert_eq!(sockets(&sandbox).len(), 1, "{cache}: none is left over");
+        b.stop();
+    }
+}
+
+/// Without a cache nothing keeps two services from running on one file.
+#[test]
+fn i8_two_services_on_one_file_have_sockets_of_their_own() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let one = service_in(&sandbox, &endpoint, "a", &json!(false));
+    let two = service_in(&sandbox, &endpoint, "a", &json!(false));
+    let alive = || sandbox.run(&["status", "--alive", "--all"]).expect(0).stdout;
+    assert_eq!(alive().lines().count(), 2, "{}", alive());
+    one.stop();
+    assert_eq!(alive(), format!("Running (process {}).\n", two.process()));
+    two.stop();
+    assert!(sockets(&sandbox).is_empty());
+}
+
+/// The client is in another folder than the service.
+#[test]
+fn i8_i4_history_reads_the_files_of_the_service_from_any_folder() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let watch = service_in(&sandbox, &endpoint, "a", &json!("cache.json"));
+    for command in [&["history"][..], &["history", "-c", "a/config.json"], &["history", "--all"]] {
+        let shown = sandbox.run(command).expect(0).stdout;
+        assert!(shown.contains("a.example.com"), "{command:?}:\n{shown}");
+    }
+    watch.stop();
 }

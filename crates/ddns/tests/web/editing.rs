@@ -291,6 +291,31 @@ fn i7_programs_edit_by_operations() {
     page.request("PUT", "/api/v1/config", &[BEARER], "{}").expect(405);
 }
 
+/// An update may be more than one request: each that would change is shown.
+#[test]
+fn i7_a_change_of_the_requests_around_an_update_is_shown() {
+    let around = r#""before": {"id": "/find", "take": {"/id": "__REC__"}}, "absent": {"id": "/make"}, "after": {"id": "/done"}, "ttl""#;
+    let page = page_of("config.json", &TWO.replacen("\"ttl\"", around, 1));
+    let shown = page.get("/api/v1/config").expect(200).json()[0].clone();
+    let tried = |field: &str, value: &Value| {
+        let op = json!({"op": "set", "entry": 0, "field": field, "value": value});
+        let body = json!({"version": shown["version"], "operations": [op], "dry_run": true});
+        page.request("PATCH", "/api/v1/config", &[BEARER], &body.to_string()).expect(200).json()["changes"].clone()
+    };
+    let before = json!({"id": "/other", "take": {"/id": "__REC__"}});
+    for (field, value, was, is) in [
+        ("before", before, "/find", "/other"),
+        ("absent", json!({"id": "/create"}), "/make", "/create"),
+        ("after", json!({"id": "/publish"}), "/done", "/publish"),
+    ] {
+        let changes = tried(field, &value);
+        let has = |when: &str, path: &str| changes[0][when].as_str().is_some_and(|text| text.contains(path));
+        assert_eq!(changes.as_array().map(Vec::len), Some(2), "{field}: of both domains: {changes:#}");
+        assert!(has("before", was) && has("after", is) && !has("after", was), "{field}: {changes:#}");
+    }
+    assert_eq!(tried("min_interval", &json!("10m")), json!([]), "it changes no request");
+}
+
 #[test]
 fn i7_a_test_notification_is_sent_and_the_log_is_shown() {
     let (notified, endpoint, sandbox) =

@@ -57,10 +57,10 @@ impl Machine {
     /// Whether another holds under the name of this one. It is no earlier process of this host: the key of one would have ended
     /// with its lease, even where an election prolonged that.
     fn is_namesake_holding(&self, now: Duration) -> bool {
-        let own = self.lease.map(|lease| lease.id);
+        let own = [self.lease.map(|lease| lease.id), self.former];
         let holder = self.view.as_ref().and_then(|view| view.holder.as_ref());
         let is_namesake =
-            holder.is_some_and(|holder| holder.member == self.settings.member && Some(holder.lease) != own);
+            holder.is_some_and(|holder| holder.member == self.settings.member && !own.contains(&Some(holder.lease)));
         is_namesake && self.seen_holder.is_some_and(|(_, since)| now.saturating_sub(since) > self.settings.lease * 2)
     }
 

@@ -186,7 +186,7 @@ impl Machine {
 
     fn lease_gone(&mut self, actions: &mut Vec<Action>) {
         self.lose(actions);
-        self.lease = None;
+        self.former = self.lease.take().map(|lease| lease.id);
         self.registered = None;
     }
 

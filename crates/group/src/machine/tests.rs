@@ -493,6 +493,24 @@ fn j6_another_host_with_the_same_name_is_said_and_an_earlier_process_is_not() {
     assert_eq!(play.machine.standing(play.now).trouble, None);
 }
 
+/// The store ends a lease before the watch shows that what it held is gone.
+#[test]
+fn j6_what_a_lease_of_this_process_held_is_not_held_by_another() {
+    let trouble = |play: &Play| play.machine.standing(play.now).trouble;
+    let mut leaving = Play::holder();
+    leaving.now += LEASE * 3;
+    leaving.answer(Answer::Revoked(OWN));
+    assert_eq!(trouble(&leaving), None, "it leaves");
+    let mut renewing = Play::holder();
+    renewing.now += LEASE * 3;
+    renewing.answer(Answer::Renewed(OWN, None));
+    renewing.answer(Answer::Granted(OTHER, LEASE));
+    assert_eq!(trouble(&renewing), None, "it has another lease");
+    renewing.view.holder = Some(Holder { lease: LeaseId(77), ..renewing.view.holder.clone().expect("a holder") });
+    renewing.see();
+    assert!(trouble(&renewing).is_some_and(|why| why.contains("the same `member`")), "somebody else holds");
+}
+
 #[test]
 fn j4_answers_that_concern_an_older_lease_mean_nothing() {
     let mut play = Play::holder();

@@ -395,3 +395,13 @@ fn i5_a_change_of_the_lease_is_sent_once_and_not_where_it_comes_back_at_once() {
     only_lost.change_role(&change(LeaseChange::Lost));
     assert!(review(&mut only_lost, 2).is_some());
 }
+
+/// One notification at a time: what comes before it does not take its place.
+#[test]
+fn i5_a_sign_of_life_follows_what_else_a_synchronization_has_to_report() {
+    let mut kept = CachedLedger::new(ALL.with(NotifyEvent::Synchronized), 1);
+    kept.change(0, ip(1), None);
+    kept.ledger.synchronized(true);
+    assert_eq!(kept.reported(0), [("changed", 1), ("synchronized", 0)]);
+    assert_eq!(kept.reported(100), [], "it was of that synchronization");
+}

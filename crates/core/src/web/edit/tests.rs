@@ -344,3 +344,36 @@ fn i2_no_control_holds_a_secret() {
         assert!(shown.contains("a.example") && shown.contains("o.example"), "{shown}");
     }
 }
+
+/// A source has its own host: who gets the updates does not matter to it, but who may pretend to be that host does.
+#[test]
+fn i2_a_looser_check_of_certificates_asks_for_the_secrets_of_sources_again() {
+    let source = "url:https://u:s3cret@s.example/ip?key=s3cret";
+    let text = |index4: &str, ssl: &str| {
+        format!(
+            r#"{{"dns": "callback", "id": "https://o.example/__IP__", "ipv4": "a.example", "index4": {index4}{ssl}}}"#
+        )
+    };
+    let off = || set(at(0, Key::Ssl), "false");
+    for secret in [
+        format!("[\"default\", \"{source}\"]"),
+        format!("\"quorum:1({source}, default)\""),
+        "\"url:https://s.example/?key=s3cret\"".to_owned(),
+    ] {
+        let wrong = applied(&text(&secret, ""), &[off()]).expect_err("refused");
+        assert!(wrong[0].starts_with("index4: Type this again"), "{wrong:?}");
+        assert!(applied(&text(&secret, ""), &[off(), set(at(0, Key::Index4), &secret)]).is_ok(), "typed again");
+        assert!(applied(&text(&secret, ", \"ssl\": false"), &[set(at(0, Key::Ttl), "60")]).is_ok(), "it was so before");
+        assert!(applied(&text(&secret, ", \"ssl\": false"), &[set(at(0, Key::Ssl), "true")]).is_ok(), "stricter");
+    }
+    let one = text(&format!("[\"default\", \"{source}\"]"), "");
+    let again =
+        |number, value: &str| Op::Set { at: at(0, Key::Index4), item: Some(number), value: Value::string(value) };
+    assert!(applied(&one, &[off(), again(1, source)]).is_ok(), "an item was typed again");
+    assert!(applied(&one, &[off(), again(0, "public")]).is_err(), "another one was");
+    for open in ["\"url:https://s.example/ip\"", "\"default\"", "\"shell:echo s3cret\""] {
+        assert!(applied(&text(open, ""), &[off()]).is_ok(), "{open}");
+    }
+    // Another host for the updates is none for the source.
+    assert!(applied(&one, &[set(at(0, Key::Id), "\"https://p.example/__IP__\"")]).is_ok());
+}

@@ -143,15 +143,22 @@ pub(super) fn text(looked: &LookResult<'_>, notices: &[Sample<'_>], options: &Pr
 #[derive(PartialEq, Clone, Copy)]
 enum PreviewKind {
     Sent,
-    UpToDate,
+    Held,
+    Waiting,
     Stopped,
+    UpToDate,
     Without,
 }
 
 impl PreviewKind {
+    /// In the order in which they are shown.
+    const ALL: [Self; 6] = [Self::Sent, Self::Held, Self::Waiting, Self::Stopped, Self::UpToDate, Self::Without];
+
     fn of(verdict: Option<&Verdict>) -> Self {
         match verdict {
-            Some(Verdict::Send(_) | Verdict::Wait(_) | Verdict::Held(..)) => Self::Sent,
+            Some(Verdict::Send(_)) => Self::Sent,
+            Some(Verdict::Held(..)) => Self::Held,
+            Some(Verdict::Wait(_)) => Self::Waiting,
             Some(Verdict::Stopped(..)) => Self::Stopped,
             Some(Verdict::UpToDate(_)) => Self::UpToDate,
             None => Self::Without,
@@ -165,7 +172,7 @@ fn shown(family: &FamilyUpdates<'_>, block: impl Fn(UpdateId) -> String) -> Stri
         return family.updates.iter().map(|(id, ..)| block(*id)).collect();
     }
     let mut text = String::new();
-    for kind in [PreviewKind::Sent, PreviewKind::UpToDate, PreviewKind::Without] {
+    for kind in PreviewKind::ALL {
         let alike = || family.updates.iter().filter(|(_, of, _)| *of == kind);
         text.extend(alike().take(MAX_ALIKE).map(|(id, ..)| block(*id)));
         let more = alike().count().saturating_sub(MAX_ALIKE);
@@ -357,13 +364,19 @@ fn closing(looked: &LookResult<'_>, families: &[FamilyUpdates<'_>]) -> String {
     let sent = if looked.walked.is_some() { "No update was sent" } else { "Nothing was sent" };
     let when = if is_example { "that found the example" } else { "now" };
     let most = if families.iter().any(has_group) { "at most " } else { "" };
-    let without = match of(PreviewKind::Without) {
+    let others = [
+        (PreviewKind::Held, "is held back", "are held back"),
+        (PreviewKind::Waiting, "waits for another process", "wait for another process"),
+        (PreviewKind::Stopped, "is stopped", "are stopped"),
+        (PreviewKind::Without, "has no address", "have no address"),
+    ];
+    let others = others.map(|(kind, one, many)| match of(kind) {
         0 => String::new(),
-        1 => "; 1 has no address".to_owned(),
-        count => format!("; {} have no address", grouped(count)),
-    };
+        1 => format!("; 1 {one}"),
+        count => format!("; {} {many}", grouped(count)),
+    });
     let (due, all) = (grouped(of(PreviewKind::Sent)), grouped(updates().count()));
-    format!("{sent}. A run {when} would send {most}{due} of {all} updates{without}.")
+    format!("{sent}. A run {when} would send {most}{due} of {all} updates{}.", others.concat())
 }
 
 /// A script: a command for each update, with the verdict in a comment.

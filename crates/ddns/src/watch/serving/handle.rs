@@ -1,5 +1,6 @@
 //! What each event asks for.
 
+use std::path::{self, PathBuf};
 use std::rc::Rc;
 
 use ddns_core::engine::{self, LeaseEvent};
@@ -60,8 +61,9 @@ impl Serving<'_, '_> {
             Command::Status => request.respond(indented(&self.status())),
             Command::History => {
                 self.sinks.history.save();
-                let paths = self.sinks.history.paths();
-                let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+                // The client may be in another folder.
+                let absolute = |path: PathBuf| path::absolute(&path).unwrap_or(path).display().to_string();
+                let paths: Vec<String> = self.sinks.history.paths().into_iter().map(absolute).collect();
                 request.respond(indented(&paths));
             }
             command @ (Command::Synchronize | Command::RetryStopped) => {

@@ -355,7 +355,7 @@ fn sources(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
     }
 }
 
-/// A request before and after an edit.
+/// The requests of an update before and after an edit.
 #[derive(Serialize)]
 pub(crate) struct Change {
     pub(crate) about: String,
@@ -370,14 +370,14 @@ pub(crate) fn confirm(file: usize, changes: &[Change], is_removal: bool, typed: 
         div.stack {
             nav.crumb aria-label="Back" { a href={ "/configuration?file=" (file) } { "‹ Configuration" } }
             h1 { (if is_removal { "Remove this entry?" } else { "Save these changes?" }) }
-            @if changes.is_empty() { (notice(Tone::Info, "What is sent stays the same.")) }
+            @if changes.is_empty() { (notice(Tone::Info, "What is sent stays the same, apart from secrets that you replaced.")) }
             @else { p.soft { "This changes what is sent. Secrets show as ***; an address that is not known is an example." } }
             @for Change { about, before, after } in changes.iter().take(MAX_SHOWN) {
                 section.card aria-label=(about) {
                     h2 { (about) }
                     div.columns {
                         @for (when, shown, none) in [("Now", before, "Nothing is sent."), ("Then", after, "Nothing more is sent.")] {
-                            div { h3 { (when) } @match shown { Some(text) => (code(text, &format!("the request for {about} {}", when.to_lowercase()))), None => p.soft { (none) } } }
+                            div { h3 { (when) } @match shown { Some(text) => (code(text, &format!("what is sent for {about} {}", when.to_lowercase()))), None => p.soft { (none) } } }
                         }
                     }
                 }
