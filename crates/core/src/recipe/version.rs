@@ -10,19 +10,19 @@ use crate::text::diagnostic::Diagnostic;
 /// Warnings about the recipes that a configuration names, and about entries of one that takes one address for a name.
 pub fn doubts(written: &FileLayers, config: &Config) -> Vec<Diagnostic> {
     let settings = written.layers().filter_map(|layer| layer.get(Key::Recipe));
-    let outdated = settings.filter_map(|setting| warning(setting, doubt(setting.node.value.text()?.trim())?));
+    let outdated = settings.filter_map(|setting| Some(warning(setting, doubt(setting.node.value.text()?.trim())?)));
     let entries = written.entries.as_ref().map(|entries| entries.iter().map(|(raw, _)| raw).collect());
     let entries: Vec<&Raw> = entries.unwrap_or_else(|| vec![&written.file]);
     let of_both = entries.into_iter().zip(&config.entries).filter_map(|(raw, entry)| {
         let setting = raw.get(Key::Recipe).or_else(|| written.file.get(Key::Recipe))?;
-        warning(setting, both_families(setting.node.value.text()?.trim(), entry)?)
+        Some(warning(setting, both_families(setting.node.value.text()?.trim(), entry)?))
     });
     outdated.chain(of_both).collect()
 }
 
-fn warning(setting: &Setting, (message, hint): (String, Option<String>)) -> Option<Diagnostic> {
+fn warning(setting: &Setting, (message, hint): (String, Option<String>)) -> Diagnostic {
     let place = setting.place(Field::of(Key::Recipe), setting.node.span);
-    Some(Diagnostic::warning(place, format!("`recipe`: {message}")).hint_if_any(hint))
+    Diagnostic::warning(place, format!("`recipe`: {message}")).hint_if_any(hint)
 }
 
 /// What is wrong with a name in both families where the service takes one address for it, and the way out.

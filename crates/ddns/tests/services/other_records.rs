@@ -29,8 +29,11 @@ fn changes(receiver: &Receiver) -> Vec<String> {
     all.map(|request| format!("{} {} {}", request.method(), request.target(), request.text())).collect()
 }
 
+/// Ids and addresses.
+type SharedRecords = Arc<Mutex<Vec<(String, String)>>>;
+
 /// Netlify as far as it matters: records have ids, and are created and deleted. The responses of these methods get lost once.
-fn netlify(values: &[&str], lost: Vec<&'static str>) -> (Receiver, Arc<Mutex<Vec<(String, String)>>>) {
+fn netlify(values: &[&str], lost: Vec<&'static str>) -> (Receiver, SharedRecords) {
     let records: Vec<_> = values.iter().zip(1..).map(|(value, id)| (format!("r{id}"), (*value).to_owned())).collect();
     let records = Arc::new(Mutex::new(records));
     let made = AtomicUsize::new(0);

@@ -209,25 +209,6 @@ fn h19_what_after_did_not_do_is_done_by_the_next_try() {
     setup.sent(2, &run);
 }
 
-/// Nothing of ours is unfinished: the other record is somebody else's.
-#[test]
-fn h17_h19_a_record_beside_the_right_one_is_not_deleted() {
-    let setup = Setup::new("spaceship").has(NEW).has(OLD);
-    let run = setup.ran(0).prints("already there");
-    assert_eq!(setup.home().len(), 2);
-    setup.sent(1, &run);
-}
-
-#[test]
-fn h17_a_set_with_several_values_is_a_failure_and_stays_as_it_is() {
-    each(&named(|name, _| matches!(name, "huaweidns" | "google")), |name| {
-        let setup = Setup::new(name).has(OLD).has("203.0.113.10");
-        let run = setup.ran(1).prints(&format!("has 2 values: {OLD}, 203.0.113.10;"));
-        setup.sent(setup.steps(), &run);
-        assert_eq!(setup.home().len(), 2, "{name}");
-    });
-}
-
 /// What makes the keys of an example those of nobody.
 fn wrong_key(name: &str) -> (&'static str, &'static str) {
     match name {
