@@ -23,7 +23,7 @@ pub use page::{page, template};
 pub use schema::schema;
 pub use search::{is_exactly, search};
 pub use trial::Trial;
-pub use version::outdated;
+pub use version::doubts;
 pub use write::Filled;
 pub(crate) use write::heading;
 
@@ -59,6 +59,8 @@ pub struct Recipe {
     suffix: Option<String>,
     /// Whether its names are not in DNS, or lead to a proxy.
     is_not_in_dns: bool,
+    /// Whether a name has one address there, of either family.
+    pub has_one_address: bool,
     /// One of [`KINDS`].
     pub kind: &'static str,
     /// What it is, in a sentence.

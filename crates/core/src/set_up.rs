@@ -330,7 +330,9 @@ impl SetUp {
         let is_asked = lacks_domains(&self.given);
         all.extend(is_asked.then_some(SetUpSubject::Domains));
         let has_source = |family: &Family| self.given.get(index_key(*family)).is_some();
-        let matters = |family: &Family| self.takes(*family) && (is_asked || !self.domains()[family.index()].is_empty());
+        let is_used =
+            |family: &Family| is_asked && !self.is_spare(*family) || !self.domains()[family.index()].is_empty();
+        let matters = |family: &Family| self.takes(*family) && is_used(family);
         if !self.asks_little {
             all.extend(Family::ALL.into_iter().filter(|it| matters(it) && !has_source(it)).map(SetUpSubject::Source));
         }
@@ -356,10 +358,17 @@ impl SetUp {
         self.recipe().is_none_or(|recipe| recipe.takes(family))
     }
 
+    /// Whether a service that takes one address for a name has that of the other family.
+    fn is_spare(&self, family: Family) -> bool {
+        let has_one = self.recipe().is_some_and(|recipe| recipe.has_one_address);
+        family == Family::V6 && has_one && self.is_wanted(Family::V4)
+    }
+
     /// Whether a family is not left out.
     fn is_wanted(&self, family: Family) -> bool {
         let given = self.given.get(index_key(family)).is_some_and(|setting| is_off(&setting.node.value));
-        self.takes(family) && !given && self.taken(&SetUpSubject::Source(family)) != Some(NONE)
+        let is_none = given || self.taken(&SetUpSubject::Source(family)) == Some(NONE);
+        self.takes(family) && !is_none && !self.is_spare(family)
     }
 
     /// Whether the URL is known by now.

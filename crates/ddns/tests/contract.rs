@@ -46,6 +46,7 @@ mod services {
     mod httpbin;
     mod min_interval;
     mod node_red;
+    mod other_records;
     mod powerdns;
     mod recipes;
     mod steps;

@@ -391,7 +391,7 @@ fn filled(parts: &[Part], values: &Values<'_>) -> String {
 }
 
 /// Whether what was found is what is wanted, with placeholders filled in. Addresses are compared as such where the whole text is a
-/// placeholder of one. `loosely`: scalars by their text, letters in any case.
+/// placeholder of one. `loosely`: scalars by their text, letters in any case, of objects the members that are wanted.
 fn agree(found: &Value, wanted: &Value, values: &Values<'_>, loosely: bool) -> bool {
     match (found, wanted) {
         (_, Value::String(text)) => {
@@ -420,7 +420,7 @@ fn agree(found: &Value, wanted: &Value, values: &Values<'_>, loosely: bool) -> b
                 let its = found.iter().find(|its| its.key == wanted.key);
                 its.is_some_and(|its| agree(&its.node.value, &wanted.node.value, values, loosely))
             };
-            found.len() == wanted.len() && wanted.iter().all(has)
+            (loosely || found.len() == wanted.len()) && wanted.iter().all(has)
         }
         (Value::String(found), Value::Number(wanted)) if loosely => found == wanted,
         (Value::String(found), Value::Bool(wanted)) if loosely => found.eq_ignore_ascii_case(&wanted.to_string()),

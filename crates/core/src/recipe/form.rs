@@ -186,7 +186,7 @@ impl<'a> Form<'a> {
     }
 
     /// Whether every domain is in the zone that is always the same, and those of both families are the same where a request
-    /// does not name them: two entries would change the records of one host in turn.
+    /// does not name them: two entries would change the records of one host in turn, as two families change one address.
     pub fn check_domains(&self) -> Result<(), String> {
         let is_of_one_host = |both: &Vec<Member>| {
             let text = pretty(&Value::Object(both.clone()));
@@ -197,6 +197,13 @@ impl<'a> Form<'a> {
         if has_both && differs && self.recipe.both.as_ref().is_some_and(is_of_one_host) {
             let title = &self.recipe.title;
             return Err(format!("{title} takes both addresses of one host: give the same domains for IPv4 and IPv6"));
+        }
+        let [v4, v6] = &self.domains;
+        if let Some(domain) = v4.iter().find(|domain| self.recipe.has_one_address && v6.contains(domain)) {
+            return Err(format!(
+                "{} takes one address for {domain}: name it for IPv4 or IPv6, not both",
+                self.recipe.title
+            ));
         }
         self.recipe.literal_zone().map_or(Ok(()), |zone| self.check_zone(zone))
     }

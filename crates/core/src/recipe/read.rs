@@ -9,7 +9,7 @@ use crate::text::diagnostic::{Diagnostic, Place, nearest};
 use crate::text::json::{Dialect, Member, Node, Span, Value, parse};
 
 /// What a recipe has, and what each of it is.
-pub(super) const OF_RECIPE: [(&str, &str); 22] = [
+pub(super) const OF_RECIPE: [(&str, &str); 23] = [
     ("title", "What people call the service"),
     ("kind", "Under which heading it is listed"),
     ("aliases", "Other words that people type when they look for it"),
@@ -23,6 +23,7 @@ pub(super) const OF_RECIPE: [(&str, &str); 22] = [
     ("rules", "What the service wants its users to know: sentences"),
     ("suffix", "What a name without a dot ends in: `home` becomes `home.SUFFIX`"),
     ("not_in_dns", "Its names are not in DNS, or lead to a proxy: set-up does not set `verify`"),
+    ("one_address", "A name has one address there: it may be in `ipv4` or in `ipv6`, not in both"),
     ("families", "Which addresses it takes; not set: both"),
     ("questions", "What is asked for"),
     ("values", "Texts that differ between IPv4 and IPv6, for `${name}`"),
@@ -202,6 +203,7 @@ impl RecipeReader<'_> {
             aliases: self.texts("aliases", root.get("aliases")),
             suffix: self.text("a recipe", "suffix", root.get("suffix")),
             is_not_in_dns: self.flag("not_in_dns", &root),
+            has_one_address: self.flag("one_address", &root),
             about,
             documentation,
             kind: self.one_of("kind", &KINDS, &root, span),

@@ -31,7 +31,7 @@ fn of_recipe(name: &str) -> Vec<(&'static str, Value)> {
         "kind" => words(&KINDS.map(|(word, _)| word)),
         "certainty" => words(&CERTAINTIES.map(|(word, _)| word)),
         "aliases" | "sources" | "rules" => list(kind_of("string")),
-        "not_in_dns" => vec![("type", Value::string("boolean"))],
+        "not_in_dns" | "one_address" => vec![("type", Value::string("boolean"))],
         "families" => list(Value::object(words(&["ipv4", "ipv6"]))),
         "version" => vec![("type", Value::string("integer")), ("minimum", Value::Number("1".into()))],
         "wrong" => texts(),

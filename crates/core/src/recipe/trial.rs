@@ -43,6 +43,9 @@ impl Recipe {
             if families.is_empty() == self.has_entry() || !families.iter().all(|family| self.takes(*family)) {
                 continue;
             }
+            if families.len() == 2 && self.has_one_address {
+                continue;
+            }
             let domains = |family: Family| Domain::parse(&name).ok().filter(|_| families.contains(&family));
             let domains = Family::ALL.map(|family| domains(family).into_iter().collect());
             let Ok(mut form) = Form::new(self, domains) else { continue };

@@ -1,19 +1,37 @@
-//! Which recipe a configuration was written from, and whether that one was right (H23).
+//! Which recipe a configuration was written from, whether that one was right, and whether it is used as it may be (H23).
 
 use super::named;
 use crate::config::fields::{Field, Key};
-use crate::config::raw::FileLayers;
+use crate::config::raw::{FileLayers, Raw, Setting};
+use crate::config::{Config, Entry};
+use crate::net::family::Family;
 use crate::text::diagnostic::Diagnostic;
 
-/// Warnings about the recipes that a configuration names.
-pub fn outdated(written: &FileLayers) -> Vec<Diagnostic> {
+/// Warnings about the recipes that a configuration names, and about entries of one that takes one address for a name.
+pub fn doubts(written: &FileLayers, config: &Config) -> Vec<Diagnostic> {
     let settings = written.layers().filter_map(|layer| layer.get(Key::Recipe));
-    let warning = |setting: &crate::config::raw::Setting| {
-        let (message, hint) = doubt(setting.node.value.text()?.trim())?;
-        let place = setting.place(Field::of(Key::Recipe), setting.node.span);
-        Some(Diagnostic::warning(place, format!("`recipe`: {message}")).hint_if_any(hint))
-    };
-    settings.filter_map(warning).collect()
+    let outdated = settings.filter_map(|setting| Some(warning(setting, doubt(setting.node.value.text()?.trim())?)));
+    let entries = written.entries.as_ref().map(|entries| entries.iter().map(|(raw, _)| raw).collect());
+    let entries: Vec<&Raw> = entries.unwrap_or_else(|| vec![&written.file]);
+    let of_both = entries.into_iter().zip(&config.entries).filter_map(|(raw, entry)| {
+        let setting = raw.get(Key::Recipe).or_else(|| written.file.get(Key::Recipe))?;
+        Some(warning(setting, both_families(setting.node.value.text()?.trim(), entry)?))
+    });
+    outdated.chain(of_both).collect()
+}
+
+fn warning(setting: &Setting, (message, hint): (String, Option<String>)) -> Diagnostic {
+    let place = setting.place(Field::of(Key::Recipe), setting.node.span);
+    Diagnostic::warning(place, format!("`recipe`: {message}")).hint_if_any(hint)
+}
+
+/// What is wrong with a name in both families where the service takes one address for it, and the way out.
+fn both_families(text: &str, entry: &Entry) -> Option<(String, Option<String>)> {
+    let recipe = named(text.split('@').next()?).ok().filter(|recipe| recipe.has_one_address)?;
+    let [v4, v6] = Family::ALL.map(|family| entry.domains_of(family));
+    let domain = v4.iter().find(|domain| v6.contains(domain))?;
+    let message = format!("{} takes one address for {domain}: IPv4 and IPv6 replace each other", recipe.title);
+    Some((message, Some("remove it from `ipv4` or from `ipv6`".to_owned())))
 }
 
 /// What is doubtful about `NAME@VERSION`, and the way out.
@@ -35,14 +53,34 @@ fn doubt(text: &str) -> Option<(String, Option<String>)> {
 mod tests {
     use super::*;
     use crate::config::raw::{self, Document};
+    use crate::config::validate::{Surroundings, validate};
+
+    fn warned(more: &str) -> String {
+        let text = format!("{{\"dns\": \"callback\", \"id\": \"https://h.example/__IP__\", {more}}}");
+        let read = || raw::read(&Document::local("c.json", &text)).expect("JSON");
+        let (config, _) = validate("c.json", Some(read()), &Surroundings::default()).expect("a configuration");
+        doubts(&read(), &config).iter().map(Diagnostic::one_line).collect()
+    }
+
+    #[test]
+    fn h23_a_name_in_both_families_is_worth_a_warning_where_it_has_one_address() {
+        let both = "\"ipv4\": [\"a.example\"], \"ipv6\": [\"a.example\"]";
+        let said = warned(&format!("\"recipe\": \"edgeone@1\", {both}"));
+        assert!(said.contains("takes one address for a.example: IPv4 and IPv6 replace each other"), "{said}");
+        let inner = format!("\"recipe\": \"edgeone@1\", \"providers\": [{{\"provider\": \"callback\", {both}}}]");
+        assert!(warned(&inner).contains("takes one address"));
+        for right in [
+            "\"recipe\": \"edgeone@1\", \"ipv4\": [\"a.example\"], \"ipv6\": [\"b.example\"]".to_owned(),
+            format!("\"recipe\": \"edgeone-dns@1\", {both}"),
+            both.to_owned(),
+        ] {
+            assert_eq!(warned(&right), "", "{right}");
+        }
+    }
 
     #[test]
     fn h23_a_recipe_that_was_wrong_or_is_none_is_worth_a_warning() {
-        let warned = |recipe: &str| {
-            let text = format!("{{\"recipe\": \"{recipe}\"}}");
-            let written = raw::read(&Document::local("c.json", &text)).expect("JSON");
-            outdated(&written).iter().map(Diagnostic::one_line).collect::<String>()
-        };
+        let warned = |recipe: &str| warned(&format!("\"recipe\": \"{recipe}\", \"ipv4\": [\"a.example\"]"));
         assert!(warned("cloudflare@1").contains("version 1 of `cloudflare` is known to be wrong: it "));
         assert!(warned("cloudflare@1").contains("`ddns init --recipe cloudflare`"));
         assert!(warned("cloudflair@2").contains("did you mean `cloudflare`?"));
@@ -50,6 +88,9 @@ mod tests {
         assert!(warned("cloudflare@x").contains("a name and a version"));
         for right in ["cloudflare@2", "cloudflare@99", "duckdns", "duckdns@1"] {
             assert_eq!(warned(right), "", "{right}");
+        }
+        for recipe in crate::recipe::names().map(|name| named(name).expect(name)) {
+            assert!(recipe.wrong.iter().all(|(version, _)| *version < recipe.version), "{}", recipe.name);
         }
     }
 }

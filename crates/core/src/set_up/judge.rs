@@ -55,7 +55,7 @@ impl SetUp {
             SetUpSubject::Domains => return self.judged_domains(&text),
             SetUpSubject::Source(family) if is_none || is_off(&Value::string(text.as_str())) => {
                 let other = Family::ALL[1 - family.index()];
-                if !self.takes(other) || !self.is_wanted(other) {
+                if !self.takes(other) || !self.is_wanted(other) && !self.is_spare(other) {
                     return Err("One of the addresses is needed: IPv4 or IPv6.".to_owned());
                 }
                 return Ok((NONE.to_owned(), Vec::new()));
@@ -98,7 +98,8 @@ impl SetUp {
             return Err("Name at least one domain.".to_owned());
         }
         if let Some(recipe) = self.recipe() {
-            let domains = Family::ALL.map(|family| if recipe.takes(family) { all.clone() } else { Vec::new() });
+            let is_meant = |family| recipe.takes(family) && !self.is_spare(family);
+            let domains = Family::ALL.map(|family| if is_meant(family) { all.clone() } else { Vec::new() });
             Form::new(recipe, domains).and_then(|form| form.check_domains()).map_err(|why| sentence(&why))?;
         }
         let text = all.iter().map(Domain::as_str).collect::<Vec<_>>().join(", ");

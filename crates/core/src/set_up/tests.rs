@@ -73,6 +73,22 @@ fn a_service_asks_for_what_it_needs_and_nothing_else() {
 }
 
 #[test]
+fn h12_where_a_name_has_one_address_the_second_family_is_asked_for_only_in_place_of_the_first() {
+    let answers = ["answer.id < AKIDEXAMPLE", "answer.secret < s3cret", "answer.zone [example.com] < "];
+    let mut first = for_service("edgeone");
+    talk(&mut first, &["domains < home.example.com", "index4 [public] < "]);
+    talk(&mut first, &answers);
+    let text = text_of_all(&first);
+    assert!(text.contains("\"ipv4\": [") && !text.contains("\n  \"ipv6\""), "{text}");
+    let mut second = for_service("edgeone");
+    talk(&mut second, &["domains < home.example.com", "index4 [public] < none"]);
+    talk(&mut second, &["index6 [public] < none > again: One of the addresses is needed", "index6 [public] < default"]);
+    talk(&mut second, &answers);
+    let text = text_of_all(&second);
+    assert!(text.contains("\"ipv6\": [") && !text.contains("\n  \"ipv4\""), "{text}");
+}
+
+#[test]
 fn a_url_of_ones_own_is_asked_for_what_it_lacks() {
     let own = || SetUp::new(Raw::default(), private()).with_own();
     let mut get = own();

@@ -101,7 +101,7 @@ pub(crate) fn warnings(valid: &[Valid], texts: &[Option<FileLayers>], around: &S
     for ((config, warnings), text) in valid.iter().zip(texts) {
         all.extend(warnings.iter().cloned());
         all.extend(lint(config, text, around));
-        all.extend(text.into_iter().flat_map(recipe::outdated));
+        all.extend(text.into_iter().flat_map(|text| recipe::doubts(text, config)));
     }
     let configs: Vec<&Config> = valid.iter().map(|(config, _)| config).collect();
     all.extend(sent_twice(&configs));

@@ -97,9 +97,14 @@ fn h15_h16_an_answer_that_is_wrong_sends_nothing_and_is_named() {
         (named("null"), "the result has nothing at `/id`"),
         (named(r#"{"a": 1}"#), "`/id` of the result is an object"),
         (named(r#""a\nb""#), "`/id` of the result is not a single line"),
-        (named(r#""..""#), "`/id` of the result is not a single line"),
-        (named(r#""""#), "`/id` of the result is not a single line"),
-        (named(&format!("\"{}\"", "x".repeat(1025))), "`/id` of the result is not a single line"),
+        (named(r#""..""#), "`/id` of the result is `..`, which would be another path"),
+        (named(r#""""#), "`/id` of the result is empty"),
+        (named(&format!("\"{}\"", "x".repeat(1025))), "`/id` of the result is longer than 1024 bytes"),
+        (
+            r#"{"list": {"error": "down", "id": 1}}"#.to_owned(),
+            r#"not a list of entries: `{"error": "down", "id": 1}`"#,
+        ),
+        (r#"{"list": {"error": {"id": 1}}}"#.to_owned(), "the response is not a list of entries"),
         (
             one(r#"{"name": "HOME.example.com", "id": 1}, {"name": "home.example.com", "id": 2}"#),
             "2 entries match: id 1, id 2; delete all but one, or narrow `where` down",

@@ -61,7 +61,7 @@ const TABLE: [(u16, &str, Next); 44] = [
     (200, "goodness", Again),
     (200, "<html>", Again),
     (200, "", Again),
-    (204, "", Again),
+    (204, "", UpToDate),
     (401, "", Again),
     (404, "not found", Again),
     (500, "good 203.0.113.7", Again),
@@ -118,7 +118,9 @@ fn sentence(status: u16, body: &str, next: Next) -> String {
     match next {
         // Where the status is none of success, it says more than a text that is no return code.
         Again if status >= 300 => format!("failed: the endpoint responded with {status} "),
-        UpToDate if words.starts_with("nochg") => format!("accepted; the service already had this address ({status}"),
+        UpToDate if words.starts_with("nochg") || words.is_empty() => {
+            format!("accepted; the service already had this address ({status}")
+        }
         UpToDate => format!("accepted ({status}"),
         Again => format!("failed: the endpoint responded with {response}"),
         HeldBack(_) => format!("failed: the endpoint asks to wait: {response}"),

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::support::{Receiver, Response, Run, Sandbox};
 
 /// Writes what a recipe makes, its service replaced by the receiver.
-fn init(sandbox: &Sandbox, receiver: &Receiver, (recipe, host): (&str, &str), args: &[&str]) -> Run {
+pub fn init(sandbox: &Sandbox, receiver: &Receiver, (recipe, host): (&str, &str), args: &[&str]) -> Run {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../recipes/{recipe}.json"));
     let text = fs::read_to_string(path).expect("a recipe").replace("https://", "http://");
     assert!(text.contains(host), "{recipe}");
@@ -14,7 +14,7 @@ fn init(sandbox: &Sandbox, receiver: &Receiver, (recipe, host): (&str, &str), ar
     sandbox.run(&[&["init", "--recipe", "./my.json"], args].concat())
 }
 
-const IPV4: [&str; 4] = ["--ipv4", "home.example.com", "--index4", "shell:echo 203.0.113.7"];
+pub const IPV4: [&str; 4] = ["--ipv4", "home.example.com", "--index4", "shell:echo 203.0.113.7"];
 const IPV6: [&str; 3] = ["--ipv6", "home.example.com", "--index6"];
 
 #[test]

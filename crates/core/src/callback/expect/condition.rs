@@ -78,7 +78,7 @@ impl Condition {
             body.json.and_then(|json| pointer.find(json)).is_some_and(|found| agrees(&found.value, wanted))
         };
         (self.status.is_empty() || self.status.iter().any(|range| range.contains(&status)))
-            && self.body.as_ref().is_none_or(|pattern| pattern.is_match(body.text))
+            && self.body.as_ref().is_none_or(|pattern| is_in(pattern, body.text, agrees))
             && self.json.iter().all(is_equal)
     }
 
@@ -88,6 +88,18 @@ impl Condition {
         let start = text[..found.start()].rfind('\n').map_or(0, |at| at + 1);
         text[start..].lines().next().map(str::trim).filter(|line| !line.is_empty())
     }
+}
+
+/// Whether a pattern is found in a text. What its group `ip` finds, if it has one, must be an address that was sent.
+fn is_in(pattern: &Regex, text: &str, agrees: Agrees<'_>) -> bool {
+    if pattern.capture_names().flatten().all(|name| name != "ip") {
+        return pattern.is_match(text);
+    }
+    let is_sent = |found: &str| {
+        let found = Value::string(found);
+        ["__IP__", "__IPV4__", "__IPV6__"].iter().any(|sent| agrees(&found, &Value::string(*sent)))
+    };
+    pattern.captures_iter(text).any(|found| found.name("ip").is_some_and(|found| is_sent(found.as_str())))
 }
 
 /// A JSON pointer (RFC 6901): a place in a document.

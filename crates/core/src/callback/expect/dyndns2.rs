@@ -35,6 +35,8 @@ fn verdict(status: u16, line: &str, sent: &[IpAddr]) -> (Meaning, String) {
     let code = words.next().unwrap_or_default().to_ascii_lowercase();
     let stopped = Meaning::Stopped { until_address: false, all: false };
     match code.as_str() {
+        // There is nothing to say: selfHOST answers so where nothing changed.
+        "" if status == 204 => (Meaning::Unchanged, "204 without a text accepts: nothing changed".to_owned()),
         "" => (Meaning::Rejected, "the response is empty".to_owned()),
         "good" | "nochg" => {
             if !(200..300).contains(&status) {

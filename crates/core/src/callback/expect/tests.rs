@@ -51,6 +51,7 @@ fn h4_dyndns2_knows_the_whole_table_of_return_codes() {
     }
     assert_eq!(dyndns2(401, "badauth"), stop_all, "the others hold at any status");
     assert_eq!(dyndns2(500, "good"), Meaning::Rejected);
+    assert_eq!(dyndns2(204, ""), Meaning::Unchanged);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a step finds in its answers: one entry, nothing, or more than can be right (H15 to H17).
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use serde_json::value::RawValue;
 
@@ -20,6 +21,9 @@ const MAX_VALUE: usize = 1024;
 /// Of more entries that match, so many are named.
 const NAMED: usize = 5;
 
+/// As much is shown of an answer that is no list, in characters.
+const EXCERPT: usize = 200;
+
 /// What the pages of an answer held so far.
 #[derive(Debug, Default)]
 pub struct Search {
@@ -28,8 +32,8 @@ pub struct Search {
     total: Option<usize>,
     /// How many match `where`.
     matched: usize,
-    /// Whether the first of them has everything already.
-    is_same: bool,
+    /// How many of these have what `same` says.
+    same: usize,
     /// Those that `not` leaves; the first few.
     left: Vec<Node>,
     left_count: usize,
@@ -67,7 +71,12 @@ impl Search {
                 let Some(list) = find(document, pointer) else {
                     return Err(format!("the response has nothing at `{pointer}`"));
                 };
+                let is_object = list.get().starts_with('{');
                 for entry in entries(list, pointer)? {
+                    // An error message is no list in which nothing is found: that would make a record.
+                    if is_object && !is_entry(step, &values, entry) {
+                        return Err(format!("the response is not a list of entries{}", excerpt(callback, step, list)));
+                    }
                     self.look_at(step, &values, entry)?;
                 }
             }
@@ -84,8 +93,10 @@ impl Search {
         let next = match step.next.as_ref().and_then(|(pointer, _)| find(document, pointer)) {
             None => None,
             Some(raw) => match scalar(raw) {
-                Some(Value::String(text) | Value::Number(text)) => Some(text),
                 Some(Value::Null | Value::Bool(false)) => None,
+                // Pages are counted from 1.
+                Some(Value::Number(text)) if text == "0" => None,
+                Some(Value::String(text) | Value::Number(text)) => Some(text),
                 _ => return Err("the value that asks for the next page is not a single line".to_owned()),
             },
         };
@@ -102,17 +113,18 @@ impl Search {
         }
         let node = parse(entry.get(), Dialect::STRICT)
             .map_err(|error| format!("the response is not JSON: {}", error.message))?;
-        let all = |pairs: &[(Pointer, Value)], loosely| {
-            pairs.iter().all(|(pointer, wanted)| {
-                pointer.find(&node).is_some_and(|found| agree(&found.value, wanted, values, loosely))
-            })
-        };
-        if !all(&step.wanted, true) {
+        let fits = |(pointer, wanted): &(Pointer, Value)| fits(pointer.find(&node), wanted, values);
+        if !step.wanted.iter().all(fits) {
             return Ok(());
         }
         self.matched += 1;
-        self.is_same = self.matched == 1 && !step.same.is_empty() && all(&step.same, true);
-        if step.left_out.is_empty() || !all(&step.left_out, true) {
+        let has = |(pointer, wanted): &(Pointer, Value)| {
+            pointer.find(&node).is_some_and(|it| agree(&it.value, wanted, values, true))
+        };
+        if !step.same.is_empty() && step.same.iter().all(has) {
+            self.same += 1;
+        }
+        if step.left_out.is_empty() || !step.left_out.iter().all(fits) {
             self.left_count += 1;
             if self.left.len() < NAMED {
                 self.left.push(node);
@@ -126,12 +138,13 @@ impl Search {
         if let Some(total) = self.total.filter(|total| self.entries < *total) {
             return Err(format!("the list has {} of {total} entries", self.entries));
         }
+        let is_same = self.same > 0 && (self.matched == 1 || leaves_same_out(step));
         match &self.left[..] {
-            [] if self.is_same => Ok(Found::One { is_same: true, values: Vec::new() }),
+            [] if is_same => Ok(Found::One { is_same, values: Vec::new() }),
             [] => Ok(Found::Nothing),
             [entry] if self.left_count == 1 => match taken(step, entry) {
-                Err(_) if self.is_same => Ok(Found::One { is_same: true, values: Vec::new() }),
-                values => Ok(Found::One { is_same: self.is_same, values: values? }),
+                Err(_) if is_same => Ok(Found::One { is_same, values: Vec::new() }),
+                values => surplus(step, entry).map_or(Ok(Found::One { is_same, values: values? }), Err),
             },
             several => {
                 let names: Vec<String> = several.iter().filter_map(|entry| name(callback, step, entry)).collect();
@@ -145,23 +158,91 @@ impl Search {
     /// What was looked for, for a message: `/name home, /type A`.
     pub fn wanted(callback: &Callback, step: &LookupStep, about: Basis<'_>) -> String {
         let values = callback.values(about);
-        let wanted = step.wanted.iter().map(|(pointer, value)| match value {
-            Value::String(text) => {
-                let parts = super::template::parse(text, values.variables, &mut Vec::new());
-                format!("{pointer} {}", super::filled(&parts, &values))
-            }
-            other => format!("{pointer} {}", scalar_text(other)),
-        });
+        let wanted = step.wanted.iter().map(|(pointer, value)| format!("{pointer} {}", meant(value, &values)));
         wanted.collect::<Vec<_>>().join(", ")
     }
 }
 
-/// What an entry is called by: the first value that is taken from it and may be seen.
+/// A value that is wanted, for people.
+fn meant(wanted: &Value, values: &Values<'_>) -> String {
+    match wanted {
+        Value::String(text) => super::filled(&super::template::parse(text, values.variables, &mut Vec::new()), values),
+        Value::Array(any) => any.iter().map(|one| meant(&one.value, values)).collect::<Vec<_>>().join(" or "),
+        Value::Null => "missing".to_owned(),
+        other => scalar_text(other),
+    }
+}
+
+/// Whether what was found is wanted by `where` or `not`: any value of a list is, and `null` is one that is missing.
+fn fits(found: Option<&Node>, wanted: &Value, values: &Values<'_>) -> bool {
+    match (found.map(|node| &node.value), wanted) {
+        (None | Some(Value::Null), Value::Null) => true,
+        (Some(found @ Value::Array(_)), _) => agree(found, wanted, values, true),
+        (_, Value::Array(any)) => any.iter().any(|one| fits(found, &one.value, values)),
+        (found, _) => found.is_some_and(|found| agree(found, wanted, values, true)),
+    }
+}
+
+/// Whether something has what `where` looks at.
+fn is_entry(step: &LookupStep, values: &Values<'_>, entry: &RawValue) -> bool {
+    step.wanted.iter().all(|(pointer, wanted)| find(entry, pointer).is_some() || fits(None, wanted, values))
+}
+
+/// Whether `not` leaves out what has the address already: the service cannot change a record, so that the new one stands beside the
+/// old one until that is deleted.
+fn leaves_same_out(step: &LookupStep) -> bool {
+    let is_compared = |pointer: &Pointer| step.same.iter().any(|(same, _)| same == pointer);
+    !step.left_out.is_empty() && step.left_out.iter().all(|(pointer, _)| is_compared(pointer))
+}
+
+/// A list at which `same` looks, and that has more values than it says: an update would replace them all.
+fn surplus(step: &LookupStep, entry: &Node) -> Option<String> {
+    step.same.iter().find_map(|(pointer, wanted)| match (&pointer.find(entry)?.value, wanted) {
+        (Value::Array(found), Value::Array(wanted)) if found.len() > wanted.len() => {
+            let names: Vec<String> = found.iter().take(NAMED).filter_map(|node| address_in(&node.value)).collect();
+            let (count, names) = (found.len(), names.join(", "));
+            let colon = if names.is_empty() { "" } else { ": " };
+            Some(format!("`{pointer}` has {count} values{colon}{names}; an update would leave only the new one: delete all but one first"))
+        }
+        _ => None,
+    })
+}
+
+/// What an entry is called by: the first value that is taken from it, tells entries apart and may be seen, and its address.
 fn name(callback: &Callback, step: &LookupStep, entry: &Node) -> Option<String> {
-    let (pointer, _) = step.take.iter().find(|(_, place)| !callback.variables.is_taken_secret(*place))?;
-    let text = scalar_text(&pointer.find(entry)?.value);
-    let last = pointer.last().unwrap_or_default();
-    Some(format!("{last} {text}").trim().to_owned())
+    let variables = &callback.variables;
+    let tells = |place: usize| {
+        !variables.is_taken_secret(place) && !matches!(variables.taken_name(place), Some("__TTL__" | "__LINE__"))
+    };
+    let taken = step.take.iter().find(|(_, place)| tells(*place)).and_then(|(pointer, _)| {
+        let text = scalar_text(&pointer.find(entry)?.value);
+        Some(format!("{} {text}", pointer.last().unwrap_or_default()).trim().to_owned())
+    });
+    let address = step.same.iter().find_map(|(pointer, _)| address_in(&pointer.find(entry)?.value));
+    match (taken, address) {
+        (Some(taken), Some(address)) if !taken.ends_with(&address) => Some(format!("{taken} ({address})")),
+        (taken, address) => taken.or(address),
+    }
+}
+
+/// The first address in a value.
+fn address_in(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.trim()).filter(|text| text.parse::<IpAddr>().is_ok()).map(str::to_owned),
+        Value::Array(nodes) => nodes.iter().find_map(|node| address_in(&node.value)),
+        Value::Object(members) => members.iter().find_map(|member| address_in(&member.node.value)),
+        _ => None,
+    }
+}
+
+/// The beginning of what a service said, where it may be seen.
+fn excerpt(callback: &Callback, step: &LookupStep, said: &RawValue) -> String {
+    if step.take.iter().any(|(_, place)| callback.variables.is_taken_secret(*place)) {
+        return String::new();
+    }
+    let text = said.get();
+    let start: String = text.chars().take(EXCERPT).collect();
+    format!(": `{start}{}`", if start.len() < text.len() { "…" } else { "" })
 }
 
 fn scalar_text(value: &Value) -> String {
@@ -179,12 +260,14 @@ fn taken(step: &LookupStep, entry: &Node) -> Result<Vec<(usize, Value)>, String>
             Value::Null => return Err(missing()),
             other => return Err(format!("`{pointer}` of the result is {}, not a single value", other.kind())),
         };
-        // `.` and `..` would be another path.
-        if text.is_empty() || text.len() > MAX_VALUE || text.chars().any(char::is_control) || matches!(text, "." | "..")
-        {
-            return Err(format!("`{pointer}` of the result is not a single line"));
-        }
-        Ok((*place, value.clone()))
+        let why = match text {
+            "" => "is empty".to_owned(),
+            "." | ".." => format!("is `{text}`, which would be another path"),
+            _ if text.len() > MAX_VALUE => format!("is longer than {MAX_VALUE} bytes"),
+            _ if text.chars().any(char::is_control) => "is not a single line".to_owned(),
+            _ => return Ok((*place, value.clone())),
+        };
+        Err(format!("`{pointer}` of the result {why}"))
     };
     step.take.iter().map(take).collect()
 }
