@@ -14,20 +14,11 @@ mod tests;
 /// A password is cut out of its line before anything else is read: it may contain every character.
 const PASSWORD: &str = r"^([^#]*\s)?([^#]*?password)\s*=\s*('.*'|[^'\s]\S*)(.*)$";
 
-/// What tells accounts apart, and zones. Hosts such as `@` and `www` are often in several.
-const ACCOUNT: [&str; 5] = ["protocol", "server", "login", "zone", "root-domain"];
-
-/// No host is listed with more accounts.
-const MAX_ACCOUNTS: usize = 100;
-
-/// What no update is possible without.
-const KEYS: [&str; 3] = ["password", "apikey", "secretapikey"];
-
 /// Reads a file.
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
     let around = input.around;
     let pattern = Regex::new(PASSWORD).map_err(|_| PeerError::new(0, "it cannot be read"))?;
-    let mut places = HashMap::<String, Vec<usize>>::new();
+    let mut places = HashMap::<String, usize>::new();
     let (mut logical, mut start, mut passwords) = (String::new(), 0, Vec::<(String, String, usize)>::new());
     for (line, physical) in input.text.lines().enumerate().map(|(place, line)| (place + 1, line)) {
         let mut own = physical.trim_end_matches('\r').to_owned();
@@ -72,7 +63,13 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
         }
         locals.add_unset(&file.globals);
         for host in hosts.split(',').filter(|host| !host.is_empty()) {
-            let place = place_of(host, start, &locals, &mut places, file)?;
+            // What the first line of a host says stays.
+            let place = *places.entry(host.to_owned()).or_insert(file.sections.len());
+            if place == file.sections.len() {
+                file.add(start, PeerSettings::default());
+                file.sections[place].fields.give("host", host);
+            }
+            note_lost(place, host, &locals, file);
             file.sections[place].fields.add_unset(&locals);
         }
     }
@@ -91,44 +88,6 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
     Ok(())
 }
 
-/// The section that a line of a host belongs to: that of the same account, or a new one.
-fn place_of(
-    host: &str,
-    line: usize,
-    locals: &PeerSettings,
-    places: &mut HashMap<String, Vec<usize>>,
-    file: &mut PeerFile,
-) -> Result<usize, PeerError> {
-    let known = places.entry(host.to_owned()).or_default();
-    let is_same = |place: &usize| {
-        let fields = &file.sections[*place].fields;
-        ACCOUNT.iter().all(|name| !differs(fields, locals, name))
-    };
-    if let Some(place) = known.iter().copied().find(is_same) {
-        note_lost(place, host, locals, file);
-        return Ok(place);
-    }
-    if known.len() >= MAX_ACCOUNTS {
-        return Err(PeerError::new(line, format!("it lists one host with more than {MAX_ACCOUNTS} accounts")));
-    }
-    if let Some(first) = known.first().map(|first| file.sections[*first].line) {
-        let text = format!(
-            "taken as an entry of its own: the account differs from that in line {first}, and ddclient itself uses only that line"
-        );
-        file.note(NotePart::Changed, line, host, text);
-    }
-    let (mut fields, place) = (PeerSettings::default(), file.sections.len());
-    fields.give("host", host);
-    file.add(line, fields);
-    known.push(place);
-    Ok(place)
-}
-
-/// Whether both have a value for it, and not the same.
-fn differs(known: &PeerSettings, other: &PeerSettings, name: &str) -> bool {
-    known.find(name).zip(other.find(name)).is_some_and(|(known, other)| known.value != other.value)
-}
-
 /// What an earlier line of a host says stays: names what a later one says in vain.
 fn note_lost(place: usize, host: &str, later: &PeerSettings, file: &mut PeerFile) {
     for setting in later.0.iter().filter(|setting| setting.name != "host") {
@@ -139,9 +98,8 @@ fn note_lost(place: usize, host: &str, later: &PeerSettings, file: &mut PeerFile
         let (line, is_same) = (known.line, known.value == setting.value);
         setting.is_used.set(true);
         if !is_same {
-            let part = if KEYS.contains(&setting.name.as_str()) { NotePart::LeftOut } else { NotePart::Dropped };
-            let text = format!("ddclient ignores it for {host}: line {line} comes first");
-            file.note(part, setting.line, &setting.name, text);
+            let text = format!("as ddclient does, ignored for {host}: line {line} comes first");
+            file.note(NotePart::Dropped, setting.line, &setting.name, text);
         }
     }
 }

@@ -35,6 +35,12 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
         section.fields.give("service", known.unwrap_or(plain));
         section.fields.give("name", name.as_str());
         section.fields.add_unset(&file.globals);
+        // A copied file may name one of the other host.
+        let ca = section.fields.find("ca-trust-file").map(|setting| setting.value.clone());
+        if let Some(ca) = ca.filter(|ca| (input.around.read)(ca).is_ok()) {
+            let _ = section.fields.get("ca-trust-file");
+            section.fields.give("ca", ca);
+        }
     }
     Ok(())
 }

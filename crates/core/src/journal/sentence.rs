@@ -22,7 +22,11 @@ pub fn sentence(JournalEvent { at, what }: &JournalEvent, is_one_of_several: boo
         }
         What::Held(Held { about, ip, why, .. }) => {
             let way_out = "change its configuration, or run `ddns --retry-stopped`";
-            let why = if why.is_empty() { String::new() } else { format!(" with `{why}`") };
+            let why = match why.as_str() {
+                "" => String::new(),
+                why if is_around(why) => format!(": {why}"),
+                why => format!(" with `{why}`"),
+            };
             format!("{about} {ip}: stopped: the service refused it permanently{why}; {way_out}")
         }
         What::Sight(SightChange { about, ip, verdict, after, reason, is_timed, .. }) => {
@@ -110,9 +114,14 @@ pub fn set_instead(words: &str, sent: IpAddr) -> Option<IpAddr> {
 fn quoted(status: u16, words: &str) -> String {
     match words {
         "" => format!("{status} with no text"),
-        words if words.starts_with("before ") || words.contains("; after (") => format!("{status}, {words}"),
+        words if is_around(words) => format!("{status}, {words}"),
         words => format!("{status} `{words}`"),
     }
+}
+
+/// Whether words are about a request before or after the update.
+fn is_around(words: &str) -> bool {
+    words.starts_with("before ") || words.contains("; after (")
 }
 
 /// What a status usually means for the user who configured the callback.

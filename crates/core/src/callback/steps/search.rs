@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use serde_json::value::RawValue;
 
 use super::{Basis, Callback, LookupStep, Values, agree};
+use crate::callback::Method;
 use crate::callback::expect::Pointer;
 use crate::text::json::{Dialect, Node, Value, parse};
 
@@ -138,7 +139,7 @@ impl Search {
         if let Some(total) = self.total.filter(|total| self.entries < *total) {
             return Err(format!("the list has {} of {total} entries", self.entries));
         }
-        let is_same = self.same > 0 && (self.matched == 1 || leaves_same_out(step));
+        let is_same = self.same > 0 && (self.matched == 1 || leaves_same_out(callback, step));
         match &self.left[..] {
             [] if is_same => Ok(Found::One { is_same, values: Vec::new() }),
             [] => Ok(Found::Nothing),
@@ -189,10 +190,12 @@ fn is_entry(step: &LookupStep, values: &Values<'_>, entry: &RawValue) -> bool {
 }
 
 /// Whether `not` leaves out what has the address already: the service cannot change a record, so that the new one stands beside the
-/// old one until that is deleted.
-fn leaves_same_out(step: &LookupStep) -> bool {
+/// old one until that is deleted. A POST would make it once more; any other update can be repeated (H19).
+fn leaves_same_out(callback: &Callback, step: &LookupStep) -> bool {
     let is_compared = |pointer: &Pointer| step.same.iter().any(|(same, _)| same == pointer);
-    !step.left_out.is_empty() && step.left_out.iter().all(|(pointer, _)| is_compared(pointer))
+    callback.request.method() == Method::Post
+        && !step.left_out.is_empty()
+        && step.left_out.iter().all(|(pointer, _)| is_compared(pointer))
 }
 
 /// A list at which `same` looks, and that has more values than it says: an update would replace them all.

@@ -109,4 +109,10 @@ fn l9_inadyn_families_and_sources() {
     );
     assert_eq!(shown(&iface), ["easydns h.example:A interface:eth0"]);
     assert!(iface.notes[0].text.contains("`iface` comes first"), "{:?}", iface.notes);
+    let text = "allow-ipv6 = yes ca-trust-file = /gone.pem provider easydns.com { username = u password = p hostname = h.example }";
+    let copied = read(PeerClient::Inadyn, text);
+    assert_eq!(shown(&copied), ["easydns h.example:A public"]);
+    assert!(written(&copied)[0].1.member("ssl").is_none(), "a file that is not here is not named");
+    let named: Vec<&str> = copied.notes.iter().map(|note| note.what.as_str()).collect();
+    assert!(named.contains(&"ca-trust-file") && named.contains(&"allow-ipv6"), "{:?}", copied.notes);
 }

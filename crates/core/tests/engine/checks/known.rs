@@ -206,7 +206,7 @@ impl World {
                 ));
             }
             if let Journal::Said { text, .. } = what {
-                if text.contains("waiting: another") {
+                if text.contains("waiting: an earlier request") {
                     self.count("waited for another process");
                 }
                 self.note(|| format!("{process} says {text}"));
