@@ -261,8 +261,9 @@ impl World {
         let is_kept = |((_, name, _), of, _): &Memory| *of != own || !entries.contains(&name.0);
         self.memory.stopped.retain(|memory, _| is_kept(memory));
         self.memory.waits.retain(|memory, _| is_kept(memory));
-        self.memory.accepted.retain(|memory, _| is_kept(memory));
         self.memory.sent.retain(|memory, _| is_kept(memory));
+        // What a file claims is in doubt once an entry has left it, also if nothing is sent before it comes back.
+        self.memory.accepted.retain(|((_, name, _), ..), _| !entries.contains(&name.0));
     }
 
     /// A process wrote what it knows.

@@ -1,5 +1,6 @@
 //! When a process rests, or ends: S14, S15 and L1.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use ddns_core::engine::Mode;
@@ -8,7 +9,7 @@ use ddns_core::net::family::Family;
 use ddns_core::update::outcome::Tally;
 
 use super::{memory, name_of};
-use crate::endpoint::Flight;
+use crate::endpoint::{Flight, Name};
 use crate::world::{What, World};
 
 impl World {
@@ -90,14 +91,15 @@ impl World {
         let (who, now) = (self.who(process), self.now);
         let known = &self.processes[process];
         let mut wrong = None;
+        let rows: HashMap<(Name, &str), &Row> =
+            rows.iter().map(|row| ((name_of(&row.domain), row.kind.as_str()), row)).collect();
         for (at, entry) in known.shape.entries.iter().enumerate() {
             for family in Family::ALL {
                 for domain in 0..entry.domains[family.index()] {
                     let key = (entry.origin, (entry.number, domain), family);
                     let Some(found) = known.observed.get(&(at, family)).copied().flatten() else { continue };
                     // Sources that failed are asked again for one entry at a time.
-                    let is_it = |row: &&Row| name_of(&row.domain) == key.1 && row.kind == family.record_type();
-                    let row = rows.iter().find(is_it);
+                    let row = rows.get(&(key.1, family.record_type()));
                     if row.is_some_and(|row| row.address != Some(found)) {
                         continue;
                     }
