@@ -8,7 +8,7 @@ use super::redacted::Redacted;
 use super::request::{Method, Request};
 use super::sign::{Signable, Signing};
 use super::target::Target;
-use super::variables::{Values, Variables};
+use super::variables::Values;
 use super::{RenderError, Variable};
 use crate::net::url::{Url, push_value};
 
@@ -113,11 +113,6 @@ impl RequestTemplate {
         }
         self.headers.iter_mut().for_each(|header| piece::disclose(&mut header.pieces));
         self.body.iter_mut().for_each(|body| piece::disclose(&mut body.pieces));
-    }
-
-    /// What may be seen of it in one line as it was written: `GET https://HOST/PATH`.
-    pub fn outline(&self, variables: &Variables) -> String {
-        format!("{} {}", self.method().as_str(), piece::outline(&self.target.pieces, variables))
     }
 
     /// What the user typed that must not be seen.

@@ -203,6 +203,11 @@ impl InFlight {
         self.step_number().is_some()
     }
 
+    /// Whether it is what follows the update.
+    pub(super) fn is_after(&self) -> bool {
+        self.sequence.as_ref().is_some_and(|sequence| sequence.part == SequencePart::After)
+    }
+
     /// When the service was seen to have the address, in seconds since the epoch.
     pub(super) fn asked_day(&self) -> Option<u64> {
         self.sequence.as_ref().map(|sequence| sequence.asked_day)

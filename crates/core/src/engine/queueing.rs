@@ -14,7 +14,7 @@ use crate::net::family::Family;
 use crate::schedule::queue::{Lane, LaneKey, UpdateId};
 use crate::text::duration::seconds;
 use crate::text::log_format::Level;
-use crate::update::plan::{Verdict, together};
+use crate::update::plan::{MAY_STILL_ARRIVE, Verdict, together};
 use crate::update::{Sendable, Update};
 
 /// How often is looked whether another process has ended what it sends.
@@ -434,8 +434,7 @@ impl Engine {
     /// A request with another address may still arrive, of another process or of the configuration before: it is waited for.
     pub(super) fn wait(&mut self, id: UpdateId, at: usize, update: &Update<'_>) {
         if self.waiting.insert(id) {
-            let why = "an earlier request with another address may still arrive";
-            self.say(at, Level::Info, || format!("{update}: waiting: {why}"));
+            self.say(at, Level::Info, || format!("{update}: waiting: {MAY_STILL_ARRIVE}"));
         }
         self.recheck_at.get_or_insert(self.now.steady + RECHECK);
     }

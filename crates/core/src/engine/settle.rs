@@ -115,7 +115,7 @@ impl Engine {
             return;
         }
         let mut request = request;
-        let after = plan.entry(at).callback.after();
+        let after = plan.entry(at).callback.after().filter(|_| request.is_after());
         let what = after.and_then(|after| self.shown(&plan, &request, after)).unwrap_or_default();
         let ended = request.whole(&what, ended);
         if let Some((request, (outcomes, circumstances))) = self.follow(&plan, request, ended) {

@@ -11,7 +11,7 @@ use crate::text::duration::whole_seconds;
 use crate::update::Update;
 use crate::update::domain::Domain;
 use crate::update::hold::HeldBy;
-use crate::update::plan::{Reason, Verdict};
+use crate::update::plan::{MAY_STILL_ARRIVE, Reason, Verdict};
 use crate::update::state::Accepted;
 
 /// What decides where there is no `expect` (A4).
@@ -52,8 +52,7 @@ impl Engine {
             _ if self.mode == Mode::Look => self.remembered(at, domain, family),
             _ if self.waiting.contains(&id) => {
                 let left = claim.in_doubt.map_or(0, |doubt| doubt.until.saturating_sub(self.clock()));
-                let why = "an earlier request with another address may still arrive".to_owned();
-                (UpdateState::Retrying, Some(left), Some(why))
+                (UpdateState::Retrying, Some(left), Some(MAY_STILL_ARRIVE.to_owned()))
             }
             (Stage::WaitingToRetry, Some(retry), _) => {
                 (UpdateState::Retrying, left(retry.at), Some(retry.outcome.reason()))

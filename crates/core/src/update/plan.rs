@@ -9,6 +9,9 @@ use crate::update::Update;
 use crate::update::hold::HeldBy;
 use crate::update::state::{Claim, InDoubt, Memory};
 
+/// Why an update waits (E4a).
+pub(crate) const MAY_STILL_ARRIVE: &str = "an earlier request with another address may still arrive";
+
 /// What is to be done about one update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -52,7 +55,7 @@ impl Verdict {
             Self::Send(reason) => format!("would be sent: {reason}"),
             Self::Wait(until) => {
                 let left = seconds(until.saturating_sub(now));
-                format!("would wait, {left} at most: an earlier request with another address may still arrive")
+                format!("would wait, {left} at most: {MAY_STILL_ARRIVE}")
             }
             Self::Held(until, by) => {
                 format!("would be held back for {}: {}", seconds(until.saturating_sub(now)), by.reason())
