@@ -13,8 +13,9 @@ use crate::support::tools::tool;
 use crate::support::{Received, Receiver, Response, Run, Sandbox};
 
 /// Programs of others: they are not run.
-const OTHERS: [&str; 17] = [
+const OTHERS: [&str; 18] = [
     "bash",
+    "brew",
     "cargo",
     "cat",
     "curl",

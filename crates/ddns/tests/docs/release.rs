@@ -66,7 +66,9 @@ fn release_has_the_same_bytes_when_it_is_packed_again_and_its_parts_run() {
         assert!(name == "SHA256SUMS" || listed.iter().any(|known| known == name), "SHA256SUMS lacks {name}");
     }
     let notes = sandbox.read("release/RELEASE-NOTES.md");
-    assert!(notes.starts_with("- ") && read("CHANGELOG.md").contains(&notes) && !notes.contains("\n## "), "{notes}");
+    let own = notes.replace(&format!("https://example.com/ddns/blob/v{VERSION}/docs/"), "docs/");
+    assert!(own.starts_with("- ") && read("CHANGELOG.md").contains(&own) && !own.contains("\n## "), "{notes}");
+    assert!(!notes.contains("](docs/"), "a link that leads nowhere");
     let formula = sandbox.read("release/ddns.rb");
     assert!(!formula.contains("@VERSION@") && !formula.contains("@SOURCE@"), "{formula}");
 
@@ -119,7 +121,9 @@ fn downloaded(release: &Path) {
     }
     let unpack =
         commands(&read("README.md")).into_iter().find(|line| line.starts_with("tar ")).expect("README unpacks it");
-    sh(&sandbox.path("."), &unpack).expect(0);
+    fs::create_dir(sandbox.path("bin")).expect("a folder");
+    sh(&sandbox.path("."), &unpack.replace("sudo ", "").replace("/usr/local/bin/", "bin/")).expect(0);
+    sh(&sandbox.path("."), "bin/ddns --version").expect(0);
     let folder = sandbox.path(&format!("ddns-{VERSION}-{}-unknown-linux-gnu", env::consts::ARCH));
     let version = sh(&folder, "./ddns --version").expect(0).stdout;
     assert_eq!(version, format!("ddns {VERSION}\n"));
@@ -167,7 +171,8 @@ fn on_openwrt(release: &Path) {
     let mut inside: Vec<_> =
         files(&top).iter().map(|file| file.strip_prefix(&top).expect("inside").display().to_string()).collect();
     inside.sort();
-    assert_eq!(inside, ["etc/init.d/ddns-watch", "lib/upgrade/keep.d/ddns-callback", "usr/sbin/ddns"]);
+    let licences = "usr/share/licenses/ddns-callback/THIRD-PARTY.txt.gz";
+    assert_eq!(inside, ["etc/init.d/ddns-watch", "lib/upgrade/keep.d/ddns-callback", "usr/sbin/ddns", licences]);
     // The script starts the program where the package has it.
     let script = format!(
         "procd_open_instance() {{ :; }}; procd_close_instance() {{ :; }}; mkdir() {{ :; }}; chown() {{ :; }}; chmod() {{ :; }}\n\
@@ -176,7 +181,24 @@ fn on_openwrt(release: &Path) {
     );
     assert_eq!(sh(&top, &script).expect(0).stdout, "/usr/sbin/ddns\n");
     // Not on the machine that makes an image of a router.
-    run(Command::new("sh").arg(root.path("control/prerm")).env("IPKG_INSTROOT", &top)).expect(0).says_nothing();
+    for script in ["prerm", "postinst"] {
+        let script = root.path(&format!("control/{script}"));
+        run(Command::new("sh").arg(script).env("IPKG_INSTROOT", &top)).expect(0).says_nothing();
+    }
+    // An upgrade leaves the service enabled and starts it again; a new installation starts nothing.
+    root.write("bin/ddns-watch", "#!/bin/sh\necho $1\n[ $1 != enabled ] || [ -n \"$IS_ENABLED\" ]\n");
+    sh(
+        &root.path("."),
+        "chmod 755 bin/ddns-watch; sed -i \"s|/etc/init.d/|$PWD/bin/|\" control/prerm control/postinst",
+    )
+    .expect(0);
+    for (line, says) in [
+        ("PKG_UPGRADE=1 sh control/prerm && IS_ENABLED=1 sh control/postinst", "stop\nenabled\nrestart\n"),
+        ("sh control/postinst", "enabled\n"),
+        ("sh control/prerm", "stop\ndisable\n"),
+    ] {
+        assert_eq!(sh(&root.path("."), line).expect(0).stdout, says, "{line}");
+    }
     if let Some(mut inside) = started_in(&top, (65534, 65534)) {
         fs::set_permissions(root.path("."), fs::Permissions::from_mode(0o755)).expect("a root that all may enter");
         let printed = run(inside.args(["/usr/sbin/ddns", "demo"]).env_clear()).expect(0).stdout;
@@ -300,6 +322,23 @@ fn release_refuses_in_one_sentence_and_leaves_nothing_behind() {
     release(&["1.2.3"]).expect(1).prints("not committed");
 }
 
+/// What `packaging/release` does with each program before it packs it.
+#[test]
+fn static_program_does_what_its_users_will_do() {
+    let Some(program) = env::var_os("DDNS_TEST_STATIC") else {
+        return skipped("DDNS_TEST_STATIC does not name a program made by packaging/build-static");
+    };
+    let may = |options| Command::new("unshare").args([options, "true"]).stderr(Stdio::null()).status();
+    if ["ip", "openssl", "python3"].into_iter().any(|name| tool(name).is_none())
+        || !["-n", "-rn"].into_iter().any(|options| may(options).is_ok_and(|status| status.success()))
+    {
+        return skipped("there is no `ip`, `openssl` or `python3`, or no right to make a network namespace");
+    }
+    let tried = run(Command::new(root().join("packaging/try-program")).arg(program)).expect(0);
+    assert!(tried.stdout.contains("a changed address is sent: yes"), "{}", tried.stdout);
+    run(Command::new(root().join("packaging/try-program")).arg("/bin/true")).expect(1).prints("does not say");
+}
+
 /// A key is not taken by anybody's action, and no job may do more than it needs.
 #[test]
 fn workflows_use_nothing_of_others_and_the_compilers_of_the_tree() {
@@ -319,6 +358,15 @@ fn workflows_use_nothing_of_others_and_the_compilers_of_the_tree() {
             assert!(job["timeout-minutes"].is_u64(), "{name} ends");
             let writes = job["permissions"].as_object().expect("permissions").values().any(|value| value == "write");
             assert!(!writes || file.ends_with("release.yml"), "{name} may write");
+            for (at, step) in job["steps"].as_array().expect("steps").iter().enumerate() {
+                let Some(seconds) = step["run"].as_str().and_then(|line| line.trim().strip_prefix("fuzz/run ")) else {
+                    continue;
+                };
+                // Two at a time, and half an hour to build them.
+                let rounds = files(&root().join("fuzz/fuzz_targets")).len().div_ceil(2) as u64;
+                let needed = rounds * seconds.parse::<u64>().expect("seconds") / 60 + 30;
+                assert!(job["timeout-minutes"].as_u64() >= Some(needed), "step {at} of {name} takes {needed} minutes");
+            }
             let image = job["container"]["image"].as_str().expect("an image").to_owned();
             assert!(images.contains(&image), "{name}: {image}, not one of {images:?}");
             used.push(image);
