@@ -449,7 +449,8 @@ impl Engine {
     /// When to bring [`Event::Time`], if nothing happens before.
     pub fn wake_at(&self) -> Option<Duration> {
         if let Some(closing) = &self.closing {
-            return closing.wake_at();
+            // What is heard meanwhile is written as soon as ever.
+            return closing.wake_at().map(|until| self.save_at().map_or(until, |at| at.min(until)));
         }
         let schedule = self.schedule.as_ref().and_then(Schedule::wake_at);
         // What may not start wakes nobody.
