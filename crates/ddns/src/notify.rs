@@ -310,7 +310,8 @@ async fn send(
         Ok(()) => Ok(response),
         Err(why) => {
             let is_final = response.status < 500 && response.status != 429;
-            Err(NotSent { why, may_have_arrived: false, is_final, warnings: response.warnings })
+            let may_have_arrived = (200..300).contains(&response.status) && !response.is_whole;
+            Err(NotSent { why, may_have_arrived, is_final, warnings: response.warnings })
         }
     });
     (origin, sent)

@@ -104,7 +104,7 @@ pub fn named(layer: &Raw) -> Vec<String> {
 /// The files that one layer names in parts of these kinds.
 fn named_by(layer: &Raw, kinds: &[SubKind]) -> Vec<String> {
     let mut paths = Vec::new();
-    for (field, setting) in layer.settings().filter(|(field, _)| !field.parts.is_empty()) {
+    for (field, setting) in layer.settings().filter(|(field, _)| !field.parts.is_empty() || field.inside().is_some()) {
         match &setting.node.value {
             _ if setting.is_fetched() => {}
             // Options and variables hold texts alone.
@@ -162,6 +162,16 @@ fn collect_files(node: &Node, paths: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn h13_every_request_may_name_the_file_of_its_key() {
+        let text = r#"{"before": {"id": "/x", "sign": {"file": "a"}}, "absent": {"id": "/y", "sign": {"file": "b"}},
+            "after": {"id": "/z", "sign": {"file": "c"}}, "sign": {"file": "d"}}"#;
+        let written = super::super::raw::read(&super::super::raw::Document::local("c.json", text)).expect("JSON");
+        let mut named = named_in(&written);
+        named.sort();
+        assert_eq!(named, ["a", "b", "c", "d"]);
+    }
 
     #[test]
     fn h13_a_file_holds_one_line() {

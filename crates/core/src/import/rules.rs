@@ -6,7 +6,8 @@
 //! .names4 .names6              with commas. `.marks` are those letters that may follow a name: `?` before
 //!                              parameters, `;` before an interface id, any other one before the zone
 //! .except                      a pattern of names that are left out, for the reason that the note of the row gives
-//! .index4 .index6              a source: as it is, or `page:` and `pages:` (with commas) by their addresses
+//! .index4 .index6              a source: as it is; `page:` and `pages:` (with commas) by their addresses;
+//!                              `echo:` an address and `cat:` a file, in quotes
 //! .proxy .ssl .timeout .min_interval .cache_max_age .cache    settings; .interval, which is .least and .most so many seconds
 //! .id .token .ttl .expect .accept                      a request
 //! .notify.RECIPE.QUESTION                              an answer for a notification
@@ -21,6 +22,7 @@ use regex_lite::Regex;
 use super::settings::{NotePart, PeerFile, PeerName, PeerSection, PeerSurroundings};
 use super::table::{MeaningRow, PeerTable, filled};
 use crate::text::json::{Dialect, Value, parse};
+use crate::text::shell;
 
 /// Pages that clients have built in: what they say, `public` finds out as well.
 const PAGES: &str = "checkip.dyndns.org checkip.dyndns.com freedns.afraid.org domains.google.com checkip.dns.he.net \
@@ -207,6 +209,8 @@ fn sources(text: &str) -> Vec<String> {
     match text.split_once(':') {
         Some(("page", url)) => vec![page(url)],
         Some(("pages", urls)) => urls.split(',').map(|url| page(url.trim())).collect(),
+        // What was data does not become a program.
+        Some((program @ ("echo" | "cat"), word)) => vec![format!("shell:{program} {}", shell::quote(word.trim()))],
         _ => vec![text.to_owned()],
     }
 }

@@ -392,7 +392,8 @@ fn l8_cloudflare_ddns_variables_become_entries() {
         ("cloudflare.doh", "public"),
         ("local.iface:eth0", "interface:eth0"),
         ("url:https://x.example/", "url:https://x.example/"),
-        ("file:/a b", "shell:cat /a b"),
+        ("file:/a b", "shell:cat '/a b'"),
+        ("static:2001:db8::1;touch${IFS}x", "shell:echo '2001:db8::1;touch${IFS}x'"),
         ("static:2001:db8::1,2001:db8::2", "shell:echo 2001:db8::1"),
     ];
     for (provider, source) in sources {

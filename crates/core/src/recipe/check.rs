@@ -74,6 +74,12 @@ impl RecipeReader<'_> {
             if !known.contains(&key.as_str()) {
                 self.error(*key_span, format!("a recipe does not fill `{key}`; it may fill {}", known.join(", ")));
             }
+            // Text is read as JSON in its place, and could name a file there.
+            let is_json = |text: &str| text.trim_start().starts_with(['{', '[']);
+            let is_nested = is_around(key) || kind_of(key) == Some(Kind::Secrets);
+            if is_nested && matches!(&node.value, Value::String(text) if is_json(text)) {
+                self.error(node.span, format!("`{key}` must be JSON, not a text of it"));
+            }
             if is_around(key) {
                 let known = filled(used_by(FieldUse::Step), Field::of(Key::Before).parts);
                 match &node.value {
@@ -159,6 +165,8 @@ mod tests {
             (r#""config": {"extra": "{\"__A__\": {\"file\": \"/a\"}}"}"#, "a recipe names no file"),
             (r#""config": {"sign": {"file": "/a"}}"#, "a recipe names no file"),
             (r#""config": {"sign": [{"file": "/a"}]}"#, "a recipe names no file"),
+            (r#""config": {"sign": "{\"file\": \"/a\"}"}"#, "`sign` must be JSON"),
+            (r#""config": {"before": "{\"id\": \"/a\", \"sign\": {\"file\": \"/a\"}}"}"#, "`before` must be JSON"),
             (r#""notify": {"proxy": "http://h.example"}"#, "a recipe does not fill `proxy`"),
             (r#""notify": [{"id": "https://h.example/"}, {"ssl": "/a"}]"#, "a recipe does not fill `ssl`"),
             (r#""notify": {"extra": {"__A__": {"file": "/a"}}}"#, "a recipe names no file"),

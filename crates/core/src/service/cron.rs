@@ -29,7 +29,8 @@ pub fn without(table: &str) -> String {
             continue;
         }
         lines.next_if(|line| line.starts_with("# Configuration: "));
-        lines.next_if(|line| line.starts_with(EVERY) && line.contains("ddns"));
+        // Whatever the program is called, and however often somebody has it run.
+        lines.next_if(|line| !line.starts_with('#') && line.contains(" -q "));
     }
     text
 }
@@ -71,6 +72,9 @@ mod tests {
             assert_eq!(without(&format!("{once}@daily x\n")), format!("{table}@daily x\n"));
         }
         assert_eq!(without(&with("@daily x", &service, ServiceScope::User)), "@daily x\n", "only its end was missing");
+        // Another name of the program, and another time.
+        let other = with("@daily x\n", &ServiceSpec::packaged("/opt/dynip"), ServiceScope::User).replace("*/5", "*/10");
+        assert_eq!(without(&format!("{other}@daily y\n")), "@daily x\n@daily y\n");
     }
 
     #[test]

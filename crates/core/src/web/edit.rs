@@ -179,7 +179,14 @@ fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, Finding
         }),
         Op::Remove { list: at, item: number } => Ok(match item(*at, *number)? {
             // An empty list would be the default.
-            node if patch::items(text, node).len() == 1 => patch::unset(text, object(*at)?, Field::of(at.key).name),
+            node if patch::items(text, node).len() == 1 => {
+                let unset = patch::unset(text, object(*at)?, Field::of(at.key).name);
+                match is_set(&unset, *at, around) {
+                    // What stands outside would count instead.
+                    true => patch::set(text, object(*at)?, Field::of(at.key).name, &Value::Null),
+                    false => unset,
+                }
+            }
             node => patch::set_item(text, node, Some(*number), None),
         }),
         Op::AddEntry(fields) if fields.iter().any(|(name, _)| name == "providers") => {
@@ -268,7 +275,9 @@ impl Trace {
                 // A source asks its own host, whoever gets the updates: only the check of certificates matters.
                 let is_kept = |source: &Source| source.has_secret() && !self.typed_sources.contains(source);
                 let is_source = entry.ssl != Ssl::Verify && sources(entry, field.key).iter().any(is_kept);
-                if !is_content && !is_source {
+                // A proxy is asked for with its password.
+                let is_proxy = field.key == Key::Proxy && entry.ssl != Ssl::Verify;
+                if !is_content && !is_source && !is_proxy {
                     continue;
                 }
                 let is_wider =
@@ -319,6 +328,13 @@ fn counts<'a>(
     Some((setting, place, is_secret))
 }
 
+/// Whether something sets a field.
+fn is_set(text: &str, at: At, around: &Surroundings) -> bool {
+    let written = read(&Document::local("", text)).unwrap_or_default();
+    let own = at.entry.and_then(|number| written.entries.as_ref()?.get(number)).map_or(&written.file, |(own, _)| own);
+    around.layers(own, &written.file).get(at.key).is_some()
+}
+
 /// What a field of an entry asks for its address.
 fn sources(entry: &Entry, key: Key) -> &[Source] {
     match key {
@@ -336,7 +352,10 @@ fn is_wider(old: &Entry, new: &Entry) -> bool {
     let is_known = match (origins(old), origins(new)) {
         (Some(old), Some(new)) => new.iter().all(|origin| old.contains(origin)),
         // A placeholder says who gets it: whatever fills that.
-        _ => old.callback == new.callback && old.domains == new.domains,
+        _ => {
+            (&old.callback, &old.domains, &old.interface_ids, &old.sources)
+                == (&new.callback, &new.domains, &new.interface_ids, &new.sources)
+        }
     };
     !is_known || old.proxies != new.proxies || is_looser(old, new)
 }

@@ -29,6 +29,8 @@ pub fn operations(form: &EditForm, typed: impl Fn(&str) -> Option<String>) -> Ve
             Content::Unset => ops.extend(full(&text).map(set)),
             Content::Open(now) => match text {
                 Some(text) if text == now.trim() => {}
+                // The form has the word in its own letters.
+                Some(text) if !field.words.is_empty() && text.eq_ignore_ascii_case(now.trim()) => {}
                 Some(text) if text.is_empty() => ops.push(Op::Unset { at }),
                 text => ops.extend(text.map(set)),
             },

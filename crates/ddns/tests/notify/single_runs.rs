@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::inbox::{Inbox, SECRET};
+use crate::support::scripted::Step::Close;
+use crate::support::scripted::{Server, say};
 use crate::support::watching::{SOON, until};
 use crate::support::{Receiver, Response, Run, Sandbox};
 
@@ -46,6 +48,18 @@ impl Endpoint {
 #[track_caller]
 fn safe(run: Run) -> Run {
     run.never_prints(SECRET)
+}
+
+#[test]
+fn i5_a_notification_that_may_have_arrived_is_not_repeated() {
+    let (sandbox, endpoint) = (Sandbox::new(), Endpoint::new());
+    let cut = Server::always(vec![say("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nok"), Close]);
+    let notify = json!({"id": cut.url("/?m=__MESSAGE__"), "on": ["failed"], "after": 1,
+        "expect": {"accept": "ok"}});
+    endpoint.set(500);
+    let config = endpoint.config(&notify, &json!({}));
+    sandbox.sync(&config).expect(1).prints("the rest of the response did not arrive");
+    sandbox.sync(&config).expect(1).never_prints("notification `failed`: sending");
 }
 
 #[test]

@@ -172,6 +172,17 @@ fn e2_the_hop_that_hangs_is_the_one_that_is_blamed() {
 }
 
 #[test]
+fn a4_the_body_of_a_redirect_is_not_waited_for_though_expect_needs_one() {
+    let end = Receiver::responding(|_| Response::with_body(200, "good"));
+    let head = format!("HTTP/1.1 302 Found\r\nLocation: {}\r\nContent-Length: 100\r\n\r\nx", end.url("/end"));
+    let mut config = config(&format!("http://{}/start", stalling(head.leak().as_bytes())), &Value::Null);
+    config["timeout"] = json!(5);
+    config["expect"] = json!({"accept": "good"});
+    Sandbox::new().sync(&config).expect(0);
+    assert_eq!(end.callbacks().len(), 1);
+}
+
+#[test]
 fn a4_a_redirect_behind_many_headers_is_followed_or_fails_with_a_sentence() {
     for (count, code) in [(99, 0), (150, 0), (250, 0), (300, 1)] {
         let receiver = Receiver::responding(move |request| match request.target() {

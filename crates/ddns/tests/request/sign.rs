@@ -193,6 +193,9 @@ fn h13_a_fetched_configuration_names_no_file() {
     for more in [
         json!({"extra": {"__KEY__": {"file": "/etc/hostname"}}}),
         json!({"sign": {"file": "/etc/hostname"}}),
+        json!({"cache": "victim"}),
+        json!({"log": {"file": "victim"}}),
+        json!({"ssl": "victim"}),
         json!({"ipv4": [{"name": "a.example", "extra": {"__KEY__": {"file": "/etc/hostname"}}}]}),
     ] {
         let config = with(&home(&receiver.url("/__KEY__")), &more).to_string();

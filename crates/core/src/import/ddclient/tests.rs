@@ -96,6 +96,7 @@ fn l10_ddclient_addresses_become_sources() {
         ("use=fw, fw=192.168.1.1/s, fw-login=a, fw-password=b/c", "A url:http://a:b%2Fc@192.168.1.1/s"),
         ("use=netgear-rt3xx", "A public"),
         ("use=ip, ip=192.0.2.7", "A shell:echo 192.0.2.7"),
+        ("use=ip, ip=192.0.2.7;id", "A shell:echo '192.0.2.7;id'"),
     ];
     for (settings, expected) in cases {
         let import =

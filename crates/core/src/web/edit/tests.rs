@@ -193,6 +193,17 @@ fn i2_nothing_of_the_host_can_be_set() {
 }
 
 #[test]
+fn i7_without_its_last_domain_an_entry_has_none_of_those_outside() {
+    let text = r#"{"dns": "callback", "ipv4": ["o1.example", "o2.example"], "providers": [
+        {"id": "https://o.example/__IP__", "ipv4": ["own.example"], "ipv6": ["six.example"]}]}"#;
+    let edited = applied(text, &[Op::Remove { list: at(0, Key::Ipv4), item: 0 }]).expect("valid");
+    assert!(edited.contains(r#""ipv4": null"#), "{edited}");
+    let alone = text.replace(r#""ipv4": ["o1.example", "o2.example"], "#, "");
+    let edited = applied(&alone, &[Op::Remove { list: at(0, Key::Ipv4), item: 0 }]).expect("valid");
+    assert!(!edited.contains("ipv4"), "{edited}");
+}
+
+#[test]
 fn i2_nobody_new_gets_a_secret() {
     let elsewhere = || set(at(0, Key::Id), "\"https://evil.example/__IP__\"");
     let again = |ops: &[Op]| applied(TWO, ops).expect_err("refused").join("\n");
@@ -248,6 +259,15 @@ fn i2_nobody_new_gets_a_secret() {
     let named = r#"{"dns": "callback", "id": "https://__DOMAIN__/u?ip=__IP__", "headers": {"X": "s3cret-x"}, "ipv4": "a.example"}"#;
     assert!(applied(named, &[Op::Add { list: at(0, Key::Ipv4), item: Value::string("evil.example") }]).is_err());
     assert!(applied(named, &[set(at(0, Key::Timeout), "5")]).is_ok());
+    let routed = r#"{"dns": "callback", "id": "http://__IP__:1/u?k=s3cret", "ipv4": "a.example", "ipv6": [{"name": "a.example", "interface_id": "::1"}]}"#;
+    let elsewhere = Op::Set {
+        at: at(0, Key::Ipv6),
+        item: Some(0),
+        value: Value::object([("name", Value::string("a.example")), ("interface_id", Value::string("::2"))]),
+    };
+    for op in [set(at(0, Key::Index4), "\"url:http://evil.example/\""), elsewhere] {
+        assert!(applied(routed, std::slice::from_ref(&op)).is_err(), "{op:?}");
+    }
     // Notifications go the way of the file.
     let notified = TWO.replace(
         "{\"providers\"",
@@ -292,6 +312,8 @@ fn i7_a_form_that_was_only_opened_changes_nothing_and_one_that_was_filled_in_cha
         }
     };
     assert_eq!(operations(&form, shown), []);
+    let odd = form_of(&FLAT.replacen('{', "{\"method\": \"post\", ", 1), Some(0));
+    assert_eq!(operations(&odd, |name| (name == "method").then(|| "POST".to_owned())), [], "the same word");
     let changed = [
         ("ttl", "600"),
         ("ipv4.0", "remove"),
@@ -366,6 +388,10 @@ fn i2_a_looser_check_of_certificates_asks_for_the_secrets_of_sources_again() {
         assert!(applied(&text(&secret, ", \"ssl\": false"), &[set(at(0, Key::Ttl), "60")]).is_ok(), "it was so before");
         assert!(applied(&text(&secret, ", \"ssl\": false"), &[set(at(0, Key::Ssl), "true")]).is_ok(), "stricter");
     }
+    let proxied = text("\"default\"", ", \"proxy\": \"https://u:s3cret@p.example\"");
+    let wrong = applied(&proxied, &[off()]).expect_err("refused");
+    assert!(wrong[0].starts_with("proxy: Type this again"), "{wrong:?}");
+    assert!(applied(&proxied, &[off(), set(at(0, Key::Proxy), "\"https://u:s3cret@p.example\"")]).is_ok());
     let one = text(&format!("[\"default\", \"{source}\"]"), "");
     let again =
         |number, value: &str| Op::Set { at: at(0, Key::Index4), item: Some(number), value: Value::string(value) };

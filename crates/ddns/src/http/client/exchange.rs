@@ -83,7 +83,9 @@ pub(super) async fn exchange<S: ByteStream>(
 ) -> Result<(Response, Reuse), Fault> {
     let (head, incoming) = begin(conversation, request, relay, is_slow).await?.into_parts();
     let patience = Instant::now() + DRAIN_PATIENCE;
-    let deadline = if want == Want::Status { patience.min(deadline) } else { deadline };
+    let location = head.headers.get(LOCATION).and_then(|value| value.to_str().ok());
+    let is_followed = head.status.is_redirection() && request.redirected(head.status.as_u16(), location).is_some();
+    let deadline = if want == Want::Status || is_followed { patience.min(deadline) } else { deadline };
     let most = match want {
         Want::LongBody => LONG_BODY_LIMIT,
         Want::Answer => ANSWER_LIMIT,

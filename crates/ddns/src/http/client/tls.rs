@@ -2,10 +2,11 @@
 
 mod trust;
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::error::Error as _;
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 use std::{env, fs, io};
 
@@ -22,6 +23,8 @@ use tokio_rustls::rustls::{
     SignatureScheme, WantsVerifier,
 };
 
+use crate::store::Stamp;
+
 pub(crate) use trust::{Pem, TlsTrust, certificates, private_key};
 
 /// Connectors, made when they are first needed.
@@ -29,7 +32,8 @@ pub(crate) use trust::{Pem, TlsTrust, certificates, private_key};
 pub(super) struct Tls {
     verified: OnceCell<TlsConnector>,
     unverified: OnceCell<TlsConnector>,
-    with_ca: std::cell::RefCell<HashMap<String, TlsConnector>>,
+    /// With what distinguishes the file from a newer one.
+    with_ca: RefCell<HashMap<String, (Option<Stamp>, TlsConnector)>>,
     /// The one for all, whatever a request says.
     only: Option<TlsConnector>,
 }
@@ -57,11 +61,15 @@ impl Tls {
                 .get_or_init(|| finished(Verifier::builder(Belief::Any).with_no_client_auth()))
                 .clone()),
             Ssl::Ca(path) => {
-                if let Some(known) = self.with_ca.borrow().get(path) {
-                    return Ok(known.clone());
+                // A service runs for years, and a CA is renewed.
+                let stamp = Stamp::at(Path::new(path));
+                if let Some((known, connector)) = self.with_ca.borrow().get(path)
+                    && *known == stamp
+                {
+                    return Ok(connector.clone());
                 }
                 let made = with_ca(read_ca(path)?)?;
-                self.with_ca.borrow_mut().insert(path.clone(), made.clone());
+                self.with_ca.borrow_mut().insert(path.clone(), (stamp, made.clone()));
                 Ok(made)
             }
         }
@@ -305,5 +313,23 @@ mod tests {
             assert!(tls.connector(&ssl).is_ok(), "{ssl:?}");
         }
         assert!(tls.connector(&Ssl::Ca("/nowhere/ca.pem".to_owned())).is_err());
+    }
+
+    #[test]
+    fn d6_a_renewed_ca_file_is_read_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("ca.pem");
+        let (tls, ssl) = (Tls::default(), Ssl::Ca(path.to_str().expect("a plain path").to_owned()));
+        let made = |tls: &Tls| Arc::clone(tls.connector(&ssl).expect("a connector").config());
+        let renew = || {
+            let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+            fs::write(&path, made.cert.pem() + "\n").expect("a file");
+        };
+        renew();
+        let first = made(&tls);
+        assert!(Arc::ptr_eq(&first, &made(&tls)), "it is read once");
+        fs::remove_file(&path).expect("it is there");
+        renew();
+        assert!(!Arc::ptr_eq(&first, &made(&tls)), "another file is read");
     }
 }
