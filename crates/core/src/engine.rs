@@ -45,11 +45,12 @@ use crate::update::state::{ClaimKey, Fingerprint};
 
 use claims::{Before, GivenUp};
 use in_flight::{InFlight, StepMemory};
-use observe::LookupState;
+use observe::{EntryLookups, LookupState};
 use plan::{Plan, StoreId};
 use queueing::Todo;
 use reload::Closing;
 use replaced::Replaced;
+use start::AHEAD;
 use stores::StoreState;
 use visibility::Lookout;
 
@@ -284,6 +285,8 @@ pub struct Engine {
     /// How many lookups have not ended, by configuration.
     open: Vec<usize>,
     requests: BTreeMap<RequestId, InFlight>,
+    /// How much longer than its request a mark holds.
+    ahead: Duration,
     /// Requests whose marks are being written.
     marking: Vec<(StoreId, Ticket, InFlight)>,
     last_number: u64,
@@ -333,8 +336,8 @@ struct EntryState {
     observed: [Observation; 2],
     /// The source that gave the address.
     sources: [Option<String>; 2],
-    /// How many lookups were begun: the result of an older one is no news.
-    begun: [u32; 2],
+    /// Its lookups.
+    lookups: [EntryLookups; 2],
     /// The last address that was found. Where nothing is sent it may be an example.
     found: [Option<IpAddr>; 2],
     /// Whether the last lookup gave no address.
@@ -362,6 +365,7 @@ impl Engine {
             now,
             epoch: now,
             own: chance.number(),
+            ahead: AHEAD,
             chance,
             dns_chance: Chance(!seed),
             lookout: Lookout::default(),

@@ -361,6 +361,20 @@ fn k13_whatever_holds_an_update_back_comes_first() {
     assert!(world.asked.len() < 110, "{}", world.asked.len());
 }
 
+/// The service has it already, and somebody else's servers are asked: it was asked every two seconds, for ever.
+#[test]
+fn k13_what_the_service_has_already_counts_as_a_repair_that_changed_nothing() {
+    let more = r#""ipv4": ["home.example.com"], "verify": {"repair": true, "within": "10m"},
+        "before": {"id": "http://127.0.0.1:9/records?ip=__IP__", "in": "/r", "same": {"/ip": "__IP__"}}"#;
+    let mut world = World::new(Mode::Service, more, |_, _, _| zone(&[&[OTHER]]));
+    world.response = (200, r#"{"r": [{"ip": "203.0.113.7"}]}"#);
+    world.on(Event::Begin);
+    world.run(48 * HOUR);
+    assert!((2..6).contains(&world.sent.len()), "{:?}", world.sent);
+    assert!(world.asked.len() < 200, "{}", world.asked.len());
+    assert!(!world.told.iter().any(|(_, what)| matches!(what, What::Settled(settled) if settled.is_repair)));
+}
+
 /// Nothing that DNS says, and nothing that keeps a repair from being sent, makes a run fail.
 #[test]
 fn k2_what_drifted_and_may_not_be_sent_is_up_to_date() {

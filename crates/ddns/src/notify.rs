@@ -148,7 +148,9 @@ impl<'a> Notifier<'a> {
         }
         for one in &mut self.each {
             let tally = tallies[one.config];
-            one.ledger.synchronized(postponed == 0 && tally.exit_code() == 0 && tally.accepted + tally.up_to_date > 0);
+            let is_all = postponed == 0 && tally.exit_code() == 0 && tally.accepted + tally.up_to_date > 0;
+            // What was not due this time counts, too: it may be stopped.
+            one.ledger.synchronized(is_all && engine.is_well(one.config));
         }
         self.review(engine);
     }

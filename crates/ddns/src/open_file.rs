@@ -1,11 +1,49 @@
 //! Opening files: regular ones only, and without waiting. A pipe in the place of a file would stop the service.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::{Access, OFlags, access};
+
+/// Distinguishes a file from any other, and from itself at another time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    file: (u64, u64),
+    pub(crate) size: u64,
+    changed: (i64, i64),
+    modified: (i64, i64),
+}
+
+impl Stamp {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        Self {
+            file: (metadata.dev(), metadata.ino()),
+            size: metadata.size(),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
+
+    /// That of the file that is there now.
+    pub(crate) fn at(path: &Path) -> Option<Self> {
+        fs::metadata(path).ok().as_ref().map(Self::of)
+    }
+
+    /// When the file was last changed, or put into its place.
+    pub(crate) fn changed(&self) -> SystemTime {
+        let (seconds, nanoseconds) = self.changed;
+        let since = Duration::new(u64::try_from(seconds).unwrap_or(0), u32::try_from(nanoseconds).unwrap_or(0));
+        SystemTime::UNIX_EPOCH + since
+    }
+
+    /// Whether its file is the one at this path.
+    pub(super) fn is_at(&self, path: &Path) -> bool {
+        fs::metadata(path).is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == self.file)
+    }
+}
 
 /// Opens a file of ours, which is no link: in a folder that others may write to, a link could lead to a file that is not.
 pub(crate) fn open_own(path: &Path, options: &mut OpenOptions) -> io::Result<File> {

@@ -14,10 +14,11 @@ use ddns_core::engine::plan::StoreId;
 use ddns_core::engine::{Durability, Engine, Stored};
 use ddns_core::update::state::State;
 
+use crate::open_file::Stamp;
 use crate::random::new_salt;
 use file::{discard, is_writable, load, lock, parse, set_aside};
 
-pub(crate) use file::{Stamp, replace, unfit};
+pub(crate) use file::{replace, unfit};
 pub(crate) use pushed::{pushed_beside, recall, remember};
 
 /// How long another process may hold the lock before we do without the file.

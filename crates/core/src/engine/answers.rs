@@ -6,7 +6,7 @@ use super::Engine;
 use super::in_flight::{AnswerPages, InFlight, SequencePart, StepAsk};
 use super::plan::Plan;
 use super::settle::ResponseFacts;
-use super::start::AHEAD;
+use super::start::MAX_AHEAD;
 use crate::callback::expect::Meaning;
 use crate::callback::steps::{Found, StepEnd};
 use crate::callback::{Parcel, RequestTemplate, USER_AGENT};
@@ -164,7 +164,7 @@ impl Engine {
         let timeout = plan.entry(at).timeout;
         // What another process sent, or this one before it was started, ended at the latest when its mark does; if that is not known, or
         // the mark is of a clock that was ahead, before this one was started. Marks have whole seconds.
-        let latest = self.clock() + (plan.entry(at).longest() + AHEAD).as_secs();
+        let latest = self.clock() + (plan.entry(at).longest() + MAX_AHEAD).as_secs();
         let ended = match doubt.until {
             until if until == 0 || until > latest => self.epoch.steady.max(self.won_at),
             until => self.steady_at(until.saturating_add(1)),

@@ -8,7 +8,6 @@ use std::time::Duration;
 use super::in_flight::InFlight;
 use super::plan::{Plan, StoreId, StorePlace};
 use super::queueing::Sendables;
-use super::start::AHEAD;
 use super::{Engine, Mode};
 use crate::callback::Moment;
 use crate::callback::expect::Expect;
@@ -227,7 +226,7 @@ impl Engine {
     /// What may be in doubt under a mark of ours, because something of other processes was taken in since it was made.
     fn doubt_of_others(&self, at: usize, known: Claim) -> Option<InDoubt> {
         let mark = known.in_doubt.filter(|doubt| doubt.by == self.own && doubt.until > 0)?;
-        let made = mark.until.saturating_sub((self.plan.entry(at).longest() + AHEAD).as_secs());
+        let made = mark.until.saturating_sub((self.plan.entry(at).longest() + self.ahead).as_secs());
         let was_merged = self.stores[self.plan.store_of(at)].merged_at >= made;
         was_merged.then_some(InDoubt { until: 0, by: 0, ..mark })
     }
@@ -287,7 +286,7 @@ impl Engine {
         sending: &mut Vec<(UpdateId, usize, Sending)>,
     ) {
         let (own, now, entry, store) = (self.own, self.clock(), plan.entry(at), plan.store_of(at));
-        let until = now + (entry.longest() + AHEAD).as_secs();
+        let until = now + (entry.longest() + self.ahead).as_secs();
         let is_of_group = self.is_of_group(at);
         let Some(by) = self.maker(plan, at) else { return };
         for (id, update) in batch {

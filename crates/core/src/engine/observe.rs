@@ -24,6 +24,48 @@ pub(super) struct LookupState {
     is_round: bool,
 }
 
+/// So many lookups of an entry and family run at once: one that may have looked too early, and one that looks again.
+const MOST_AT_ONCE: u32 = 2;
+
+/// The lookups of an entry and family. One that takes longer than the interval is waited for, not replaced: it would never end.
+#[derive(Debug, Default)]
+pub(super) struct EntryLookups {
+    /// How many were begun: the number of the last one.
+    begun: u32,
+    under_way: u32,
+    /// The last one whose result was taken: that of an older one is no news.
+    taken: u32,
+    /// Whether the last result was left out because another one was to come: two in a row are not.
+    has_skipped: bool,
+    /// Whether to look once more: something changed, and too many are under way.
+    again: bool,
+}
+
+impl EntryLookups {
+    /// Whether another one is to begin. What `is_fresh` must look after this moment.
+    fn begins(&mut self, is_fresh: bool) -> bool {
+        let begins = self.under_way == 0 || is_fresh && self.under_way < MOST_AT_ONCE;
+        self.again |= is_fresh && !begins;
+        if begins {
+            self.begun += 1;
+            self.under_way += 1;
+        }
+        begins
+    }
+
+    /// Takes in that one ended: whether its result counts, and whether to look again.
+    fn ended(&mut self, number: u32) -> (bool, bool) {
+        self.under_way -= 1;
+        let is_skipped = self.begun != number && !self.has_skipped;
+        let is_news = number > self.taken && !is_skipped;
+        self.has_skipped = is_skipped;
+        if is_news {
+            self.taken = number;
+        }
+        (is_news, std::mem::take(&mut self.again))
+    }
+}
+
 impl Engine {
     /// Begins to look up what is due.
     pub(super) fn begin_due(&mut self) {
@@ -59,10 +101,17 @@ impl Engine {
                 if self.plan.entry(at).domains_of(family).is_empty() || !due.includes(config, at, family) {
                     continue;
                 }
+                let is_fresh = due.is_asked_for || due.families[family.index()];
+                let lookups = &mut self.entries[at].lookups[family.index()];
+                if !lookups.begins(is_fresh) {
+                    let who = (at, lookups.begun);
+                    let is_its = |of: &&mut LookupState| of.family == family && of.entries.contains(&who);
+                    self.lookups.values_mut().find(is_its).into_iter().for_each(|of| of.is_round |= is_round);
+                    continue;
+                }
                 self.open[config] += 1;
-                let begun = &mut self.entries[at].begun[family.index()];
-                *begun += 1;
-                let (first, who) = (self.plan.asks_with(at, family), (at, *begun));
+                let who = (at, lookups.begun);
+                let first = self.plan.asks_with(at, family);
                 match shared.iter_mut().find(|(other, lookup)| *other == first && lookup.family == family) {
                     Some((_, lookup)) => lookup.entries.push(who),
                     None => shared.push((first, LookupState { family, entries: vec![who], is_round })),
@@ -80,12 +129,15 @@ impl Engine {
         let Some(LookupState { family, entries, is_round }) = self.lookups.remove(&lookup) else { return };
         let plan = Rc::clone(&self.plan);
         self.say_found(family, &entries, found);
-        let mut fresh = Vec::new();
+        let (mut fresh, mut again) = (Vec::new(), Vec::new());
         for (at, number) in &entries {
             self.open[plan.config_of(*at)] -= 1;
             let state = &mut self.entries[*at];
-            // The result of an older lookup is no news.
-            if state.begun[family.index()] == *number {
+            let (is_news, looks_again) = state.lookups[family.index()].ended(*number);
+            if looks_again {
+                again.push((*at, family));
+            }
+            if is_news {
                 fresh.push(*at);
                 let observation = found.observed().map_or(Observation::Unavailable, Observation::Found);
                 state.observed[family.index()] = observation;
@@ -109,6 +161,9 @@ impl Engine {
                 // Strict order: nothing begins before all of it is known.
                 self.judge_config(config, is_round);
             }
+        }
+        if !again.is_empty() {
+            self.look_up(&Due { retries: again, is_asked_for: true, ..Due::default() });
         }
         if self.lease.is_some() {
             let has_address = self.has_address();

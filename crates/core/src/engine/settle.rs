@@ -160,8 +160,9 @@ impl Engine {
                 self.settle((*own, began), at, &update, outcome, seen_at)
             };
             let is_repair = outcome.is_accepted() && {
-                let by_itself = !self.asked_for.remove(own) && *outcome != Outcome::AlreadyThere;
-                self.look_out_for(*own, &update, by_itself)
+                let by_itself = !self.asked_for.remove(own);
+                // Where the service has it already, to send it again would change nothing: it counts as tried.
+                self.look_out_for(*own, &update, by_itself) && *outcome != Outcome::AlreadyThere
             };
             updates.push((update, previous, is_repair));
             self.note_ended(*own, outcome, took);

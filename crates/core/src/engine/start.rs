@@ -20,6 +20,9 @@ use crate::update::outcome::{Outcome, Why};
 /// now, in one write.
 pub(super) const AHEAD: Duration = Duration::from_secs(2);
 
+/// The same where to write takes long: the time of a write counts twice.
+pub(super) const MAX_AHEAD: Duration = Duration::from_secs(60);
+
 /// Why an update is not sent whose service may say something that must not be forgotten (H6).
 const UNREMEMBERED: &str = "not sent: the cache cannot be written, and `expect` or `min_interval` needs it";
 

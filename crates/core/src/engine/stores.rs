@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::plan::{Plan, StoreId, StorePlace};
 use super::queueing::Task;
+use super::start::{AHEAD, MAX_AHEAD};
 use super::{Chance, Effect, Engine};
 use crate::schedule::queue::UpdateId;
 use crate::text::log_format::Level;
@@ -85,6 +86,8 @@ pub(super) struct StoreState {
     is_reading: bool,
     has_failed: bool,
     requested: Ticket,
+    /// When something was last handed out to be written.
+    write_began: Duration,
     /// Everything up to this is written, or could not be.
     pub(super) persisted: Ticket,
     /// When something of other processes was last taken in.
@@ -106,6 +109,7 @@ impl StoreState {
             is_reading: false,
             has_failed: false,
             requested: 0,
+            write_began: Duration::ZERO,
             persisted: 0,
             merged_at: 0,
             keep: Duration::ZERO,
@@ -231,6 +235,7 @@ impl Engine {
             return;
         }
         of.requested += 1;
+        of.write_began = self.now.steady;
         self.out.effects.push_back(Effect::Persist { store, upto: of.requested, durability });
     }
 
@@ -361,6 +366,7 @@ impl Engine {
         let of = &mut self.stores[store];
         (of.stage, of.state) = (StoreStage::Opening, State::new(salt));
         of.requested += 1;
+        of.write_began = self.now.steady;
         let (upto, durability) = (of.requested, Durability::Process);
         self.out.effects.push_back(Effect::Persist { store, upto, durability });
     }
@@ -371,6 +377,9 @@ impl Engine {
         let is_left = self.is_reloading();
         let Some(of) = self.stores.get_mut(store) else { return };
         of.persisted = of.persisted.max(upto);
+        // A mark must hold when it is written.
+        let took = self.now.steady.saturating_sub(of.write_began);
+        self.ahead = self.ahead.max((took * 2 + AHEAD).min(MAX_AHEAD));
         let was_opening = of.stage == StoreStage::Opening;
         if was_opening {
             of.stage = StoreStage::Open;

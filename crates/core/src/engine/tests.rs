@@ -139,6 +139,83 @@ fn an_older_result_that_comes_last_does_not_hold_the_newer_one_back() {
     }
 }
 
+/// Rounds wait for it: one begun in its place would be replaced, too, and no address would ever be taken.
+#[test]
+fn a6_a_lookup_that_takes_longer_than_the_interval_counts() {
+    let mut rig = Rig::new("\"auto\"", r#""ipv4": ["a.example"], "interval": "60s""#);
+    let (slow, _, _) = rig.begin(Event::Begin)[0];
+    for _ in 0..5 {
+        rig.now.steady += Duration::from_secs(70);
+        assert_eq!(rig.begin(Event::Time), [], "it is waited for");
+    }
+    assert_eq!(rig.looked_up(slow, Some("203.0.113.1")).len(), 1);
+    rig.now.steady += Duration::from_secs(70);
+    assert_eq!(rig.begin(Event::Time).len(), 1, "the next round looks up again");
+}
+
+/// Addresses that come and go, and a source that takes long: two lookups at once at most, and every second result counts.
+#[test]
+fn a6_what_changes_again_and_again_is_looked_up_and_sent() {
+    let mut rig = Rig::new("\"auto\"", r#""ipv4": ["a.example"]"#);
+    let mut under_way: VecDeque<LookupId> = rig.begin(Event::Begin).into_iter().map(|(lookup, ..)| lookup).collect();
+    let mut results = Vec::new();
+    for number in 0..20 {
+        under_way.extend(rig.begin(Event::Synchronize).into_iter().map(|(lookup, ..)| lookup));
+        assert!(under_way.len() <= 2, "{under_way:?}");
+        if number % 3 == 2
+            && let Some(lookup) = under_way.pop_front()
+        {
+            let effects = rig.on(Event::LookedUp { lookup, found: result(Some(&format!("203.0.113.{number}"))) });
+            let begun = effects.iter().filter_map(|effect| match effect {
+                Effect::LookUp { lookup, .. } => Some(*lookup),
+                _ => None,
+            });
+            under_way.extend(begun);
+            for (request, url) in sent(effects) {
+                results.push(url);
+                rig.settled(request, 200);
+            }
+        }
+    }
+    assert!(results.len() >= 3, "{results:?}");
+    while let Some(lookup) = under_way.pop_front() {
+        let effects = rig.on(Event::LookedUp { lookup, found: result(Some("203.0.113.99")) });
+        under_way.extend(effects.iter().filter_map(|effect| match effect {
+            Effect::LookUp { lookup, .. } => Some(*lookup),
+            _ => None,
+        }));
+        results.extend(sent(effects).into_iter().map(|(_, url)| url));
+    }
+    assert!(results.last().is_some_and(|url| url.ends_with("203.0.113.99")), "{results:?}");
+}
+
+/// The mark must hold when it is written: the next one is made for longer.
+#[test]
+fn e4_a_disk_that_takes_seconds_to_write_does_not_keep_updates_from_being_sent() {
+    let place = |_: &Entry| StorePlace::File("cache.json".into());
+    let mut rig = Rig::of(Mode::Once, "\"auto\"", r#""ipv4": ["a.example"]"#, place);
+    let (lookup, ..) = rig.begin(Event::Begin)[0];
+    let mut effects: VecDeque<Effect> = rig.on(Event::LookedUp { lookup, found: result(Some("203.0.113.1")) }).into();
+    let mut requests = 0;
+    for _ in 0..30 {
+        let Some(effect) = effects.pop_front() else { break };
+        let more = match effect {
+            Effect::Read { store } => rig.on(Event::Read { store, stored: Stored::Missing { salt: vec![1; 8] } }),
+            Effect::Persist { store, upto, .. } => {
+                rig.now.steady += Duration::from_millis(4500);
+                rig.on(Event::Persisted { store, upto, result: Ok(()) })
+            }
+            Effect::Send { .. } => {
+                requests += 1;
+                Vec::new()
+            }
+            _ => Vec::new(),
+        };
+        effects.extend(more);
+    }
+    assert_eq!((requests, effects.len()), (1, 0));
+}
+
 /// One entry has the address in its host, so that its origin is another one with every change; the other has not.
 #[test]
 fn origins_of_former_addresses_are_forgotten_and_others_are_not() {

@@ -42,6 +42,16 @@ impl Engine {
         rows
     }
 
+    /// Whether every update of a configuration, whose family is not switched off, is up to date.
+    pub fn is_well(&self, config: usize) -> bool {
+        let entries = (0..self.plan.entry_count()).filter(|at| self.plan.config_of(*at) == config);
+        let families = entries.flat_map(|at| Family::ALL.map(|family| (at, family)));
+        families.filter(|(at, family)| !self.plan.entry(*at).sources_of(*family).is_empty()).all(|(at, family)| {
+            let domains = (self.plan.first(at, family)..).zip(self.plan.entry(at).domains_of(family));
+            domains.into_iter().all(|(id, domain)| self.row(id, at, domain, family).state.is_good())
+        })
+    }
+
     fn row(&self, own: UpdateId, at: usize, domain: &Domain, family: Family) -> Row {
         let claim = self.claim(at, domain, family);
         let address = self.wanted(at, domain, family);

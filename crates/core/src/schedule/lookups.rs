@@ -19,6 +19,8 @@ pub struct Due {
     pub families: [bool; 2],
     /// Entries whose sources failed and are asked again.
     pub retries: Vec<(usize, Family)>,
+    /// Whether somebody asked for it: what is being looked up already may be of before that.
+    pub is_asked_for: bool,
 }
 
 impl Due {
@@ -54,6 +56,7 @@ pub struct Schedule {
     failing: BTreeMap<(usize, Family), (u32, Duration)>,
     /// What is retried once the addresses are known: what found no connection, or (true) everything.
     retry: Option<bool>,
+    is_asked_for: bool,
     backoff: Backoff,
 }
 
@@ -65,6 +68,7 @@ impl Schedule {
             changes: Default::default(),
             failing: BTreeMap::new(),
             retry: None,
+            is_asked_for: false,
             backoff: Self::backoff(intervals),
         }
     }
@@ -77,6 +81,7 @@ impl Schedule {
     /// A synchronization was requested, or the machine has slept.
     pub fn request(&mut self, now: Duration) {
         self.retry = Some(true);
+        self.is_asked_for = true;
         self.rounds.iter_mut().for_each(|round| round.next = now);
     }
 
@@ -100,7 +105,7 @@ impl Schedule {
 
     /// What is due now; it is not due again before its next time.
     pub fn due(&mut self, now: Duration, jitter: f64) -> Due {
-        let mut due = Due::default();
+        let mut due = Due { is_asked_for: std::mem::take(&mut self.is_asked_for), ..Due::default() };
         for (number, round) in self.rounds.iter_mut().enumerate() {
             if round.next <= now {
                 due.rounds.push(number);

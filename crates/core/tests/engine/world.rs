@@ -127,7 +127,8 @@ pub(crate) struct Process {
     /// What was found, by entry and family.
     pub(crate) observed: BTreeMap<(usize, Family), Option<IpAddr>>,
     /// The last lookup that began, by entry and family: the result of an older one is no news.
-    begun: BTreeMap<(usize, Family), LookupId>,
+    /// The last that was begun, the last whose result was taken, and whether one was left out since.
+    looked_up: BTreeMap<(usize, Family), (LookupId, LookupId, bool)>,
     /// The files in which it remembered an update.
     pub(crate) used: BTreeMap<Key, BTreeSet<usize>>,
     /// Until when an origin wants no requests.
@@ -172,6 +173,7 @@ pub(crate) struct World {
     lookups: Random,
     seeds: Random,
     is_forcing: bool,
+    has_slow_lookups: bool,
     pub(crate) flaw: Flaw,
     pub(crate) wrong: Option<String>,
     pub(crate) is_traced: bool,
@@ -213,6 +215,7 @@ impl World {
             lookups: Random(seed ^ 0x1007),
             seeds: Random(seed ^ 0x5eed),
             is_forcing: seed.is_multiple_of(2),
+            has_slow_lookups: seed % 8 == 4,
             flaw,
             wrong: None,
             is_traced: false,

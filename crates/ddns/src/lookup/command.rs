@@ -4,6 +4,7 @@
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use ddns_core::address::in_text::{first_address, whole_words};
@@ -11,7 +12,7 @@ use ddns_core::address::observation::Choice;
 use ddns_core::address::source::file_name;
 use ddns_core::net::family::Family;
 use ddns_core::text::duration::duration;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, waitpid};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::time::timeout;
@@ -20,6 +21,9 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// As much output is read.
 const OUTPUT_LIMIT: usize = 64 * 1024;
+
+/// Of a thread that only waits.
+const STACK: usize = 64 * 1024;
 
 /// How long to wait between checks whether a silent program has ended; longer each time.
 const ASK_FIRST: Duration = Duration::from_millis(2);
@@ -102,7 +106,12 @@ impl ProcessGroup {
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.end();
-        // Nothing is left behind, not even the name of an ended process.
-        let _ = self.0.wait();
+        // Nothing is left behind, not even the name of an ended process. One of another user (`sudo`) goes on: nobody waits for that here.
+        if let (Ok(None), Some(process)) = (self.0.try_wait(), Pid::from_raw(self.0.id().cast_signed())) {
+            let wait = move || {
+                let _ = waitpid(Some(process), WaitOptions::empty());
+            };
+            let _ = thread::Builder::new().stack_size(STACK).spawn(wait);
+        }
     }
 }

@@ -6,54 +6,17 @@ use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use ddns_core::engine::Durability;
 use ddns_core::update::state::State;
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 
-use crate::open_file::{beside, folder_of, make_private, open_own};
+use crate::open_file::{Stamp, beside, folder_of, make_private, open_own};
 
 /// So many damaged files are kept beside each other.
 const MOST_SET_ASIDE: usize = 9;
-
-/// Distinguishes a file from any other, and from itself at another time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    file: (u64, u64),
-    size: u64,
-    changed: (i64, i64),
-    modified: (i64, i64),
-}
-
-impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
-        Self {
-            file: (metadata.dev(), metadata.ino()),
-            size: metadata.size(),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-        }
-    }
-
-    /// That of the file that is there now.
-    pub(crate) fn at(path: &Path) -> Option<Self> {
-        fs::metadata(path).ok().as_ref().map(Self::of)
-    }
-
-    /// When the file was last changed, or put into its place.
-    pub(crate) fn changed(&self) -> SystemTime {
-        let (seconds, nanoseconds) = self.changed;
-        let since = Duration::new(u64::try_from(seconds).unwrap_or(0), u32::try_from(nanoseconds).unwrap_or(0));
-        SystemTime::UNIX_EPOCH + since
-    }
-
-    /// Whether its file is the one at this path.
-    pub(super) fn is_at(&self, path: &Path) -> bool {
-        fs::metadata(path).is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == self.file)
-    }
-}
 
 /// Why a path cannot hold a cache at all: renaming over a device, say, would do harm.
 pub(crate) fn unfit(path: &Path) -> Option<&'static str> {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::task::{Context, Poll};
 use std::time::SystemTime;
 
+use crate::open_file::Stamp;
 use crate::platform::Folders;
-use crate::store::Stamp;
 
 /// The files of a configuration, and how they were.
 #[derive(Default)]

@@ -230,7 +230,11 @@ impl<'a, 's> Serving<'a, 's> {
                 let summary = self.status().summary();
                 self.service.systemd.ready(&summary);
             }
-            Decision::Rejected => self.service.systemd.ready(REJECTED),
+            Decision::Rejected => {
+                // Logs are rotated all the same.
+                self.logs.iter().for_each(Log::open_file);
+                self.service.systemd.ready(REJECTED);
+            }
         }
         None
     }

@@ -199,6 +199,7 @@ fn what_is_due_names_its_entries_and_no_others() {
         rounds: rounds.to_vec(),
         families,
         retries: retries.to_vec(),
+        is_asked_for: false,
     };
     // Of entry 3 in configuration 1: IPv4 and IPv6.
     let cases = [

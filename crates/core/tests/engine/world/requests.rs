@@ -113,6 +113,12 @@ impl World {
             self.unruly.extend(taken.iter().map(|(key, _)| *key));
             self.count("applied too late, or twice");
         }
+        // Who was started with another time of day takes the mark of this one for one that is over.
+        let flight = &self.flights[&number];
+        let is_later = |other: &Flight| other.sent > flight.sent && other.shift != flight.shift;
+        let misread = taken.iter().map(|(key, _)| *key).filter(|key| self.flights_of(*key).any(is_later));
+        let misread: Vec<Key> = misread.collect();
+        self.unruly.extend(misread);
         let flight_cache = self.flights[&number].entry.cache;
         let shape = &self.shapes[self.processes[process].site];
         let (path, of) = (self.flights[&number].entry.path, self.flights[&number].entry.number);

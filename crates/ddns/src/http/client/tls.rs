@@ -23,7 +23,7 @@ use tokio_rustls::rustls::{
     SignatureScheme, WantsVerifier,
 };
 
-use crate::store::Stamp;
+use crate::open_file::Stamp;
 
 pub(crate) use trust::{Pem, TlsTrust, certificates, private_key};
 

@@ -17,6 +17,9 @@ use crate::watch::events::{Events, ServiceEvent};
 use crate::watch::group::end;
 use crate::watch::service::End;
 
+/// What is told last has at least so long.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
 /// What comes first of two: an event, or what is polled for.
 async fn either<T>(
     event: impl Future<Output = ServiceEvent>,
@@ -67,6 +70,8 @@ impl Serving<'_, '_> {
             }
         }
         self.hand_on();
+        // What was told last must be sent, too, however long the requests took.
+        let until = until.max(steady_time() + LAST_WORDS);
         is_stopped = is_stopped || self.notify(events, until).await;
         self.driver.on(engine::Event::Save);
         self.sinks.history.save();
