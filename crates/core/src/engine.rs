@@ -50,8 +50,7 @@ use plan::{Plan, StoreId};
 use queueing::Todo;
 use reload::Closing;
 use replaced::Replaced;
-use start::AHEAD;
-use stores::StoreState;
+use stores::{AHEAD, StoreState};
 use visibility::Lookout;
 
 pub use lease::{LeaseEvent, Note, Term};

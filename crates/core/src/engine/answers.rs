@@ -6,7 +6,7 @@ use super::Engine;
 use super::in_flight::{AnswerPages, InFlight, SequencePart, StepAsk};
 use super::plan::Plan;
 use super::settle::ResponseFacts;
-use super::start::MAX_AHEAD;
+use super::stores::MAX_AHEAD;
 use crate::callback::expect::Meaning;
 use crate::callback::steps::{Found, StepEnd};
 use crate::callback::{Parcel, RequestTemplate, USER_AGENT};

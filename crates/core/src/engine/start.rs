@@ -1,11 +1,11 @@
 //! Starting what may start: marked first, then sent.
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use super::in_flight::InFlight;
 use super::plan::{Plan, StoreId};
 use super::queueing::Sendables;
+use super::stores::AHEAD;
 use super::{Durability, Effect, Engine, Reads, Ticket};
 use crate::callback::expect::Expect;
 use crate::callback::{Moment, Parcel, RequestTemplate, USER_AGENT};
@@ -15,13 +15,6 @@ use crate::text::json::Value;
 use crate::text::log_format::Level;
 use crate::update::Update;
 use crate::update::outcome::{Outcome, Why};
-
-/// A mark holds for so much longer than the time limit of its request: what waits in the queue is marked with what starts
-/// now, in one write.
-pub(super) const AHEAD: Duration = Duration::from_secs(2);
-
-/// The same where to write takes long: the time of a write counts twice.
-pub(super) const MAX_AHEAD: Duration = Duration::from_secs(60);
 
 /// Why an update is not sent whose service may say something that must not be forgotten (H6).
 const UNREMEMBERED: &str = "not sent: the cache cannot be written, and `expect` or `min_interval` needs it";

@@ -8,12 +8,18 @@ use std::time::Duration;
 
 use super::plan::{Plan, StoreId, StorePlace};
 use super::queueing::Task;
-use super::start::{AHEAD, MAX_AHEAD};
 use super::{Chance, Effect, Engine};
 use crate::schedule::queue::UpdateId;
 use crate::text::log_format::Level;
 use crate::update::hold::Hold;
 use crate::update::state::{Changed, Claim, ClaimKey, InDoubt, Pair, Saved, State};
+
+/// A mark holds for so much longer than the time limit of its request: what waits in the queue is marked with what starts
+/// now, in one write.
+pub(super) const AHEAD: Duration = Duration::from_secs(2);
+
+/// The same where to write takes long: the time of a write counts twice.
+pub(super) const MAX_AHEAD: Duration = Duration::from_secs(60);
 
 /// News is written after this long at the latest, and what could not be written is tried again.
 const SAVE_EVERY: Duration = Duration::from_secs(1);

@@ -181,10 +181,11 @@ fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, Finding
             // An empty list would be the default.
             node if patch::items(text, node).len() == 1 => {
                 let unset = patch::unset(text, object(*at)?, Field::of(at.key).name);
-                match is_set(&unset, *at, around) {
+                if is_set(&unset, *at, around) {
                     // What stands outside would count instead.
-                    true => patch::set(text, object(*at)?, Field::of(at.key).name, &Value::Null),
-                    false => unset,
+                    patch::set(text, object(*at)?, Field::of(at.key).name, &Value::Null)
+                } else {
+                    unset
                 }
             }
             node => patch::set_item(text, node, Some(*number), None),
