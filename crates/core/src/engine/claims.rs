@@ -18,7 +18,7 @@ use crate::update::domain::Domain;
 use crate::update::hold::{Hold, Stopped, UnderWay};
 use crate::update::outcome::{Outcome, Why};
 use crate::update::plan::{Reason, Rules, Verdict, after_given_up, judge};
-use crate::update::state::{Claim, ClaimKey, Fingerprint, InDoubt, Memory, Sending};
+use crate::update::state::{Accepted, Claim, ClaimKey, Fingerprint, InDoubt, Memory, Sending};
 use crate::update::{Sendable, Update};
 
 /// Requests that were given up, by domain and type: with the address that each carries, and until when it may be under way.
@@ -194,6 +194,11 @@ impl Engine {
             self.set_hold(store, &key, hold.settled(outcome, update, is_same, now));
         }
         let mut settled = known.settled(outcome, update, before.in_doubt, when);
+        // Another process was told of something else since the service was seen to have this.
+        let is_other = |accepted: &Accepted| accepted.ip != update.ip && accepted.at > when;
+        if seen_at.is_some() && known.accepted.as_ref().is_some_and(is_other) {
+            settled = Claim { in_doubt: None, ..known }.doubted().unwrap_or(settled);
+        }
         // When it ended counts where the service is asked what it has (H17).
         if !outcome.is_accepted()
             && outcome.may_have_reached()
