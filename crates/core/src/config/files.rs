@@ -161,13 +161,14 @@ fn collect_files(node: &Node, paths: &mut Vec<String>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::raw::{Document, read};
     use super::*;
 
     #[test]
     fn h13_every_request_may_name_the_file_of_its_key() {
         let text = r#"{"before": {"id": "/x", "sign": {"file": "a"}}, "absent": {"id": "/y", "sign": {"file": "b"}},
             "after": {"id": "/z", "sign": {"file": "c"}}, "sign": {"file": "d"}}"#;
-        let written = super::super::raw::read(&super::super::raw::Document::local("c.json", text)).expect("JSON");
+        let written = read(&Document::local("c.json", text)).expect("JSON");
         let mut named = named_in(&written);
         named.sort();
         assert_eq!(named, ["a", "b", "c", "d"]);

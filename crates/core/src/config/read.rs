@@ -63,9 +63,9 @@ impl<'a> SettingReader<'a> {
     /// A file that came over the network must not say which files of this host are written or trusted.
     pub(super) fn refuse_fetched_path(&mut self, key: Key) {
         let is_word = |text: &str| Field::of(key).words.iter().any(|word| word.eq_ignore_ascii_case(text));
+        let names_file = |text: &str| !text.is_empty() && value::flag(text).is_none() && !is_word(text);
         let is_path = |setting: &Setting| {
-            let text = setting.node.value.text().map(|text| text.trim().to_owned()).unwrap_or_default();
-            setting.is_fetched() && !text.is_empty() && value::flag(&text).is_none() && !is_word(&text)
+            setting.is_fetched() && setting.node.value.text().is_some_and(|text| names_file(text.trim()))
         };
         if self.setting(key).is_some_and(is_path) {
             let message = format!("`{}` names a file, which a fetched configuration may not", Field::of(key).name);
