@@ -31,6 +31,8 @@ use crate::lookup::{self, Query};
 use crate::output::log::Log;
 use crate::steps::how;
 use crate::store::FileStore;
+#[cfg(debug_assertions)]
+use crate::trace::DriverTrace;
 
 /// The lease of a group, as far as whoever sends must know it.
 pub(crate) trait Lease {
@@ -64,6 +66,8 @@ pub(crate) struct Driver<'a> {
     heard: Option<String>,
     /// What it said of itself: that it is idle, closed or has ended.
     milestones: Vec<Effect>,
+    #[cfg(debug_assertions)]
+    trace: DriverTrace,
 }
 
 /// A request that has ended, its entry, and how it did.
@@ -97,6 +101,8 @@ impl<'a> Driver<'a> {
             given: None,
             heard: None,
             milestones: Vec::new(),
+            #[cfg(debug_assertions)]
+            trace: DriverTrace::new(),
         }
     }
 
@@ -117,12 +123,22 @@ impl<'a> Driver<'a> {
 
     /// Takes in what happened, and does what the engine asks for.
     pub(crate) fn on(&mut self, event: Event) {
-        self.engine.on(event, now(), &mut self.out);
+        self.tell(event);
         while let Some(effect) = self.out.effects.pop_front() {
+            #[cfg(debug_assertions)]
+            self.trace.effect(&effect, &self.engine, &self.plan);
             if let Some(event) = self.carry_out(effect) {
-                self.engine.on(event, now(), &mut self.out);
+                self.tell(event);
             }
         }
+    }
+
+    fn tell(&mut self, event: Event) {
+        #[cfg(debug_assertions)]
+        let (line, told) = (self.trace.event(&event, &self.plan), self.out.journal.len());
+        self.engine.on(event, now(), &mut self.out);
+        #[cfg(debug_assertions)]
+        self.trace.told(line, &self.out.journal[told..]);
     }
 
     /// What happened since this was last called; it is in the log then.

@@ -25,6 +25,8 @@ mod set_up;
 mod signals;
 mod steps;
 mod store;
+#[cfg(debug_assertions)]
+mod trace;
 mod udp;
 mod watch;
 mod web;

@@ -126,6 +126,7 @@ mod invariants {
     mod right_address;
     mod secrets_stay;
     mod store_goes_back;
+    mod traces;
 }
 
 mod watch {

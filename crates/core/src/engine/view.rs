@@ -1,8 +1,10 @@
 //! How every update stands, for `ddns status` and the page.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
-use super::{Engine, Mode};
+use super::in_flight::{InFlight, SequencePart};
+use super::{Engine, Mode, RequestId};
 use crate::dns::{DnsVerdict, why_not_asked};
 use crate::journal::{DnsState, Endpoint, Row, UpdateState, tell_apart};
 use crate::net::family::Family;
@@ -40,6 +42,14 @@ impl Engine {
             rows.iter_mut().for_each(Row::stand_by);
         }
         rows
+    }
+
+    /// What a request under way carries: updates, and their addresses; nothing if it goes before or after its updates.
+    pub fn carried(&self, request: RequestId) -> &[(UpdateId, IpAddr)] {
+        let is_update = |request: &&InFlight| {
+            request.sequence.as_ref().is_none_or(|sequence| sequence.part == SequencePart::Update)
+        };
+        self.requests.get(&request).filter(is_update).map_or(&[], |request| &request.members)
     }
 
     /// Whether every update of a configuration, whose family is not switched off, is up to date.

@@ -45,7 +45,7 @@ pub(crate) struct Model {
     /// The flights of each update that has a `min_interval`, and when they were sent. It counts from the response, too, but that may not
     /// have been written.
     sent: BTreeMap<Memory, Vec<(u64, Duration, i64)>>,
-    journal: Vec<(Name, Family, IpAddr, bool)>,
+    journal: Vec<((Name, Family), IpAddr)>,
     fingerprints: HashMap<Vec<u8>, (usize, HashMap<Fingerprint, usize>)>,
 }
 

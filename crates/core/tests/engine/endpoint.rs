@@ -8,6 +8,7 @@ use ddns_core::engine::{Facts, RequestId, ResponseFacts};
 use ddns_core::net::family::Family;
 use ddns_core::schedule::limiter::Line;
 
+use crate::laws::Sent;
 use crate::random::Random;
 use crate::setup::{EntryShape, Judging, MISSING, index};
 
@@ -82,8 +83,14 @@ pub(crate) struct Flight {
     pub(crate) fate: Fate,
 }
 
-impl Flight {
-    pub(crate) fn may_arrive(&self, now: Duration) -> bool {
+impl Sent for Flight {
+    type Key = Key;
+
+    fn members(&self) -> &[(Key, Option<IpAddr>)] {
+        &self.members
+    }
+
+    fn may_arrive(&self, now: Duration) -> bool {
         !self.is_settled && now < self.sent + self.entry.timeout()
     }
 }

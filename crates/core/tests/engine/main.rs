@@ -10,6 +10,7 @@ mod checks;
 mod endpoint;
 mod faults;
 mod flaws;
+mod laws;
 mod lease;
 #[path = "../simulation/random.rs"]
 mod random;

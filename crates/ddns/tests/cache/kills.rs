@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use crate::support::given::parameter;
 use crate::support::random::Random;
+use crate::support::trace::{self, Applied, Known};
 use crate::support::watching::{host, ms};
 use crate::support::{Receiver, Response, Sandbox};
 
@@ -37,7 +38,7 @@ fn kills() -> usize {
 }
 
 /// What the endpoint applied last for a name.
-struct Applied {
+struct LastApplied {
     /// The number of the address, from the first one.
     epoch: usize,
     at: Instant,
@@ -47,7 +48,7 @@ struct Applied {
 /// What the endpoint saw.
 #[derive(Default)]
 struct Ledger {
-    names: HashMap<String, Applied>,
+    names: HashMap<String, LastApplied>,
     /// The number of the address that is to be sent.
     epoch: usize,
     /// When each run ended; the one under way is not in here.
@@ -62,6 +63,8 @@ struct Ledger {
     repeated: usize,
     /// An older address that came after a newer one.
     overtaken: usize,
+    /// Everything that was applied, for the laws.
+    applied: Vec<Applied>,
 }
 
 impl Ledger {
@@ -70,6 +73,7 @@ impl Ledger {
         self.requests.resize(run + 1, 0);
         self.doubled.resize(run + 1, 0);
         self.requests[run] += 1;
+        self.applied.push((trace::now(), name.to_owned(), ip.parse().expect("an address")));
         let is_sent = |epoch: &usize| ADDRESSES[epoch % ADDRESSES.len()] == ip;
         let epoch = (0..=self.epoch).rev().find(is_sent).expect("an address of this test");
         if let Some(last) = self.names.get(name) {
@@ -82,7 +86,7 @@ impl Ledger {
                 self.oldest = self.oldest.max(self.ends[last.run].saturating_duration_since(last.at));
             }
         }
-        self.names.insert(name.to_owned(), Applied { epoch, at: Instant::now(), run });
+        self.names.insert(name.to_owned(), LastApplied { epoch, at: Instant::now(), run });
     }
 
     fn ip(&self) -> &'static str {
@@ -238,6 +242,9 @@ impl Trial {
         self.sandbox.sync(&config).expect(0);
         assert!(self.receiver.take().is_empty(), "all are known");
         self.with_ledger(|ledger| {
+            let known = Known { has_good_files: true, applied: Some(&ledger.applied), is_service: self.is_watch };
+            let sent = trace::check(&self.sandbox.trace_file(), &known).unwrap_or_else(|wrong| panic!("{wrong}"));
+            assert!(sent >= DOMAINS || !cfg!(debug_assertions), "the trace has {sent} requests");
             let (runs, epochs) = (ledger.ends.len(), ledger.epoch);
             let requests: usize = ledger.requests.iter().sum();
             let (doubled, worst) = (ledger.doubled.iter().sum::<usize>(), ledger.doubled.iter().max());

@@ -31,6 +31,7 @@ pub mod slow_way;
 pub mod stand_ins;
 pub mod terminal;
 pub mod tools;
+pub mod trace;
 pub mod unread;
 pub mod watching;
 mod wire;

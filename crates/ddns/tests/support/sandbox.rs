@@ -12,6 +12,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use super::trace::{self, Known};
+
 /// A run that takes longer has no end.
 const MAX_RUN: Duration = Duration::from_secs(120);
 
@@ -66,6 +68,11 @@ impl Sandbox {
         self.path(".local/state/ddns/cache.json")
     }
 
+    /// Where the program writes what it does, beside the folder.
+    pub fn trace_file(&self) -> PathBuf {
+        self.folder.path().with_extension("trace")
+    }
+
     /// The program with a clean environment, not yet started.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ddns"));
@@ -81,6 +88,7 @@ impl Sandbox {
             ("TMPDIR", format!("{folder}/tmp")),
             ("RUNTIME_DIRECTORY", format!("{folder}/run/ddns")),
             ("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned()),
+            ("TRACE_DDNS", self.trace_file().display().to_string()),
         ];
         own.map(|(name, value)| (name.to_owned(), value)).into_iter().chain(self.env.iter().cloned()).collect()
     }
@@ -133,6 +141,20 @@ impl Sandbox {
     pub fn sync_text(&self, config: &str) -> Run {
         self.write("config.json", config);
         self.run(&["-c", "config.json"])
+    }
+}
+
+impl Drop for Sandbox {
+    /// Whatever a test is about, the program keeps the laws.
+    fn drop(&mut self) {
+        let trace = self.trace_file();
+        let seen = trace::check(&trace, &Known::default());
+        let _ = fs::remove_file(&trace);
+        if let Err(wrong) = seen
+            && !thread::panicking()
+        {
+            panic!("{wrong}");
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use ddns_core::update::state::{ClaimKey, Fingerprint};
 
 use super::name_of;
 use crate::endpoint::{Flight, Key};
+use crate::laws::{self, Sent as _};
 use crate::setup::EntryShape;
 use crate::world::{Health, Process, World};
 
@@ -62,12 +63,7 @@ impl World {
                 continue;
             }
             let has = self.files[file].applied.get(&at).copied().flatten();
-            let is_right = match entry.accepted {
-                Some(accepted) if entry.in_doubt.is_none() => {
-                    !accepted.counts(Duration::from_secs(259_200), now) || has == Some(accepted.ip)
-                }
-                _ => true,
-            };
+            let is_right = laws::is_right(entry, Duration::from_secs(259_200), now, has);
             if !is_right {
                 unsure.push(at);
             }

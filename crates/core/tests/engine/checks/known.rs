@@ -11,6 +11,7 @@ use ddns_core::update::state::ClaimKey;
 
 use super::{Heard, Memory, memory, name_of};
 use crate::endpoint::{Flight, Key, Name, Told};
+use crate::laws::{self, Sent as _};
 use crate::setup::EntryShape;
 use crate::world::World;
 
@@ -167,19 +168,9 @@ impl World {
         if flight.entry.follows() {
             return;
         }
-        let mut wrong = None;
-        for ((_, name, family), ip) in &flight.members {
-            let Some(ip) = ip else { continue };
-            let is_it =
-                |told: &&(Name, Family, IpAddr, bool)| (told.0, told.1, told.2, told.3) == (*name, *family, *ip, true);
-            let count = self.memory.journal.iter().filter(is_it).count();
-            if count != 1 {
-                wrong = Some(format!("S13: the journal of process {process} has {name:?} {family} {count} times"));
-            }
-        }
-        if let Some(wrong) = wrong {
-            self.fail(|| wrong);
-        }
+        let members: Vec<_> = flight.members.iter().map(|((_, name, family), ip)| ((*name, *family), *ip)).collect();
+        let law = laws::told(&members, &self.memory.journal);
+        self.hold(process, [law]);
     }
 
     pub(crate) fn read_journal(&mut self, process: usize, journal: &[JournalEvent]) {
@@ -198,12 +189,10 @@ impl World {
                     self.processes[process].last_place = None;
                     self.count("not sent because it could not be remembered");
                 }
-                self.memory.journal.push((
-                    name_of(settled.about.domain.as_str()),
-                    settled.about.family,
-                    settled.ip,
-                    !is_unsent,
-                ));
+                if !is_unsent {
+                    let key = (name_of(settled.about.domain.as_str()), settled.about.family);
+                    self.memory.journal.push((key, settled.ip));
+                }
             }
             if let Journal::Said { text, .. } = what {
                 if text.contains("waiting: an earlier request") {

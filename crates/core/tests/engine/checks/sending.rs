@@ -7,7 +7,8 @@ use ddns_core::engine::Engine;
 use ddns_core::schedule::queue::UpdateId;
 
 use super::{Heard, Memory, memory, name_of};
-use crate::endpoint::{Inquiry, Key};
+use crate::endpoint::{Flight, Inquiry, Key};
+use crate::laws::{self, Sender};
 use crate::setup::EntryShape;
 use crate::world::World;
 
@@ -23,9 +24,14 @@ impl World {
         let (who, now) = (self.who(process), self.now);
         let known = &self.processes[process];
         let clock = known.engine.as_ref().map_or(0, Engine::clock);
-        if known.closing.is_some() {
-            self.fail(|| format!("S14: process {process} starts something after it was to stop"));
-        }
+        let pause = known.pauses.get(&shape.origin).copied();
+        let (all, concurrency) = (known.requests.len() + 1, known.shape.concurrency);
+        let is_here = |flight: &&u64| self.flights[*flight].entry.origin == shape.origin;
+        let here = known.requests.values().filter(is_here).count() + 1;
+        // S7, S8, S9, S14
+        let laws =
+            [laws::starts(known.closing.is_some()), laws::pause(pause, now), laws::limits(all, here, concurrency)];
+        self.hold(process, laws);
         // S1, S4, S5, S6
         let mut is_needed = shape.cache.is_none() || members.is_empty();
         for (key, ip) in members {
@@ -36,28 +42,11 @@ impl World {
         if !is_needed {
             self.fail(|| format!("S5: process {process} sends what is accepted: {members:?}"));
         }
-        // S7
-        let known = &self.processes[process];
-        if let Some(until) = known.pauses.get(&shape.origin).copied().filter(|until| *until > now) {
-            self.fail(|| format!("S7: origin {} wants no request before {until:?}", shape.origin));
-        }
-        // S8, S9
-        let known = &self.processes[process];
-        let (all, concurrency) = (known.requests.len() + 1, known.shape.concurrency);
-        let here =
-            known.requests.values().filter(|flight| self.flights[flight].entry.origin == shape.origin).count() + 1;
-        let most = concurrency.map_or(64, usize::from);
-        if concurrency == Some(1) && all > 1 {
-            self.fail(|| format!("S8: process {process} has {all} requests under way in strict order"));
-        }
         // What could not be remembered, or waited for another process, comes later.
         let is_smooth = self.processes.len() == 1 && self.files.iter().all(|file| file.lost.is_none());
         let is_plain = self.processes[process].shape.entries.iter().all(|entry| entry.around.is_none());
         if concurrency == Some(1) && is_smooth && is_plain && shape.min_interval == 0 {
             self.check_file_order(process, members);
-        }
-        if all > 768 || here > most {
-            self.fail(|| format!("S9: {all} requests are under way, {here} of them to origin {}", shape.origin));
         }
         self.check_batch(process, entry, shape, members);
         self.check_substitutes(process, entry, members);
@@ -71,14 +60,8 @@ impl World {
             let mut wrong = None;
             for (key, ip) in members {
                 let (claim, claimed) = self.claim(process, entry, *key, state);
-                let lasts = |of: IpAddr, until: u64| Some(of) == *ip && Duration::from_secs(until) >= ends;
-                // Another process may have had the same address accepted since it was marked, or sent one that may have arrived.
-                let is_beside = || {
-                    (claim.in_doubt.is_some() || claim.accepted.map(|accepted| accepted.ip) == *ip)
-                        && state.hold(&claimed).under_way.iter().any(|beside| lasts(beside.ip, beside.until))
-                };
                 let is_right = match ip {
-                    Some(_) => claim.in_doubt.is_some_and(|doubt| lasts(doubt.ip, doubt.until)) || is_beside(),
+                    Some(ip) => laws::is_marked(state, &claimed, *ip, ends),
                     // Who has an address, and who sends something in its place, do not wait for each other.
                     None => claim.in_doubt.is_some() || self.processes.len() > 1,
                 };
@@ -114,13 +97,9 @@ impl World {
     pub(crate) fn check_inquiry(&mut self, process: usize, shape: &EntryShape, path: &str) {
         let known = &self.processes[process];
         let is_step = !path.starts_with("/after");
-        if known.closing.is_some() && is_step {
-            self.fail(|| format!("S14: process {process} looks something up after it was to stop"));
-        }
-        let until = self.processes[process].pauses.get(&shape.origin).copied();
-        if let Some(until) = until.filter(|until| *until > self.now && is_step) {
-            self.fail(|| format!("S7: origin {} wants no request before {until:?}", shape.origin));
-        }
+        let until = known.pauses.get(&shape.origin).copied().filter(|_| is_step);
+        let laws = [laws::starts(known.closing.is_some() && is_step), laws::pause(until, self.now)];
+        self.hold(process, laws);
         let known = &self.processes[process];
         let others =
             self.inquiries.values().filter(|other| (other.process, other.life) == (process, known.life)).count();
@@ -174,30 +153,30 @@ impl World {
 
     /// S1 and S4: what was begun is waited for.
     fn check_order(&mut self, process: usize, shape: &EntryShape, key: Key, ip: Option<IpAddr>) {
-        let (who, now) = (self.who(process), self.now);
-        let mut wrong = None;
-        for flight in self.flights_of(key).filter(|flight| flight.may_arrive(now)) {
-            let number = flight.number;
-            let Some((_, other)) = flight.members.iter().find(|(of, _)| *of == key) else { continue };
-            let is_own = (flight.process, flight.life) == who;
-            if is_own && self.processes[process].requests.values().any(|open| *open == number) {
-                wrong = Some(format!("S1: {key:?} is under way already, in flight {number}"));
-            }
-            if *other == ip || other.is_none() || ip.is_none() {
-                continue;
-            }
+        let who = self.who(process);
+        let sender = |flight: &Flight| {
             let is_shared = flight.entry.cache.is_some()
                 && flight.entry.cache == shape.cache
                 && flight.entry.path == shape.path
                 && flight.shift == self.processes[process].shift
                 && flight.is_marked
-                && !self.is_lost(shape, flight.sent);
-            if is_own || is_shared && !self.has_several_clocks() {
-                wrong = Some(format!("S4: {key:?} {ip:?} is sent while flight {number} with {other:?} may arrive"));
+                && !self.is_lost(shape, flight.sent)
+                && !self.has_several_clocks();
+            match (flight.process, flight.life) == who {
+                true if self.processes[process].requests.values().any(|open| *open == flight.number) => Sender::Waiting,
+                true => Sender::Own,
+                false if is_shared => Sender::Known,
+                false => Sender::Unknown,
             }
-        }
-        if let Some(wrong) = wrong {
-            self.fail(|| wrong);
+        };
+        let law = laws::order(&(key, ip), self.now, self.flights_of(key), sender);
+        self.hold(process, [law]);
+    }
+
+    /// Fails where a law is broken.
+    pub(super) fn hold<const N: usize>(&mut self, process: usize, laws: [Result<(), String>; N]) {
+        if let Some(wrong) = laws.into_iter().find_map(Result::err) {
+            self.fail(|| format!("{wrong} (process {process})"));
         }
     }
 
