@@ -24,7 +24,7 @@ mod streaks;
 mod view;
 mod visibility;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
@@ -298,8 +298,8 @@ pub struct Engine {
     held_until: BTreeSet<(u64, UpdateId)>,
     /// Updates that are sent once more, whatever was accepted.
     asked_for: BTreeSet<UpdateId>,
-    /// Families of entries that were looked up, and not counted yet: the other family is waited for.
-    uncounted: HashSet<(usize, Family)>,
+    /// Families of entries that were looked up, and not counted yet: the other family is waited for. With whether that was in a round.
+    uncounted: BTreeMap<(usize, Family), bool>,
     /// By configuration.
     tallies: Vec<Tally>,
     /// What was remembered of an update before it was marked; nothing that differs where it is not in here.
@@ -384,7 +384,7 @@ impl Engine {
             held: BTreeMap::new(),
             asked_for: BTreeSet::new(),
             held_until: BTreeSet::new(),
-            uncounted: HashSet::new(),
+            uncounted: BTreeMap::new(),
             tallies: Vec::new(),
             before: BTreeMap::new(),
             replaced: HashMap::new(),

@@ -17,8 +17,8 @@ mod version;
 mod write;
 
 pub use built_in::{built_in, named, names};
-pub(crate) use form::IN_FILE;
 pub use form::{AnswerSlot, Form};
+pub(crate) use form::{IN_FILE, likely_zone};
 pub use page::{page, template};
 pub use schema::schema;
 pub use search::{is_exactly, search};

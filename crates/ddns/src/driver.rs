@@ -28,6 +28,7 @@ use crate::compose::now;
 use crate::dns::{DnsClient, system_resolvers};
 use crate::http::{Client, Failure, Response, Want};
 use crate::lookup::{self, Query};
+use crate::open_file::reason;
 use crate::output::log::Log;
 use crate::steps::how;
 use crate::store::FileStore;
@@ -169,7 +170,7 @@ impl<'a> Driver<'a> {
             }
             Effect::Persist { store, upto, durability } => {
                 if let Some(file) = &mut self.files[store] {
-                    let result = file.persist(store, &mut self.engine, durability).map_err(|error| error.to_string());
+                    let result = file.persist(store, &mut self.engine, durability).map_err(|error| reason(&error));
                     return Some(Event::Persisted { store, upto, result });
                 }
                 let (lease, term) = (self.lease.clone()?, self.engine.term()?);

@@ -17,6 +17,7 @@ use ddns_core::text::order;
 
 use crate::compose::cache_with_files;
 use crate::environment::Environment;
+use crate::open_file::reason;
 use crate::output::log::Log;
 
 pub(crate) use file::beside;
@@ -171,9 +172,8 @@ impl PendingLines<'_> {
             Err(_) if self.has_warned => {}
             Err(error) => {
                 self.has_warned = true;
-                let path = self.path.display();
-                self.log
-                    .warning(format!("{path}: the history cannot be written ({error}); updates continue without it"));
+                let (path, why) = (self.path.display(), reason(&error));
+                self.log.warning(format!("{path}: the history cannot be written ({why}); updates continue without it"));
             }
         }
     }

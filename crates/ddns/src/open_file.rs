@@ -80,12 +80,17 @@ pub(crate) fn check_creatable(path: &Path) -> io::Result<()> {
     }
 }
 
+/// What the system says, without the number that it has for it.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string().to_lowercase();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
 /// Why a file cannot be written: a phrase that follows its name, without the number that the system has for it.
 pub(crate) fn cannot_write(error: &io::Error) -> String {
-    let text = error.to_string().to_lowercase();
     match error.kind() {
         io::ErrorKind::PermissionDenied => "cannot be written by this user".to_owned(),
-        _ => format!("cannot be written ({})", text.split(" (os error").next().unwrap_or_default()),
+        _ => format!("cannot be written ({})", reason(error)),
     }
 }
 

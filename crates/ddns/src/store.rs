@@ -14,7 +14,7 @@ use ddns_core::engine::plan::StoreId;
 use ddns_core::engine::{Durability, Engine, Stored};
 use ddns_core::update::state::State;
 
-use crate::open_file::Stamp;
+use crate::open_file::{Stamp, reason};
 use crate::random::new_salt;
 use file::{discard, is_writable, load, lock, parse, set_aside};
 
@@ -51,7 +51,7 @@ impl FileStore {
         match load(&self.path) {
             Ok(Some((state, seen))) => {
                 self.seen = Some(seen);
-                let unwritable = is_writable(&self.path).err().map(|error| error.to_string());
+                let unwritable = is_writable(&self.path).err().map(|error| reason(&error));
                 self.has_failed = unwritable.is_some();
                 Stored::Known { state: Box::new(state), unwritable }
             }

@@ -74,8 +74,10 @@ impl Lookup {
 
     /// That the internet sees another address than the router has (F9): a hint, since some routers are mapped one to one.
     pub fn behind_nat(&self) -> Option<String> {
-        let of =
-            |name: &str| self.attempts.iter().find(|attempt| attempt.source == name).map(|attempt| &attempt.result);
+        let of = |name: &str| {
+            let is_it = |source: &str| source.split(':').next() == Some(name);
+            self.attempts.iter().find(|attempt| is_it(&attempt.source)).map(|attempt| &attempt.result)
+        };
         let seen = of("public")?.as_ref().ok()?.ip;
         let router = match of("router")? {
             Ok(choice) if choice.ip == seen => return None,

@@ -189,7 +189,13 @@ impl Maker<'_, '_> {
     /// `proxy`; the environment's proxies where it is not set (D5). A variable that names no proxy is an error only where
     /// it would be used.
     pub(super) fn proxy(&mut self, target: Option<&Target>) -> Proxies {
-        let is_off = |setting: &Setting| setting.node.value == Value::Bool(false);
+        let is_off = |setting: &Setting| match &setting.node.value {
+            Value::Bool(is_on) => !is_on,
+            // From the environment and the command line.
+            value => value
+                .text()
+                .is_some_and(|text| ["false", "no", "off"].iter().any(|no| no.eq_ignore_ascii_case(text.trim()))),
+        };
         let is_off = self.reader.setting(Key::Proxy).is_some_and(is_off);
         let written = if is_off { Vec::new() } else { self.reader.short_list(Key::Proxy) };
         let mut items = Vec::with_capacity(written.len());

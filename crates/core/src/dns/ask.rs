@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use domain::base::iana::Rcode;
 
-use super::PORT;
 use super::message::{DnsAnswer, DnsClass, DnsKind, DnsName, DnsQuestion};
 use super::zones::Zones;
 use crate::net::family::{Family, interleaved};
@@ -17,6 +16,9 @@ use crate::text::vocabulary::vocabulary;
 
 /// How many addresses of a server are tried: one of each family.
 const MAX_ADDRESSES: usize = 2;
+
+/// What is said of a server whose own address is not found.
+const NOT_FOUND: &str = "cannot be looked up";
 
 /// More questions than any round needs.
 const MAX_QUESTIONS: usize = 200;
@@ -53,6 +55,12 @@ pub struct Sought {
 }
 
 impl Sought {
+    /// The same of the resolver.
+    #[must_use]
+    pub fn by_resolver(self) -> Self {
+        Self { way: DnsWay::Resolver, servers: Vec::new(), ..self }
+    }
+
     /// Who is asked, in words.
     pub fn asked(&self) -> String {
         let name = |(host, port): &(String, u16)| if *port == 53 { host.clone() } else { format!("{host}:{port}") };
@@ -155,12 +163,12 @@ impl<'a> Look<'a> {
         kind: DnsKind,
     ) -> Result<Result<&'a DnsAnswer, String>, Open> {
         let question = DnsQuestion { name: name.clone(), kind, class: DnsClass::IN, is_recursive: false };
-        let mut why = "has no address".to_owned();
+        let mut why = NOT_FOUND.to_owned();
         for address in &server.addresses {
             match self.reply(Asking { server: *address, question: question.clone() })? {
                 Ok(answer) => return Ok(Ok(answer)),
                 // What is silent says more than what has no route.
-                Err(NoAnswer::Unreachable) if why != "has no address" => {}
+                Err(NoAnswer::Unreachable) if why != NOT_FOUND => {}
                 Err(no) => why = no.to_string(),
             }
         }
@@ -202,12 +210,13 @@ impl<'a> Look<'a> {
     }
 
     /// Some of these hosts, drawn anew in each round, and for each name: many of them are to be asked about by all servers alike.
-    pub(super) fn drawn(&self, hosts: &[DnsName], most: usize) -> Vec<(DnsName, u16)> {
+    pub(super) fn drawn<Host: Hash>(&self, hosts: impl IntoIterator<Item = Host>, most: usize) -> Vec<Host> {
         let Sought { seed, name, .. } = self.sought;
-        let mut hosts = hosts.to_vec();
+        let mut hosts: Vec<Host> = hosts.into_iter().collect();
         let lots = BuildHasherDefault::<DefaultHasher>::default();
         order::sort_by_key(&mut hosts, |host| lots.hash_one((seed, name, host)));
-        hosts.into_iter().take(most).map(|host| (host, PORT)).collect()
+        hosts.truncate(most);
+        hosts
     }
 }
 

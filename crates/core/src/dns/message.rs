@@ -132,7 +132,9 @@ fn records(section: RecordSection<'_, &[u8]>, class: DnsClass) -> Option<Vec<Dns
         if parsed.class() == class
             && let Some(data) = data(&parsed).ok()?
         {
-            known.push(DnsRecord { owner: text(&parsed.owner()), ttl: parsed.ttl().as_secs(), data });
+            // What has the first bit set is 0 (RFC 2181).
+            let ttl = Some(parsed.ttl().as_secs()).filter(|ttl| i32::try_from(*ttl).is_ok()).unwrap_or(0);
+            known.push(DnsRecord { owner: text(&parsed.owner()), ttl, data });
         }
     }
     Some(known)

@@ -16,7 +16,7 @@ pub fn own_address_question(name: &str, family: Family, is_text: bool, is_chaos:
         name: DnsName::from(name),
         kind: if is_text { DnsKind::TXT } else { kind_of(family) },
         class: if is_chaos { DnsClass::CH } else { DnsClass::IN },
-        is_recursive: name.ends_with(BY_RESOLVER),
+        is_recursive: name.strip_suffix(BY_RESOLVER).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')),
     }
 }
 
@@ -30,8 +30,12 @@ pub fn own_address(question: &DnsQuestion, answer: &DnsAnswer, family: Family) -
         3 if question.is_recursive || !answer.is_authoritative => return redirected("says NXDOMAIN"),
         number => return Err(format!("says {}", code(number))),
     }
-    let own = answer.records.iter().filter(|record| record.owner == question.name);
-    let mut found = own.filter_map(|record| match &record.data {
+    let own = || answer.records.iter().filter(|record| record.owner == question.name);
+    // Its own answers must not be kept; those of a resolver that makes up a name may be.
+    if question.is_recursive && own().any(|record| record.ttl > 0) {
+        return redirected("gives an answer that may be kept");
+    }
+    let mut found = own().filter_map(|record| match &record.data {
         DnsData::Address(ip) => Some(Some(*ip)),
         DnsData::Text(text) => Some(std::str::from_utf8(text).ok().and_then(|text| text.parse().ok())),
         _ => None,
@@ -42,7 +46,7 @@ pub fn own_address(question: &DnsQuestion, answer: &DnsAnswer, family: Family) -
         (Some(None), _) => Err("gives a text that is no address".to_owned()),
         (Some(Some(ip)), None) => match sendable(ip, family, Trust::Own)? {
             ip if is_far(ip) => Ok(ip),
-            _ => Err(format!("saw {ip}, but it is a private address")),
+            _ => Err(format!("saw {ip}, but it is a private or reserved address")),
         },
     }
 }
@@ -62,6 +66,8 @@ mod tests {
             ("ip.example", false, 0, vec![text("203.0.113.7")], Err("port 53 seems to be redirected")),
             ("myip.opendns.com", false, 0, vec![ip("203.0.113.7")], Ok("203.0.113.7")),
             ("myip.opendns.com", false, 3, vec![], Err("port 53 seems to be redirected")),
+            ("kept.opendns.com", false, 0, vec![ip("203.0.113.7")], Err("port 53 seems to be redirected")),
+            ("ip.notopendns.com", false, 0, vec![ip("203.0.113.7")], Err("answers without authority")),
             ("ip.example", true, 3, vec![], Err("says NXDOMAIN")),
             ("ip.example", true, 5, vec![], Err("says REFUSED")),
             ("ip.example", true, 0, vec![], Err("gives no address")),
@@ -69,15 +75,16 @@ mod tests {
             ("ip.example", true, 0, vec![text("edns0-client-subnet 203.0.113.0/24")], Err("no address")),
             ("ip.example", true, 0, vec![ip("203.0.113.7"), ip("203.0.113.8")], Err("more than one")),
             ("ip.example", true, 0, vec![ip("2001:db8::1")], Err("not an IPv4 address")),
-            ("ip.example", true, 0, vec![ip("192.168.1.5")], Err("it is a private address")),
-            ("ip.example", true, 0, vec![ip("100.64.0.1")], Err("it is a private address")),
+            ("ip.example", true, 0, vec![ip("192.168.1.5")], Err("it is a private or reserved address")),
+            ("ip.example", true, 0, vec![ip("100.64.0.1")], Err("it is a private or reserved address")),
             ("ip.example", true, 0, vec![ip("127.0.0.1")], Err("loopback")),
         ];
         for (name, is_authoritative, code, data, expected) in cases {
             let is_text = matches!(data.first(), Some(DnsData::Text(_)));
             let question = own_address_question(name, Family::V4, is_text, false);
-            assert_eq!(question.is_recursive, name.ends_with("opendns.com"));
-            let records = data.into_iter().map(|data| DnsRecord { owner: name.into(), ttl: 0, data }).collect();
+            assert_eq!(question.is_recursive, name.ends_with(".opendns.com"));
+            let ttl = u32::from(name.starts_with("kept"));
+            let records = data.into_iter().map(|data| DnsRecord { owner: name.into(), ttl, data }).collect();
             let answer = DnsAnswer { is_authoritative, code, records, ..DnsAnswer::default() };
             match (own_address(&question, &answer, Family::V4), expected) {
                 (Ok(ip), Ok(expected)) => assert_eq!(ip.to_string(), expected),

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use super::PORT;
 use super::ask::{Asking, DnsWay, Look, Open, Replies, Sought};
 use super::message::{DnsAnswer, DnsData, DnsName, DnsRecord, kind_of};
 use super::walk::authoritative;
@@ -83,11 +84,11 @@ impl Look<'_> {
     fn by_zone(&mut self, name: &DnsName, seen: &mut HashSet<DnsName>) -> Result<Vec<ServerSight>, Open> {
         let (zone, depth, hosts) = if self.sought.servers.is_empty() || !seen.is_empty() {
             let (zone, known) = self.zone_of(name)?;
-            let hosts = self.drawn(&known.servers, self.sought.most);
-            (zone, known.depth, hosts)
+            let servers = known.servers.iter().map(|host| (host.clone(), PORT));
+            (zone, known.depth, self.drawn(servers, self.sought.most))
         } else {
             let given = self.sought.servers.iter().map(|(host, port)| (host.as_str().into(), *port));
-            (DnsName::from(""), 0, given.collect())
+            (DnsName::from(""), 0, self.drawn(given, self.sought.most))
         };
         seen.insert(name.clone());
         let kind = kind_of(self.sought.family);

@@ -293,7 +293,7 @@ fn k8_a_server_whose_name_cannot_be_looked_up() {
         let is_known = !answer.records.is_empty();
         Ok(if is_known { answer } else { DnsAnswer { code: 2, ..DnsAnswer::default() } })
     });
-    assert_eq!(world.says("home.example.com"), "visible (1 server, TTL 300; ns.broken.org: has no address)");
+    assert_eq!(world.says("home.example.com"), "visible (1 server, TTL 300; ns.broken.org: cannot be looked up)");
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn k4_glue_of_hosts_in_other_zones_does_not_count() {
     world.zone("10.0.0.1", "com", text);
     world.zone("10.0.9.9", "example.com", "example.com NS ns.evil.org; home.example.com A 198.51.100.66");
     let says = world.says("home.example.com");
-    assert_eq!(says, "visible (1 server, TTL 300; ns.evil.org: has no address)");
+    assert_eq!(says, "visible (1 server, TTL 300; ns.evil.org: cannot be looked up)");
 }
 
 #[test]

@@ -167,8 +167,11 @@ pub fn judge(sighting: &Sighting, expected: IpAddr, verify: &Verify) -> SeenInDn
         }
     };
     let answers: Vec<&SeenAddresses> = sighting.servers.iter().filter_map(|server| server.said.as_ref().ok()).collect();
+    // A resolver that is asked for want of anybody else may have a view of its own: what it does not see may be visible all the same.
+    let is_stand_in = sighting.way != verify.way;
     let verdict = match (answers.iter().filter(|(ips, _)| has_it(ips)).count(), answers.len()) {
         (_, 0) => DnsVerdict::Unknown,
+        (0, _) if is_stand_in => DnsVerdict::Unknown,
         (0, _) => DnsVerdict::NotVisible,
         (with, all) if with < all => DnsVerdict::Partly,
         _ if verify.proxied => DnsVerdict::Proxied,
@@ -189,6 +192,7 @@ pub fn judge(sighting: &Sighting, expected: IpAddr, verify: &Verify) -> SeenInDn
             format!("({by}{ttl}{others})")
         }
         Some(why) => why.clone(),
+        None if is_stand_in => format!("the zone's servers do not answer; the resolver {others}"),
         None => others,
     };
     let mut sets = answers.iter().map(|(ips, _)| ips.iter().copied().collect::<BTreeSet<_>>());

@@ -27,6 +27,9 @@ const MOST_IN_VAIN: u8 = 3;
 /// So often the same other address may come back.
 const MOST_RETURNS: u8 = 2;
 
+/// The longest time that a resolver is said to keep an answer.
+const LONGEST_WAIT: u64 = 86_400;
+
 /// The reason for a verdict is kept up to here, in characters.
 const LONGEST_REASON: usize = 200;
 
@@ -183,6 +186,11 @@ impl DnsMemory {
         self.unknown + 1 >= ROUNDS_BEFORE_RESOLVER && now >= self.accepted + RESOLVER_AFTER.as_secs()
     }
 
+    /// Whether it is the resolver's turn, for whoever cannot ask it after the zone's servers.
+    pub fn is_turn_of_resolver(&self, now: u64) -> bool {
+        self.may_ask_resolver(now) && self.unknown % 2 == 1
+    }
+
     /// The same after a round, and what is to be reported. `idle` is when the next round is where nothing is left to wait for.
     #[must_use]
     pub fn seen(mut self, sighting: &Sighting, verify: &Verify, idle: u64, now: u64) -> (Self, Option<SightNews>) {
@@ -190,10 +198,9 @@ impl DnsMemory {
         self.found = judge(sighting, self.ip, verify);
         let (verdict, ttl) = (self.verdict(), self.found.ttl);
         let is_late = now >= self.accepted + verify.within.as_secs();
-        // A resolver that is asked for want of anybody else may have a view of its own: what it does not see has not drifted.
+        let (is_miss, is_unknown) = (verdict == DnsVerdict::NotVisible, verdict == DnsVerdict::Unknown);
+        // Those that should be asked did not answer, whatever the resolver says.
         let is_stand_in = sighting.way != verify.way;
-        let is_miss = verdict == DnsVerdict::NotVisible && !is_stand_in;
-        let is_unknown = verdict == DnsVerdict::Unknown;
         self.unknown = if is_unknown || is_stand_in { self.unknown.saturating_add(1) } else { 0 };
         if !is_unknown {
             self.recent = (self.recent << 1 | u8::from(!is_miss)) & 0b111;
@@ -217,7 +224,7 @@ impl DnsMemory {
         self.next = self.next_round(verify, idle, now);
         if sighting.way == DnsWay::Resolver {
             // It says the same until then.
-            self.next = self.next.max(now + u64::from(ttl.unwrap_or_default()));
+            self.next = self.next.max(now + u64::from(ttl.unwrap_or_default()).min(LONGEST_WAIT));
         }
         (self, news)
     }

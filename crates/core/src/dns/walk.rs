@@ -1,5 +1,6 @@
 //! The way to the servers of the zone that a name is in: from the top level down (K4).
 
+use super::PORT;
 use super::ask::{Look, Open, code};
 use super::message::{DnsAnswer, DnsData, DnsKind, DnsName, DnsRecord};
 use super::zones::{KnownZone, is_within};
@@ -40,8 +41,8 @@ impl Look<'_> {
     /// One step down, or the certainty that the name is in this zone.
     fn step(&mut self, zone: &DnsName, known: &KnownZone, name: &DnsName) -> Result<(), Open> {
         let mut why = Vec::new();
-        for host in self.drawn(&known.servers, MAX_ON_THE_WAY) {
-            let server = self.servers(std::slice::from_ref(&host))?.swap_remove(0);
+        for host in self.drawn(known.servers.iter().cloned(), MAX_ON_THE_WAY) {
+            let server = self.servers(&[(host, PORT)])?.swap_remove(0);
             // A server may have zones below this one, too: where its own zone starts is asked for once more.
             let mut asked = name.clone();
             let said = loop {
@@ -62,7 +63,7 @@ impl Look<'_> {
                 };
                 asked = start;
             };
-            why.push(format!("{} {said}", host.0));
+            why.push(format!("{} {said}", server.host));
         }
         self.zones.forget(zone);
         Err(Open::Unknown(why.join("; ")))

@@ -53,6 +53,10 @@ impl EntryLookups {
         begins
     }
 
+    pub(super) fn are_under_way(&self) -> bool {
+        self.under_way > 0
+    }
+
     /// Takes in that one ended: whether its result counts, and whether to look again.
     fn ended(&mut self, number: u32) -> (bool, bool) {
         self.under_way -= 1;
@@ -154,7 +158,8 @@ impl Engine {
         for (at, _) in entries {
             let config = plan.config_of(at);
             if !plan.is_strict(at) {
-                if fresh.contains(&at) {
+                // The other family may have waited for one that is no news.
+                if fresh.contains(&at) || Family::ALL.iter().any(|other| self.uncounted.contains_key(&(at, *other))) {
                     self.judge_family(at, family, is_round);
                 }
             } else if self.open[config] == 0 && judged.replace(config) != Some(config) {

@@ -165,18 +165,22 @@ impl Engine {
         }
     }
 
-    /// The same for an entry whose updates go in one request, when both families are known (H7). Each update is counted
-    /// once: with the lookup of its family, or with the one that was waited for.
+    /// The same for an entry whose updates go in one request, when both families are known, and neither is being looked up (H7): it would
+    /// be sent with an address of before. Each update is counted once: with the lookup of its family, or with the one that was waited for.
     fn judge_both(&mut self, plan: &Plan, at: usize, family: Family, is_round: bool) {
         let is_open = |family: &Family| {
-            !plan.entry(at).domains_of(*family).is_empty() && self.observed(at, *family) == Observation::Off
+            let lookups = &self.entries[at].lookups[family.index()];
+            let is_known = self.observed(at, *family) != Observation::Off && !lookups.are_under_way();
+            !plan.entry(at).domains_of(*family).is_empty() && !is_known
         };
         if goes_with_other(plan, at) && Family::ALL.iter().any(is_open) {
-            self.uncounted.insert((at, family));
+            *self.uncounted.entry((at, family)).or_default() |= is_round;
             return;
         }
-        let counted: Vec<Family> =
-            Family::ALL.into_iter().filter(|one| self.uncounted.remove(&(at, *one)) || *one == family).collect();
+        let waited = Family::ALL.map(|one| self.uncounted.remove(&(at, one)));
+        let is_round = is_round || waited.contains(&Some(true));
+        let is_counted = |one: &Family| *one == family || waited[one.index()].is_some();
+        let counted: Vec<Family> = Family::ALL.into_iter().filter(is_counted).collect();
         self.after_reading(vec![plan.store_of(at)], Task::Groups { at, counted, is_round });
     }
 

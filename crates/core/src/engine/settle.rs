@@ -26,9 +26,6 @@ use crate::update::plan::Verdict;
 /// As much of a response's body is shown in the debug log.
 const SHOWN_BODY: usize = 500;
 
-/// As much of what a service said is shown in a message.
-const SHOWN_WORDS: usize = 120;
-
 /// Services take signatures of clocks that differ by less.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(120);
 
@@ -379,14 +376,14 @@ impl Engine {
         }
     }
 
-    /// The words of a service as they may be seen: on one line, and masked before they are cut.
+    /// The words of a service as they may be seen: in one line without markup, and masked before they are cut.
     pub(super) fn words(&self, at: usize, words: &str) -> String {
-        line(&self.masked(at, words), SHOWN_WORDS)
+        bare(&self.masked(at, words))
     }
 
-    /// What a service said, in one line without its markup, masked.
+    /// What a service said, as it may be seen.
     pub(super) fn said(&self, at: usize, body: &[u8]) -> String {
-        bare(&self.masked(at, &String::from_utf8_lossy(body)))
+        self.words(at, &String::from_utf8_lossy(body))
     }
 }
 

@@ -1,6 +1,8 @@
 //! Orders of events that no server can be made to bring about: lookups that overtake each other, addresses that change
 //! while an update is being sent.
 
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 
 use crate::address::observation::Choice;
@@ -400,6 +402,36 @@ fn h7_a_request_is_shown_with_the_first_of_its_updates_that_has_an_address() {
             assert_eq!(shown, expected, "{mode:?} {v4:?}");
         }
     }
+}
+
+#[test]
+fn h7_a_family_that_is_being_looked_up_is_waited_for() {
+    let both = r#""ipv4": ["a.example"], "ipv6": ["a.example"], "combine": {"families": true},
+        "id": "http://127.0.0.1:9/?a=__IPV4__&b=__IPV6__""#;
+    let mut rig = Rig::new("\"auto\"", both);
+    let [(v4, ..), (v6, ..)] = rig.begin(Event::Begin)[..] else { panic!("two lookups") };
+    assert_eq!(rig.looked_up(v4, Some("203.0.113.1")), []);
+    let sent = rig.looked_up(v6, Some("2001:db8::1"));
+    rig.settled(sent[0].0, 200);
+    // Both change: never one with the former address of the other.
+    let [(v4, ..), (v6, ..)] = rig.begin(Event::Synchronize)[..] else { panic!("two lookups") };
+    assert_eq!(rig.looked_up(v4, Some("203.0.113.2")), []);
+    let sent = rig.looked_up(v6, Some("2001:db8::2"));
+    assert_eq!(sent.len(), 1);
+    assert!(sent[0].1.ends_with("a=203.0.113.2&b=2001:db8::2"), "{sent:?}");
+    rig.settled(sent[0].0, 200);
+    // A family that is gone is not sent with its former address either.
+    let [(v4, ..), (v6, ..)] = rig.begin(Event::Synchronize)[..] else { panic!("two lookups") };
+    assert_eq!(rig.looked_up(v4, Some("203.0.113.3")), []);
+    assert_eq!(rig.looked_up(v6, None), []);
+    // One that ends late and is no news is not waited for in vain.
+    let [(v4, ..), (v6, ..)] = rig.begin(Event::Synchronize)[..] else { panic!("two lookups") };
+    let [(newer_v4, ..), (newer_v6, ..)] = rig.begin(Event::Synchronize)[..] else { panic!("two lookups") };
+    assert_eq!(rig.looked_up(newer_v4, Some("203.0.113.4")), []);
+    assert_eq!(rig.looked_up(newer_v6, Some("2001:db8::4")), []);
+    assert_eq!(rig.looked_up(v4, Some("203.0.113.3")), []);
+    let sent = rig.looked_up(v6, None);
+    assert!(sent[0].1.ends_with("a=203.0.113.4&b=2001:db8::4"), "{sent:?}");
 }
 
 /// Any event, with numbers that are often those of something.

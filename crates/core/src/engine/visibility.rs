@@ -198,7 +198,7 @@ impl Engine {
 
     /// Remembers what is known of an update, and when it is asked about. Times alone are written when something else is.
     fn set_visibility(&mut self, id: UpdateId, seen: DnsMemory, is_news: bool) {
-        self.lookout.due.insert((seen.next, id));
+        self.lookout.due.insert((self.round_at(&seen, seen.next), id));
         let Some((store, key)) = self.hold_place(id) else { return };
         let mut hold = self.stores[store].state.hold(&key);
         hold.seen = Some(Box::new(seen));
@@ -234,7 +234,7 @@ impl Engine {
             let Some((at, id)) = self.lookout.due.first().copied().filter(|(at, _)| *at <= now) else { break };
             self.lookout.due.remove(&(at, id));
             let Some((seen, verify)) = self.due_round(id) else { continue };
-            let next = seen.next.max(verify.earliest(seen.accepted));
+            let next = self.round_at(seen, seen.next.max(verify.earliest(seen.accepted)));
             if next > now {
                 self.lookout.due.insert((next, id));
                 continue;
@@ -247,7 +247,12 @@ impl Engine {
                 () => MAX_SERVERS,
             };
             let (_, domain, family) = self.plan.about(id);
-            let sought = |verify: &Verify| verify.sought(domain.as_str(), family, &[], most, number);
+            // A run that waits for nobody cannot hear that the zone's servers are silent and then ask the resolver: it does so by turns (K15).
+            let is_by_resolver = is_hasty && seen.is_turn_of_resolver(now);
+            let sought = |verify: &Verify| {
+                let sought = verify.sought(domain.as_str(), family, &[], most, number);
+                if is_by_resolver && sought.way == DnsWay::Zone { sought.by_resolver() } else { sought }
+            };
             let (own, last) = (sought(verify), seen.next);
             // What another endpoint has of the same record is asked about along with it, where that is at rest.
             let others = self.lookout.shared.get(&id).map_or(&[][..], |ids| ids).iter().filter(|other| **other != id);
@@ -266,6 +271,14 @@ impl Engine {
         for ((sought, is_idle), ids) in rounds {
             self.begin_round(DnsRound { ids, sought, is_idle });
         }
+    }
+
+    /// When the next round of an update is, which is due then: whoever waits gets a last one before the time is over (K22).
+    fn round_at(&self, seen: &DnsMemory, due: u64) -> u64 {
+        let Lookout { patience, until, .. } = &self.lookout;
+        let until = until.filter(|_| patience.is_some() && !seen.verdict().is_good());
+        let left = until.map(|until| until.saturating_sub(self.now.steady + PATIENCE).as_secs());
+        left.filter(|left| *left > 0).map_or(due, |left| due.min(self.clock() + left))
     }
 
     /// An update that can be asked about; `None` if its address is unknown, or not the accepted one.
@@ -307,11 +320,7 @@ impl Engine {
         }
         let is_unanswered =
             |known: &DnsMemory, verdict: DnsVerdict| verdict == DnsVerdict::Unknown && known.may_ask_resolver(now);
-        (sought.way == DnsWay::Zone && any(&is_unanswered)).then(|| Sought {
-            way: DnsWay::Resolver,
-            servers: Vec::new(),
-            ..sought.clone()
-        })
+        (sought.way == DnsWay::Zone && any(&is_unanswered)).then(|| sought.clone().by_resolver())
     }
 
     fn take_sighting(&mut self, id: UpdateId, sighting: &Sighting) {

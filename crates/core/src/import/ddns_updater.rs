@@ -2,9 +2,9 @@
 
 use std::net::Ipv6Addr;
 
-use super::entries::guessed;
 use super::settings::{PeerError, PeerFile, PeerInput, PeerSettings, PeerSurroundings, line_at};
 use super::variables;
+use crate::recipe::likely_zone;
 use crate::text::json::{Dialect, Value, parse};
 
 /// Reads a file: the JSON, or variables of which one holds it.
@@ -43,7 +43,7 @@ fn read_settings(text: &str, around: &PeerSurroundings<'_>, file: &mut PeerFile)
         let names = owners.unwrap_or(&domain).split(',').map(|name| format!("{}{below}{id}", name.trim()));
         let names = names.collect::<Vec<_>>().join(",");
         let first = domain.split(',').next().unwrap_or_default().trim();
-        let registered = if below.is_empty() { guessed(first) } else { domain.clone() };
+        let registered = if below.is_empty() { likely_zone(first).to_owned() } else { domain.clone() };
         fields.give("names", names);
         fields.give("registered", registered);
         fields.give("pages4", pages[0].as_str());

@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::settings::{PeerFile, PeerName, PeerSection, PeerSetting, PeerSettings};
+use super::rules::variable;
+use super::settings::{NotePart, PeerFile, PeerName, PeerSection, PeerSettings};
 use super::table::{PeerTable, ServiceRow, filled};
 use crate::config::fields::FIELDS;
 use crate::config::starter;
 use crate::net::family::Family;
-use crate::recipe::{self, Each, Filled, Form, IN_FILE, Recipe};
+use crate::recipe::{self, Each, Filled, Form, IN_FILE, Recipe, likely_zone};
 use crate::text::json::Value;
 use crate::text::order;
 use crate::update::domain::Domain;
@@ -91,8 +92,7 @@ pub(super) fn entries(file: &mut PeerFile, table: PeerTable) -> Result<Vec<Impor
                     _ => "the import does not know this service; `ddns recipes` lists what ddns knows",
                 };
                 // What it alone says needs no line of its own.
-                let is_shared = |field: &&Rc<PeerSetting>| file.globals.0.iter().any(|known| Rc::ptr_eq(known, field));
-                section.fields.0.iter().filter(|field| !is_shared(field)).for_each(|field| field.is_used.set(true));
+                section.fields.take_all(&file.globals);
                 let mut names = section.names.iter().flatten().map(|name| name.name.as_str()).collect::<Vec<_>>();
                 names.dedup();
                 file.left_out(section.line, &format!("{} ({})", section.services[0], names.join(", ")), why);
@@ -142,18 +142,6 @@ fn joined(name: &str, zone: Option<&str>) -> String {
     }
 }
 
-/// The zone that a name is likely to be in.
-pub(super) fn guessed(name: &str) -> String {
-    let labels: Vec<&str> = name.split('.').collect();
-    let is_second_level = match labels.as_slice() {
-        [.., _, second, top] if top.len() == 2 => "co com net org gov edu ac".split(' ').any(|known| known == *second),
-        _ => false,
-    };
-    let is_shared = name.ends_with(".dedyn.io") || name.ends_with(".eu.org");
-    let count = if is_second_level || is_shared { 3 } else { 2 };
-    labels[labels.len().saturating_sub(count)..].join(".")
-}
-
 /// A recipe, and what its questions are called in the file.
 type KnownRecipe = (Rc<Recipe>, Vec<(&'static str, &'static str)>);
 
@@ -191,7 +179,7 @@ fn made(
         file.left_out(section.line, &format!("{service}: {full:?}"), "it is not a domain name");
         return None;
     };
-    let zone = known.clone().unwrap_or_else(|| guessed(&full.to_lowercase()));
+    let zone = known.clone().unwrap_or_else(|| likely_zone(&full.to_lowercase()).to_owned());
     let mut entry = ImportedEntry {
         line: section.line,
         service: service.clone(),
@@ -217,8 +205,21 @@ fn made(
         };
         answers.extend(answer.map(|answer| (slot, answer)));
     }
-    if !name.rest.is_empty() {
-        entry.rest.push((domain.clone(), name.rest.clone()));
+    let mut rest = name.rest.clone();
+    if recipe.is_none() && !name.parameters.is_empty() {
+        let variables: TextPairs = name.parameters.iter().map(|(key, value)| (variable(key), value.clone())).collect();
+        rest.push(("extra", Value::object(variables.iter().map(|(key, value)| (key.as_str(), Value::string(value))))));
+    }
+    for (key, value) in name.parameters.iter().filter(|_| recipe.is_some()) {
+        let is_line = ["line", "recordline", "record_line"].iter().any(|known| known.eq_ignore_ascii_case(key));
+        if is_line && recipe.is_some_and(|(recipe, _)| recipe.has_line()) {
+            entry.settings.push(("line", Value::string(value)));
+        } else {
+            file.note(NotePart::Dropped, section.line, &format!("{full}?{key}"), "the recipe takes no such parameter");
+        }
+    }
+    if !rest.is_empty() {
+        entry.rest.push((domain.clone(), rest));
     }
     entry.domains[family.index()].push(domain);
     Some(entry)

@@ -19,8 +19,9 @@ use std::collections::BTreeSet;
 
 use regex_lite::Regex;
 
-use super::settings::{NotePart, PeerFile, PeerName, PeerSection, PeerSurroundings};
+use super::settings::{ImportNote, NotePart, PeerFile, PeerName, PeerSection, PeerSurroundings};
 use super::table::{MeaningRow, PeerTable, filled};
+use crate::net::url::percent_decode;
 use crate::text::json::{Dialect, Value, parse};
 use crate::text::shell;
 
@@ -75,8 +76,15 @@ pub(super) fn follow(file: &mut PeerFile, table: PeerTable, around: &PeerSurroun
     for section in &mut sections {
         // What begins with a dot is ours to say.
         section.fields.0.retain(|field| !field.name.starts_with('.') || matches!(&*field.name, ".kind" | ".name"));
+        let is_left_out = |note: &ImportNote| note.part == NotePart::LeftOut;
+        let before = file.notes.iter().filter(|note| is_left_out(note)).count();
         let except = section.take_meanings(&rows, around, file);
         section.take_entry(table, except, file);
+        let has_more = file.notes.iter().filter(|note| is_left_out(note)).count() > before;
+        if has_more && section.names.iter().all(Vec::is_empty) {
+            // That is said once.
+            section.fields.take_all(&file.globals);
+        }
     }
     sections.retain(|section| !section.services.is_empty());
     file.sections = sections;
@@ -216,7 +224,7 @@ fn sources(text: &str) -> Vec<String> {
 }
 
 /// A variable of the file's own by a name that ddns takes.
-fn variable(key: &str) -> String {
+pub(super) fn variable(key: &str) -> String {
     let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_uppercase() } else { '_' };
     format!("__P_{}__", key.chars().map(plain).collect::<String>())
 }
@@ -245,16 +253,15 @@ fn names(list: &str, marks: &str) -> Vec<PeerName> {
         if !id.is_empty() {
             rest.push(("interface_id", Value::string(id)));
         }
-        let pairs = parameters.split('&').filter_map(|pair| pair.split_once('='));
-        let pairs: Vec<(String, &str)> = pairs.map(|(key, value)| (variable(key), value)).collect();
-        if !pairs.is_empty() {
-            rest.push(("extra", Value::object(pairs.iter().map(|(key, value)| (key.as_str(), Value::string(*value))))));
-        }
-        match written.split_once(|letter| marks.contains(letter)) {
-            Some(("" | "@", zone)) => PeerName { name: zone.to_owned(), zone: Some(zone.to_owned()), rest },
-            Some((host, zone)) => PeerName { name: format!("{host}.{zone}"), zone: Some(zone.to_owned()), rest },
-            None => PeerName { name: written, zone: None, rest },
-        }
+        let decoded = |text: &str| percent_decode(&text.replace('+', " "));
+        let parameters = parameters.split('&').filter_map(|pair| pair.split_once('='));
+        let parameters = parameters.map(|(key, value)| (decoded(key), decoded(value))).collect();
+        let (name, zone) = match written.split_once(|letter| marks.contains(letter)) {
+            Some(("" | "@", zone)) => (zone.to_owned(), Some(zone.to_owned())),
+            Some((host, zone)) => (format!("{host}.{zone}"), Some(zone.to_owned())),
+            None => (written, None),
+        };
+        PeerName { name, zone, rest, parameters }
     };
     all.map(name).collect()
 }

@@ -54,6 +54,12 @@ impl PeerSettings {
         Some(setting.value.trim()).filter(|value| !value.is_empty())
     }
 
+    /// Everything but what others share counts as used.
+    pub(super) fn take_all(&self, shared: &Self) {
+        let is_shared = |field: &&Rc<PeerSetting>| shared.0.iter().any(|known| Rc::ptr_eq(known, field));
+        self.0.iter().filter(|field| !is_shared(field)).for_each(|field| field.is_used.set(true));
+    }
+
     /// Sets what the import itself knows: nobody has to use it. It stands where the file said something else.
     pub(super) fn give(&mut self, name: &str, value: impl Into<String>) {
         self.set(name, value, self.line(name));
@@ -104,8 +110,10 @@ pub(super) struct PeerName {
     pub(super) name: String,
     /// Its zone, where the file says so.
     pub(super) zone: Option<String>,
-    /// What the domain gets beside its name: `interface_id`, `extra`.
+    /// What the domain gets beside its name.
     pub(super) rest: Vec<(&'static str, Value)>,
+    /// Parameters for its requests.
+    pub(super) parameters: Vec<(String, String)>,
 }
 
 /// What one section updates.

@@ -16,12 +16,13 @@ pub enum Trust {
 /// Why an address must not be sent; `None` if it may be.
 pub fn unusable(ip: IpAddr, trust: Trust) -> Option<&'static str> {
     let (unspecified, multicast, loopback) = (ip.is_unspecified(), ip.is_multicast(), ip.is_loopback());
-    let (link_local, broadcast) = match ip {
-        IpAddr::V4(v4) => (v4.is_link_local(), v4 == Ipv4Addr::BROADCAST),
-        IpAddr::V6(v6) => (v6.is_unicast_link_local(), false),
+    let (link_local, broadcast, is_of_none) = match ip {
+        IpAddr::V4(v4) => (v4.is_link_local(), v4 == Ipv4Addr::BROADCAST, v4.octets()[0] == 0),
+        IpAddr::V6(v6) => (v6.is_unicast_link_local(), false, false),
     };
     match trust {
         _ if unspecified => Some("it is the unspecified address"),
+        _ if is_of_none => Some("no host has an address that begins with 0"),
         _ if multicast => Some("it is a multicast address"),
         _ if broadcast => Some("it is the broadcast address"),
         _ if Family::of(ip).is_none() => Some("it is an IPv4-mapped address"),
@@ -50,27 +51,30 @@ pub fn is_far(ip: IpAddr) -> bool {
     !is_private(ip) && unusable(ip, Trust::Own).is_none()
 }
 
-/// Not reachable from the internet: sent all the same where there is nothing better.
+/// Not reachable from the internet: sent all the same where there is nothing better. Addresses for examples are not among these. Of
+/// IPv6, hosts have `2000::/3`, without what is reserved for protocols (`2001::/23`).
 pub fn is_private(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(v4) => {
             let [a, b, c, _] = v4.octets();
             v4.is_private() || matches!((a, b, c), (100, 64..128, _) | (192, 0, 0) | (198, 18..20, _) | (240.., _, _))
         }
-        IpAddr::V6(v6) => v6.is_unique_local() || v6.segments()[0] & 0xffc0 == 0xfec0,
+        IpAddr::V6(v6) => {
+            let [first, second, ..] = v6.segments();
+            first >> 13 != 1 || (first == 0x2001 && second < 0x200)
+        }
     }
 }
 
 /// Whether hosts on the internet can have it (F9): no address of a private, reserved or special network.
 pub fn is_public(ip: Ipv4Addr) -> bool {
-    unusable(ip.into(), Trust::Own).is_none() && !is_private(ip.into()) && !ip.is_documentation() && ip.octets()[0] != 0
+    is_far(ip.into()) && !ip.is_documentation()
 }
 
-/// The same for IPv6 (F10): `2000::/3`, without what is reserved for protocols (`2001::/23`) or documentation.
+/// The same for IPv6 (F10).
 pub fn is_public_v6(ip: Ipv6Addr) -> bool {
     let [first, second, ..] = ip.segments();
-    let is_reserved = matches!((first, second), (0x2001, 0..=0x1ff | 0x0db8) | (0x3fff, 0..=0x0fff));
-    first >> 13 == 1 && !is_reserved
+    is_far(ip.into()) && !matches!((first, second), (0x2001, 0x0db8) | (0x3fff, 0..=0x0fff))
 }
 
 #[cfg(test)]
@@ -80,7 +84,7 @@ mod tests {
     #[test]
     fn f7_what_may_be_sent() {
         let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
-        let never = ["0.0.0.0", "::", "224.0.0.1", "ff02::1", "255.255.255.255", "::ffff:1.2.3.4"];
+        let never = ["0.0.0.0", "0.1.2.3", "::", "224.0.0.1", "ff02::1", "255.255.255.255", "::ffff:1.2.3.4"];
         let user_only = ["127.0.0.1", "::1", "169.254.1.1", "fe80::1"];
         let always = ["10.0.0.1", "192.168.1.1", "203.0.113.7", "2001:db8::1", "fd00::1", "100.64.0.1"];
         for text in never {
@@ -91,6 +95,14 @@ mod tests {
         }
         for text in always {
             assert!(doubtful(ip(text)).is_none(), "{text}");
+        }
+        for text in
+            ["100::1", "64:ff9b::1", "4000::1", "5f00::1", "::1.2.3.4", "2001::1", "fec0::1", "fd00::1", "240.0.0.1"]
+        {
+            assert!(!is_far(ip(text)), "{text}");
+        }
+        for text in ["2001:200::1", "2a00::1", "2001:db8::1", "5.145.0.1"] {
+            assert!(is_far(ip(text)), "{text}");
         }
     }
 }

@@ -13,6 +13,9 @@ pub const GROUP: (Ipv4Addr, u16) = (Ipv4Addr::new(239, 255, 255, 250), 1900);
 /// Where a FRITZ!Box has its description, which it does not always announce.
 pub const FRITZBOX: (u16, &str) = (49000, "/igddesc.xml");
 
+/// What is searched for.
+const DEVICE: &str = "InternetGatewayDevice";
+
 /// The longest answer to a call, in bytes.
 const MAX_ANSWER_BYTES: usize = 16 * 1024;
 
@@ -24,17 +27,20 @@ pub fn search() -> String {
     let (group, port) = GROUP;
     format!(
         "M-SEARCH * HTTP/1.1\r\nHOST: {group}:{port}\r\nMAN: \"ssdp:discover\"\r\nMX: 1\r\n\
-         ST: urn:schemas-upnp-org:device:InternetGatewayDevice:1\r\n\r\n"
+         ST: urn:schemas-upnp-org:device:{DEVICE}:1\r\n\r\n"
     )
 }
 
-/// The address of the description in an answer to [`search`]; `None` if it has none that the gateway itself serves.
+/// The address of the description in an answer to [`search`]; `None` if it has none that the gateway itself serves, or is about another
+/// device.
 pub fn location(answer: &[u8], gateway: Ipv4Addr) -> Option<Url> {
     let text = std::str::from_utf8(answer).ok()?;
     let mut lines = text.split("\r\n");
     lines.next().filter(|line| line.starts_with("HTTP/1.") && line.contains(" 200"))?;
-    let is_location = |line: &&str| line.get(..9).is_some_and(|name| name.eq_ignore_ascii_case("location:"));
-    of_gateway(lines.find(is_location)?[9..].trim(), gateway)
+    let headers: Vec<(&str, &str)> = lines.filter_map(|line| line.split_once(':')).collect();
+    let header = |name: &str| headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, text)| text);
+    header("st").is_none_or(|device| device.contains(DEVICE)).then_some(())?;
+    of_gateway(header("location")?.trim(), gateway)
 }
 
 /// An address at the gateway: plain http, its IPv4 address as it is, no user.
@@ -111,7 +117,8 @@ mod tests {
     const GATEWAY: Ipv4Addr = Ipv4Addr::new(192, 168, 77, 1);
 
     fn answer(location: &str) -> Vec<u8> {
-        format!("HTTP/1.1 200 OK\r\nST: x\r\nLocation: {location}\r\n\r\n").into_bytes()
+        let device = "ST: urn:schemas-upnp-org:device:InternetGatewayDevice:1";
+        format!("HTTP/1.1 200 OK\r\n{device}\r\nLocation: {location}\r\n\r\n").into_bytes()
     }
 
     #[test]
@@ -133,6 +140,9 @@ mod tests {
         ] {
             assert!(location(&answer(wrong), GATEWAY).is_none(), "{wrong}");
         }
+        let other =
+            "HTTP/1.1 200 OK\r\nLocation: http://192.168.77.1/d.xml\r\nst: urn:schemas-upnp-org:device:Printer:1\r\n";
+        assert!(location(other.as_bytes(), GATEWAY).is_none(), "another device");
         for wrong in
             [&b"HTTP/1.1 404 x\r\nLocation: http://192.168.77.1/\r\n"[..], b"", b"\xff", b"HTTP/1.1 200 OK\r\n"]
         {

@@ -155,11 +155,11 @@ impl<'a> Form<'a> {
             let domain = self.all_domains().next().filter(|_| question.name == "zone")?;
             let name = domain.as_str();
             // Below a suffix of the service, every name is a zone.
-            let above =
+            let suffix =
                 self.recipe.suffix().filter(|suffix| within(domain, suffix).is_some_and(|rest| !rest.is_empty()));
-            let labels = above.map_or(1, |suffix| suffix.split('.').count());
-            let mut dots = name.rmatch_indices('.').skip(labels);
-            Some(dots.next().map_or(name, |(at, _)| &name[at + 1..]).to_owned())
+            let zone =
+                suffix.map_or_else(|| likely_zone(name), |suffix| last_labels(name, suffix.split('.').count() + 1));
+            Some(zone.to_owned())
         };
         question.default.clone().or_else(zone)
     }
@@ -284,4 +284,39 @@ fn within(domain: &Domain, zone: &str) -> Option<String> {
     let zone = zone.to_lowercase();
     let rest = domain.as_str().strip_suffix(zone.as_str())?;
     if rest.is_empty() { Some(String::new()) } else { rest.strip_suffix('.').map(str::to_owned) }
+}
+
+/// The zone that a name is likely to be in.
+pub(crate) fn likely_zone(name: &str) -> &str {
+    let labels: Vec<&str> = name.rsplit('.').take(3).collect();
+    let is_second_level = match labels.as_slice() {
+        [top, second, _] if top.len() == 2 => "co com net org gov edu ac".split(' ').any(|known| known == *second),
+        _ => false,
+    };
+    let is_shared = name.ends_with(".dedyn.io") || name.ends_with(".eu.org");
+    last_labels(name, if is_second_level || is_shared { 3 } else { 2 })
+}
+
+fn last_labels(name: &str, count: usize) -> &str {
+    name.rmatch_indices('.').nth(count - 1).map_or(name, |(at, _)| &name[at + 1..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_zone_of_a_name_is_what_can_be_registered() {
+        for (name, zone) in [
+            ("example.com", "example.com"),
+            ("a.b.example.com", "example.com"),
+            ("example.co.uk", "example.co.uk"),
+            ("a.b.example.co.uk", "example.co.uk"),
+            ("co.uk", "co.uk"),
+            ("a.me.dedyn.io", "me.dedyn.io"),
+            ("localhost", "localhost"),
+        ] {
+            assert_eq!(likely_zone(name), zone);
+        }
+    }
 }

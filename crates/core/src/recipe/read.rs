@@ -323,6 +323,11 @@ impl Recipe {
         self.suffix.as_deref().or_else(|| self.literal_zone())
     }
 
+    /// Whether its records have a line (A3).
+    pub(crate) fn has_line(&self) -> bool {
+        self.config.iter().any(|member| member.key == "line")
+    }
+
     /// The zone, where it is always the same.
     pub(super) fn literal_zone(&self) -> Option<&str> {
         let zone = self.config.iter().find(|member| member.key == "zone")?.node.value.text()?;

@@ -87,7 +87,7 @@ impl SetUp {
         let (mut all, mut notes) = (Vec::new(), Vec::new());
         for name in names {
             let domain = self.completed(name)?;
-            if !name.contains('.') && domain.as_str().contains('.') {
+            if name.starts_with("@.") || !name.contains('.') && domain.as_str().contains('.') {
                 notes.push(format!("{name} becomes {domain}."));
             }
             if !all.contains(&domain) {
@@ -104,16 +104,28 @@ impl SetUp {
         }
         let text = all.iter().map(Domain::as_str).collect::<Vec<_>>().join(", ");
         notes.extend(self.checked_with(&SetUpSubject::Domains, &text)?);
+        // It holds for both families.
+        notes.dedup();
         Ok((text, notes))
     }
 
     /// A name, with what names of the service end in where it has no dot.
     pub(super) fn completed(&self, name: &str) -> Result<Domain, String> {
+        // The zone itself, as many services write it.
+        let name = name.strip_prefix("@.").unwrap_or(name);
         let domain = Domain::parse(name).map_err(|why| format!("{name} is not a domain name: {why}."))?;
-        let Some(recipe) = self.recipe().filter(|_| !domain.as_str().contains('.')) else { return Ok(domain) };
+        let Some(recipe) = self.recipe() else { return Ok(domain) };
+        let is_of_dns = matches!(recipe.kind, "dyndns" | "api");
+        if is_of_dns && name.contains(['/', ':', '@']) {
+            return Err(format!(
+                "{name} is not a domain name: type the name alone, such as home.example.com, or the zone itself, such as \
+                 example.com."
+            ));
+        }
         match recipe.suffix() {
+            _ if domain.as_str().contains('.') => Ok(domain),
             Some(suffix) => Domain::parse(&format!("{domain}.{suffix}")).map_err(|why| format!("{name}: {why}.")),
-            None if matches!(recipe.kind, "dyndns" | "api") => {
+            None if is_of_dns => {
                 Err(format!("{name} is not a whole name: type it with its dots, such as {domain}.example.com."))
             }
             None => Ok(domain),

@@ -71,9 +71,10 @@ pub(crate) async fn run(given: Given) -> Ended {
         ask(&mut all, &dns).await;
         let open = all.iter().filter(|checked| !checked.seen.verdict.is_good()).count();
         let since = steady_time().saturating_sub(begun);
-        let next = next_round(since).unwrap_or(since + Duration::from_secs(300));
+        // The last round is when the time is over.
+        let next = next_round(since).unwrap_or(since + Duration::from_secs(300)).min(wait);
         let left = next.saturating_sub(since);
-        if open == 0 || next > wait {
+        if open == 0 || left.is_zero() {
             break;
         }
         if !form.json {

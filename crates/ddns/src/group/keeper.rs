@@ -177,7 +177,8 @@ impl LeaseKeeper {
             self.step(MachineEvent::Woke, now);
         }
         self.step(event, now);
-        let (deadline, standing) = self.member.machine(|machine| (machine.deadline(), machine.standing(now)));
+        let deadline = self.member.machine(|machine| machine.deadline());
+        let standing = self.member.standing();
         self.member.hold(deadline.unwrap_or_default());
         let said = said(&standing);
         if self.said.as_ref() != Some(&said) {
@@ -294,12 +295,20 @@ impl LeaseKeeper {
             Ok(Wrote::Done) => {
                 self.last_write = Some(name);
                 self.member.committed(number);
+                self.member.cannot_write(None);
                 // Whoever has nothing under way any more waits for it.
                 self.told();
             }
             Ok(Wrote::Behind(last)) => self.last_write = last,
             Err(Error::WentBack) => self.went_back(),
-            Ok(Wrote::Refused) | Err(_) => {}
+            // A lease that is gone, or a store that cannot be reached, is known as such.
+            Ok(Wrote::Refused) | Err(Error::Unreachable(_) | Error::LeaseGone | Error::Compacted) => {}
+            Err(error) => {
+                let why = format!(
+                    "the store does not take what this host writes ({error}): no new address is sent until it does"
+                );
+                self.member.cannot_write(Some(why));
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ddns_core::engine::{Note, Term};
 use ddns_core::lease::membership::Membership;
-use ddns_core::lease::standing::Standing;
+use ddns_core::lease::standing::{Role, Standing};
 use ddns_core::update::state::Pair;
 use ddns_group::machine::{Machine, MachineEvent};
 use futures_util::future::LocalBoxFuture;
@@ -38,6 +38,8 @@ struct Shared {
     told: RefCell<VecDeque<MachineEvent>>,
     /// Whether nothing is under way any more, and no more is put in.
     is_drained: Cell<bool>,
+    /// Why the store does not take what is to be written.
+    unwritable: RefCell<Option<String>>,
     /// Something came for the task.
     wake: Notify,
 }
@@ -54,6 +56,7 @@ impl GroupMember {
             committed: watch::Sender::new(0),
             told: RefCell::default(),
             is_drained: Cell::default(),
+            unwritable: RefCell::default(),
             wake: Notify::new(),
         }))
     }
@@ -81,7 +84,16 @@ impl GroupMember {
 
     /// How this host stands in its group.
     pub(crate) fn standing(&self) -> Standing {
-        self.0.machine.borrow().standing(steady_time())
+        let standing = self.0.machine.borrow().standing(steady_time());
+        let unwritable = || self.0.unwritable.borrow().clone().filter(|_| standing.role == Role::Holder);
+        let trouble = standing.trouble.clone().or_else(unwritable);
+        Standing { trouble, ..standing }
+    }
+
+    /// Why the store does not take what is to be written; `None` if it does.
+    pub(super) fn cannot_write(&self, why: Option<String>) {
+        self.0.unwritable.replace(why);
+        self.0.wake.notify_one();
     }
 
     /// The same with the name of the group.
@@ -114,6 +126,7 @@ impl GroupMember {
         self.hold(Duration::ZERO);
         self.0.term.set(self.0.term.get() + 1);
         self.0.is_drained.set(false);
+        self.0.unwritable.take();
         self.0.unwritten.borrow_mut().clear();
         self.0.committed.send_replace(self.0.queued.get());
     }

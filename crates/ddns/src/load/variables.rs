@@ -16,6 +16,9 @@ pub(super) const CONFIG: &str = "DDNS_CONFIG";
 /// When the Docker image of NewFuture/DDNS runs it.
 const CRON: &str = "DDNS_CRON";
 
+/// How NewFuture/DDNS sets one member of `extra`.
+const EXTRA: &str = "DDNS_EXTRA_";
+
 /// With 0, Python does not verify certificates: NewFuture/DDNS follows it.
 const UNVERIFIED: &str = "PYTHONHTTPSVERIFY";
 
@@ -58,6 +61,13 @@ pub(super) fn settings(environment: &Environment, diagnostics: &mut Vec<Diagnost
         } else if name == CRON {
             let hint = "set DDNS_INTERVAL or `interval`, e.g. to 5m: ddns then keeps running";
             warn(name, "it has no effect: no cron is needed", hint);
+        } else if name.starts_with(EXTRA) {
+            warn(name, "it has no effect", "set DDNS_EXTRA to an object: {\"__KEY__\": \"value\"}");
+        } else if let Some(field) = FIELDS
+            .iter()
+            .find(|field| name.strip_prefix("DDNS_").is_some_and(|own| own.eq_ignore_ascii_case(field.name)))
+        {
+            warn(name, "it has no effect", &format!("set `{}` in a configuration file", field.name));
         } else if name != CONFIG
             && let Some(near) = nearest_variable(name)
         {

@@ -46,7 +46,9 @@ pub(super) async fn ask(address: Option<Ipv4Addr>, query: Query<'_>, client: &Cl
 async fn ask_within(router: Ipv4Addr, client: &Client) -> Result<Choice, String> {
     let known = client.router.borrow().clone().filter(|(of, _)| *of == router);
     if let Some((_, service)) = known {
-        if let Ok(Some(ip)) = call(&service, client).await {
+        if let Ok(Some(ip)) = call(&service, client).await
+            && is_public(ip)
+        {
             return judged(router, ip, "UPnP");
         }
         client.router.replace(None);
@@ -74,28 +76,41 @@ fn judged(router: Ipv4Addr, ip: Ipv4Addr, how: &str) -> Result<Choice, String> {
 }
 
 async fn by_upnp(router: Ipv4Addr, client: &Client) -> Result<Ipv4Addr, String> {
-    let nothing = || format!("the router {router} answers neither by NAT-PMP nor by UPnP");
     let (port, path) = upnp::FRITZBOX;
     let spare = Url::parse(&format!("http://{router}:{port}{path}")).ok();
-    let url = search(router).await.ok().flatten().or(spare).ok_or_else(nothing)?;
-    let description = get(Request::new(url.clone(), None), client).await.map_err(|_| nothing())?;
-    let services = upnp::services(&description, &url);
-    if services.is_empty() {
-        return Err(format!("the router {router} answers by UPnP, but has no service that knows its address"));
+    let found = search(router).await.ok().flatten();
+    let mut why = format!("the router {router} answers neither by NAT-PMP nor by UPnP");
+    let mut services = Vec::new();
+    for (url, is_found) in found.map(|url| (url, true)).into_iter().chain(spare.map(|url| (url, false))) {
+        let description = get(Request::new(url.clone(), None), client).await;
+        services = description.as_ref().map(|text| upnp::services(text, &url)).unwrap_or_default();
+        let unread = match description {
+            _ if !services.is_empty() => break,
+            Ok(_) => "has no service that knows its address".to_owned(),
+            Err(why) if is_found => format!("its description cannot be read: {why}"),
+            Err(_) => continue,
+        };
+        why = format!("the router {router} answers by UPnP, but {unread}");
     }
-    let mut last = None;
+    if services.is_empty() {
+        return Err(why);
+    }
+    let (mut named, mut last) = (None, None);
     for service in services {
         match call(&service, client).await {
-            Ok(Some(ip)) => {
+            Ok(Some(ip)) if is_public(ip) => {
                 client.router.replace(Some((router, service)));
                 return Ok(ip);
             }
+            // Of several services, one may have no line.
+            Ok(Some(ip)) => named = named.filter(|known: &Ipv4Addr| !known.is_unspecified()).or(Some(ip)),
             Ok(None) => {}
             Err(why) => last = Some(why),
         }
     }
-    let named = format!("{NO_PUBLIC_ADDRESS}, or has no address: it names none by UPnP");
-    Err(last.map_or(named, |why| format!("the router {router} refused to tell its address: {why}")))
+    let nothing = || format!("{NO_PUBLIC_ADDRESS}, or has no address: it names none by UPnP");
+    let refused = |why| format!("the router {router} refused to tell its address: {why}");
+    named.ok_or_else(|| last.map_or_else(nothing, refused))
 }
 
 /// Where the router's description is: it is asked itself, then everybody, and only its own answers count.

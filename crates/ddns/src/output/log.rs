@@ -26,7 +26,7 @@ use super::progress::Progress;
 use super::say;
 use crate::clock::{local_time, unix_time};
 use crate::environment::Environment;
-use crate::open_file::{bits, folder_of};
+use crate::open_file::{bits, folder_of, reason};
 
 /// Shorter secrets, in bytes, are masked in quoted foreign text, but not in our own sentences: they match ordinary
 /// words.
@@ -114,7 +114,11 @@ impl Mask<'_> {
 
 enum Sink {
     Stderr,
-    File(File),
+    File {
+        file: File,
+        /// Whether the last line was not written, or only its beginning.
+        is_broken: bool,
+    },
 }
 
 impl<'a> Log<'a> {
@@ -173,10 +177,11 @@ impl<'a> Log<'a> {
     pub(crate) fn open_file(&self) {
         let Some(path) = &self.path else { return };
         match open_for_append(path) {
-            Ok(file) => *self.sink.borrow_mut() = Sink::File(file),
+            Ok(file) => *self.sink.borrow_mut() = Sink::File { file, is_broken: false },
             Err(error) => {
-                let path = path.display();
-                self.warning(format!("{path}: the log file cannot be opened ({error}); logging to standard error"));
+                *self.sink.borrow_mut() = Sink::Stderr;
+                let (path, why) = (path.display(), reason(&error));
+                self.warning(format!("{path}: the log file cannot be opened ({why}); logging to standard error"));
             }
         }
     }
@@ -203,7 +208,7 @@ impl<'a> Log<'a> {
 
     /// Whether lines go to a file.
     pub(crate) fn is_file(&self) -> bool {
-        matches!(*self.sink.borrow(), Sink::File(_))
+        matches!(*self.sink.borrow(), Sink::File { .. })
     }
 
     pub(crate) fn error(&self, message: impl AsRef<str>) {
@@ -255,14 +260,22 @@ impl<'a> Log<'a> {
         line.push('\n');
         // One call for one line: lines of two processes do not mix, and a closed pipe is no reason to stop.
         let sink = &mut *self.sink.borrow_mut();
-        if let Sink::File(file) = sink
-            && let Err(error) = file.write_all(line.as_bytes())
-        {
-            // A full disk: the line goes where somebody may still see it.
-            *sink = Sink::Stderr;
-            say(&format!("warning: the log file cannot be written to ({error})\n"));
-        } else if matches!(sink, Sink::File(_)) {
-            return;
+        if let Sink::File { file, is_broken } = sink {
+            let was_broken = *is_broken;
+            let end = if was_broken { "\n" } else { "" };
+            let written = file.write_all(format!("{end}{line}").as_bytes());
+            *is_broken = written.is_err();
+            match (written, &self.path) {
+                (Ok(()), _) => return,
+                // A full disk: lines go where somebody may still see them, until there is room again.
+                (Err(error), Some(path)) if !was_broken => {
+                    let (path, why) = (path.display(), reason(&error));
+                    say(&format!(
+                        "warning: {path}: the log file cannot be written ({why}); logging to standard error\n"
+                    ));
+                }
+                _ => {}
+            }
         }
         let _ = io::stderr().write_all(self.progress.below(line).as_bytes());
     }

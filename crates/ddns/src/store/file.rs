@@ -13,7 +13,7 @@ use ddns_core::update::state::State;
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
 
-use crate::open_file::{Stamp, beside, folder_of, make_private, open_own};
+use crate::open_file::{Stamp, beside, folder_of, make_private, open_own, reason};
 
 /// So many damaged files are kept beside each other.
 const MOST_SET_ASIDE: usize = 9;
@@ -37,7 +37,7 @@ pub(crate) fn unfit(path: &Path) -> Option<&'static str> {
 
 /// None where there is no file, or it is empty; why it is of no use where there is one.
 pub(super) fn load(path: &Path) -> Result<Option<(State, Stamp)>, String> {
-    let cannot = |error: io::Error| format!("cannot be read ({error})");
+    let cannot = |error: io::Error| format!("cannot be read ({})", reason(&error));
     match open_own(path, OpenOptions::new().read(true)) {
         Ok(file) => {
             // Taken before it is read: a change that comes between does not pass unnoticed.
@@ -59,7 +59,7 @@ pub(super) fn parse(file: &File, seen: Stamp) -> Result<Option<State>, String> {
             let is_of_other = State::is_of_other_client(&text);
             (if is_of_other { "belongs to another client (NewFuture/DDNS)" } else { "is damaged" }).to_owned()
         }),
-        Err(error) => Err(format!("cannot be read ({error})")),
+        Err(error) => Err(format!("cannot be read ({})", reason(&error))),
     }
 }
 

@@ -101,6 +101,23 @@ fn d5_proxy_false_is_direct() {
     sandbox.sync(&with(&home(&receiver.url("/")), &json!({"proxy": false}))).expect(0);
     assert_eq!(receiver.only().target(), "/");
     sandbox.sync(&with(&home(&receiver.url("/")), &json!({"proxy": true}))).expect(2).prints("`proxy` must be");
+    receiver.take();
+    for word in ["false", "No", "off"] {
+        let sandbox = Sandbox::new().env("http_proxy", "http://127.0.0.1:9").env("DDNS_PROXY", word);
+        sandbox.sync(&home(&receiver.url("/"))).expect(0);
+        assert_eq!(receiver.take().len(), 1, "{word}");
+    }
+}
+
+#[test]
+fn b11_a_variable_that_sets_nothing_says_so() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new().env("DDNS_EXTRA_PROXIED", "1").env("DDNS_VERIFY", "true").env("DDNS_PROVIDERS", "[]");
+    let run = sandbox.sync(&basic(&receiver)).expect(0);
+    run.prints("DDNS_EXTRA_PROXIED (environment): it has no effect")
+        .prints("set DDNS_EXTRA to an object")
+        .prints("set `verify` in a configuration file")
+        .prints("set `providers` in a configuration file");
 }
 
 #[test]

@@ -123,3 +123,22 @@ fn j4_a_wrong_password_is_named_and_a_right_one_is_taken_after_a_reload() {
     let log = first.stop();
     assert!(!log.contains("secret"), "{log}");
 }
+
+#[test]
+fn j4_a_store_that_takes_no_writes_is_said() {
+    let Some(etcd) = Etcd::start() else { return };
+    let endpoint = Endpoint::new();
+    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
+    let first = one.watch();
+    endpoint.wait(1, SOON);
+    // As a full disk does.
+    etcd.alarm("ACTIVATE");
+    one.set_ip("203.0.113.2");
+    first.signal(Signal::USR1);
+    first.prints("the store does not take what this host writes");
+    assert_eq!(status(&one.sandbox).1, 1, "`status` shows it");
+    assert_eq!(endpoint.count(), 1);
+    etcd.alarm("DEACTIVATE");
+    assert_eq!(endpoint.wait(2, TAKEN_OVER).ip(), "203.0.113.2");
+    first.stop();
+}

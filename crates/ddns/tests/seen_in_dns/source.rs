@@ -24,7 +24,11 @@ fn f8_what_a_dns_server_saw_is_sent() {
     assert!(none.sent.is_none() && none.run.stderr.contains("has no IPv6 address"), "{}", none.run.stderr);
     // A private address is no address to the world.
     let private = look_up(4, &json!("dns:10.53.0.4/whoami.test"));
-    assert!(private.sent.is_none() && private.run.stderr.contains("it is a private address"), "{}", private.run.stderr);
+    assert!(
+        private.sent.is_none() && private.run.stderr.contains("it is a private or reserved address"),
+        "{}",
+        private.run.stderr
+    );
     // A resolver answers without authority, as where port 53 is redirected.
     let resolver = look_up(4, &json!("dns:10.53.0.9/a.other.test"));
     assert!(resolver.sent.is_none(), "{}", resolver.run.stderr);

@@ -295,6 +295,18 @@ fn h4_check_shows_the_conditions() {
 }
 
 #[test]
+fn e1_words_that_come_with_200_are_shown_without_markup_too() {
+    let head = "<?xml version=\"1.0\" encoding=\"utf-16\"?><interface-response><Command>SETDNSHOST</Command><Language>eng</Language>";
+    let (receiver, _) =
+        saying(200, &format!("{head}<ErrCount>1</ErrCount><errors><Err1>Passwords do not match</Err1></errors>"));
+    for (meaning, words) in [("accept", "<ErrCount>0"), ("stop", "do not match"), ("wait", "do not match")] {
+        let sandbox = Sandbox::new();
+        let run = sandbox.sync(&expecting(&receiver, &json!({meaning: words}))).expect(1);
+        run.prints("SETDNSHOST eng 1 Passwords do not match").never_prints("<Err1>");
+    }
+}
+
+#[test]
 fn e1_a_failure_shows_what_the_service_said_without_markup_and_without_keys() {
     let long = format!("{} THE REST", "x".repeat(600));
     for (body, shown, hidden) in [

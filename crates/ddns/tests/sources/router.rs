@@ -267,6 +267,13 @@ fn f9_e_f_g_nothing_that_a_router_answers_leads_elsewhere() {
         scripted(&at(number), own(number), serving(call));
         gives(&format!("router:{}", at(number)), &format!("{NEXT} would be sent"));
     }
+    let second = DESCRIPTION.replace("WANIP", "WANPPP").replace("/ctl", "/ppp");
+    scripted(&at(40), own(40), move |line| match line {
+        _ if line.starts_with("GET") => page(&format!("{DESCRIPTION}{second}")),
+        _ if line.contains("/ppp") => told("5.145.0.20"),
+        _ => told("0.0.0.0"),
+    });
+    gives("router:127.0.9.40", "5.145.0.20 would be sent");
     assert!(victim.accept().is_err(), "nobody else was asked");
 }
 

@@ -1,6 +1,8 @@
 //! A real etcd on loopback. Like [`super::programs`] it needs nothing else of `support`.
 
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
@@ -67,6 +69,17 @@ impl Etcd {
             assert!(!is_late, "etcd does not start: {}", fs::read_to_string(&log).unwrap_or_default());
             thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Raises or ends the alarm of a full disk: `ACTIVATE`, `DEACTIVATE`.
+    pub fn alarm(&self, action: &str) {
+        let body = format!("{{\"action\": \"{action}\", \"memberID\": 0, \"alarm\": \"NOSPACE\"}}");
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        let head = format!("POST /v3/maintenance/alarm HTTP/1.0\r\nContent-Length: {}\r\n\r\n", body.len());
+        stream.write_all(format!("{head}{body}").as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        assert!(answer.contains(" 200 "), "{answer}");
     }
 
     /// Runs `etcdctl`; what it prints.

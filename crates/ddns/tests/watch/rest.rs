@@ -186,3 +186,19 @@ fn watch_without_netlink_falls_back_to_the_interval_and_reports_it_once() {
     assert_eq!(watch.lines_with("does not report address changes"), 1, "{}", watch.log());
     watch.stop();
 }
+
+#[test]
+fn g3_where_a_log_file_cannot_be_opened_again_lines_go_to_standard_error() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({"log": {"file": "logs/ddns.log"}})));
+    endpoint.wait(1, SOON);
+    fs::rename(sandbox.path("logs/ddns.log"), sandbox.path("logs/ddns.log.1")).expect("it is rotated");
+    fs::create_dir(sandbox.path("logs/ddns.log")).expect("a folder in its place");
+    watch.signal(Signal::HUP);
+    watch.prints("the log file cannot be opened (is a directory); logging to standard error");
+    endpoint.receiver.set_ip("203.0.113.8");
+    watch.signal(Signal::USR1);
+    watch.prints("home.example.com A 203.0.113.8: accepted");
+    assert!(!sandbox.read("logs/ddns.log.1").contains("203.0.113.8"));
+    watch.stop();
+}

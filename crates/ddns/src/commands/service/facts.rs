@@ -13,6 +13,7 @@ use rustix::process::geteuid;
 use super::wrong;
 use crate::cli::Given;
 use crate::environment::{Environment, has_program};
+use crate::open_file::reason;
 
 /// Everything that decides what an action does.
 pub(super) struct HostFacts {
@@ -100,7 +101,7 @@ impl HostFacts {
             Err(error) if error.kind() == ErrorKind::NotFound && fs::symlink_metadata(&path).is_err() => {
                 self.of_package()
             }
-            Err(error) => Installed::Other(format!("{path} already exists, and cannot be read ({error})")),
+            Err(error) => Installed::Other(format!("{path} already exists, and cannot be read ({})", reason(&error))),
         }
     }
 
@@ -118,7 +119,7 @@ impl HostFacts {
             return Ok(String::new());
         }
         let output = Command::new("crontab").arg("-l").env("LC_ALL", "C").stdin(Stdio::null()).output();
-        let output = output.map_err(|error| format!("`crontab` cannot be run ({error})"))?;
+        let output = output.map_err(|error| format!("`crontab` cannot be run ({})", reason(&error)))?;
         let said = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {
             // vixie-cron and its children say the first, busybox the second.

@@ -77,6 +77,9 @@ async fn planned(given: &Given, facts: &HostFacts) -> Result<(ServiceSpec, Vec<S
     }
     let mut steps = access.steps;
     match facts.installed() {
+        Installed::Other(why) if facts.manager == Manager::Cron => {
+            return Err(vec![wrong(why, "install cron, or choose another one with `--manager`")]);
+        }
         Installed::Other(why) => {
             return Err(vec![wrong(why, "move it away and install again, or change that service")]);
         }

@@ -23,7 +23,7 @@ use tokio_rustls::rustls::{
     SignatureScheme, WantsVerifier,
 };
 
-use crate::open_file::Stamp;
+use crate::open_file::{Stamp, reason};
 
 pub(crate) use trust::{Pem, TlsTrust, certificates, private_key};
 
@@ -78,8 +78,10 @@ impl Tls {
 
 /// The certificates in a file; an error that continues its name where there are none.
 pub(crate) fn read_ca(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
-    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-        return Err(format!("the CA file {path} is not a regular file"));
+    match fs::metadata(path) {
+        Err(error) => return Err(format!("the CA file {path} cannot be read ({})", reason(&error))),
+        Ok(metadata) if !metadata.is_file() => return Err(format!("the CA file {path} is not a regular file")),
+        Ok(_) => {}
     }
     let file =
         CertificateDer::pem_file_iter(path).map_err(|error| format!("the CA file {path} cannot be read ({error})"))?;
