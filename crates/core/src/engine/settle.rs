@@ -394,7 +394,7 @@ fn line(text: &str, most: usize) -> String {
     line.chars().take(most).collect()
 }
 
-/// A text in one line without its markup.
+/// A text in one line without its markup, unless it has nothing else.
 fn bare(text: &str) -> String {
     let (mut bare, mut rest) = (String::new(), text);
     while let Some((before, tag)) = rest.split_once('<') {
@@ -406,7 +406,8 @@ fn bare(text: &str) -> String {
         rest = end.unwrap_or(tag);
     }
     bare += rest;
-    line(&bare, SHOWN_BODY)
+    // Where there is nothing else, the markup is what can be shown.
+    line(if bare.trim().is_empty() { text } else { &bare }, SHOWN_BODY)
 }
 
 /// How the clock of a service differs from ours: where it refuses a signed request, that may be why, and a right clock ends it (H11a).

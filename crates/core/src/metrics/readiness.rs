@@ -1,7 +1,7 @@
 //! Whether a service does its work: nothing is stopped, nothing has failed for longer than an interval, and one that stands by in a
 //! group sees the store.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use crate::journal::{About, JournalEvent, Status, UpdateState, What};
@@ -61,13 +61,19 @@ impl ServiceReadiness {
         let is_over = |entry: usize, since: Duration| {
             now.saturating_sub(since) > self.limits.get(entry).copied().unwrap_or_default()
         };
-        let stopped = status.rows.iter().filter(|row| row.state == UpdateState::Stopped).count();
+        let stopped: HashSet<(&str, &str)> = status
+            .rows
+            .iter()
+            .filter(|row| row.state == UpdateState::Stopped)
+            .map(|row| (row.domain.as_str(), row.kind.as_str()))
+            .collect();
+        let is_stopped = |about: &About| stopped.contains(&(about.domain.as_str(), about.family.record_type()));
         // What was withdrawn or accepted by another process meanwhile does not fail any more.
         let is_open = status.rows.iter().any(|row| !row.state.is_good());
         let failing: Vec<Duration> = self
             .failing
             .iter()
-            .filter(|(about, since)| is_open && is_over(about.entry, **since))
+            .filter(|(about, since)| is_open && !is_stopped(about) && is_over(about.entry, **since))
             .map(|(_, since)| now.saturating_sub(*since))
             .collect();
         let missing = self.missing.iter().filter(|((entry, _), since)| is_over(*entry, **since)).count();
@@ -76,6 +82,7 @@ impl ServiceReadiness {
             why.push(objection.to_owned());
         }
         let plural = |count: usize| if count == 1 { "" } else { "s" };
+        let stopped = status.rows.iter().filter(|row| row.state == UpdateState::Stopped).count();
         if stopped > 0 {
             why.push(format!("{stopped} update{} stopped", plural(stopped)));
         }

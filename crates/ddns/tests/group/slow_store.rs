@@ -97,10 +97,13 @@ fn j1_a_lease_that_is_too_short_for_its_store_is_never_used_and_it_is_said() {
     way.delay(FAR);
     let one = behind(&way, "5s", &etcd, &endpoint);
     let watch = one.watch();
-    watch.prints("which is too long for a lease of 5 s: set a longer `lease`");
+    watch.prints("which is too long for a lease of 5 s: check the nodes of `store`, or set a longer `lease`");
     let text = said(&one);
     assert!(text.starts_with("1 record on standby: the group needs attention"), "{text}");
-    assert!(text.contains("which is too long for a lease of 5 s: set a longer `lease`"), "{text}");
+    assert!(
+        text.contains("which is too long for a lease of 5 s: check the nodes of `store`, or set a longer `lease`"),
+        "{text}"
+    );
     assert_eq!(endpoint.count(), 0);
     watch.stop();
 }

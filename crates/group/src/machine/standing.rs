@@ -110,7 +110,7 @@ impl Machine {
         let lease = self.settings.lease;
         let took = duration(self.slow?);
         Some(format!(
-            "the store took {took} to answer, which is too long for a lease of {}: set a longer `lease`",
+            "the store took {took} to answer, which is too long for a lease of {}: check the nodes of `store`, or set a longer `lease`",
             duration(lease)
         ))
     }

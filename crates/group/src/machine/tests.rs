@@ -467,7 +467,7 @@ fn j1_a_lease_that_is_shorter_than_the_way_to_the_store_is_said() {
     play.pass(6.0);
     play.answer_after(6.0, Answer::Granted(OWN, LEASE));
     let trouble = play.machine.standing(play.now).trouble.expect("it is said");
-    let expected = "the store took 6 s to answer, which is too long for a lease of 15 s: set a longer `lease`";
+    let expected = "the store took 6 s to answer, which is too long for a lease of 15 s: check the nodes of `store`, or set a longer `lease`";
     assert_eq!(trouble, expected);
     play.answer_after(0.1, Answer::Renewed(OWN, Some(LEASE)));
     assert_eq!(play.machine.standing(play.now).trouble, None);
