@@ -277,8 +277,9 @@ impl Engine {
     fn round_at(&self, seen: &DnsMemory, due: u64) -> u64 {
         let Lookout { patience, until, .. } = &self.lookout;
         let until = until.filter(|_| patience.is_some() && !seen.verdict().is_good());
-        let left = until.map(|until| until.saturating_sub(self.now.steady + PATIENCE).as_secs());
-        left.filter(|left| *left > 0).map_or(due, |left| due.min(self.clock() + left))
+        let left = |until: Duration| until.saturating_sub(self.now.steady).as_secs();
+        let last = until.map(|until| (self.clock() + left(until)).saturating_sub(PATIENCE.as_secs()));
+        last.filter(|last| seen.last < *last).map_or(due, |last| due.min(last))
     }
 
     /// An update that can be asked about; `None` if its address is unknown, or not the accepted one.
