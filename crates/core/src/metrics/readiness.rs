@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use crate::journal::{About, JournalEvent, Status, UpdateState, What};
+use crate::journal::{About, JournalEvent, Row, Status, UpdateState, What};
 use crate::lease::membership::Membership;
 use crate::net::family::Family;
 use crate::text::duration::duration;
@@ -61,13 +61,9 @@ impl ServiceReadiness {
         let is_over = |entry: usize, since: Duration| {
             now.saturating_sub(since) > self.limits.get(entry).copied().unwrap_or_default()
         };
-        let stopped: HashSet<(&str, &str)> = status
-            .rows
-            .iter()
-            .filter(|row| row.state == UpdateState::Stopped)
-            .map(|row| (row.domain.as_str(), row.kind.as_str()))
-            .collect();
-        let is_stopped = |about: &About| stopped.contains(&(about.domain.as_str(), about.family.record_type()));
+        let stopped: Vec<&Row> = status.rows.iter().filter(|row| row.state == UpdateState::Stopped).collect();
+        let named: HashSet<(&str, &str)> = stopped.iter().map(|row| (row.domain.as_str(), row.kind.as_str())).collect();
+        let is_stopped = |about: &About| named.contains(&(about.domain.as_str(), about.family.record_type()));
         // What was withdrawn or accepted by another process meanwhile does not fail any more.
         let is_open = status.rows.iter().any(|row| !row.state.is_good());
         let failing: Vec<Duration> = self
@@ -82,9 +78,8 @@ impl ServiceReadiness {
             why.push(objection.to_owned());
         }
         let plural = |count: usize| if count == 1 { "" } else { "s" };
-        let stopped = status.rows.iter().filter(|row| row.state == UpdateState::Stopped).count();
-        if stopped > 0 {
-            why.push(format!("{stopped} update{} stopped", plural(stopped)));
+        if !stopped.is_empty() {
+            why.push(format!("{} update{} stopped", stopped.len(), plural(stopped.len())));
         }
         if let Some(longest) = failing.iter().max() {
             let count = failing.len();

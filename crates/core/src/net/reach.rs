@@ -61,7 +61,8 @@ pub fn is_private(ip: IpAddr) -> bool {
         }
         IpAddr::V6(v6) => {
             let [first, second, ..] = v6.segments();
-            first >> 13 != 1 || (first == 0x2001 && second < 0x200)
+            let is_of_host = first >> 13 == 1 && (first != 0x2001 || second >= 0x200);
+            !is_of_host && !v6.is_loopback() && !v6.is_unicast_link_local()
         }
     }
 }

@@ -92,8 +92,11 @@ impl GroupMember {
 
     /// Why the store does not take what is to be written; `None` if it does.
     pub(super) fn cannot_write(&self, why: Option<String>) {
-        self.0.unwritable.replace(why);
-        self.0.wake.notify_one();
+        let is_news = *self.0.unwritable.borrow() != why;
+        if is_news {
+            self.0.unwritable.replace(why);
+            self.0.wake.notify_one();
+        }
     }
 
     /// The same with the name of the group.

@@ -177,7 +177,12 @@ impl<'a> Log<'a> {
     pub(crate) fn open_file(&self) {
         let Some(path) = &self.path else { return };
         match open_for_append(path) {
-            Ok(file) => *self.sink.borrow_mut() = Sink::File { file, is_broken: false },
+            Ok(file) => {
+                let sink = &mut *self.sink.borrow_mut();
+                // It may be the same file, which ends with half a line.
+                let is_broken = matches!(sink, Sink::File { is_broken: true, .. });
+                *sink = Sink::File { file, is_broken };
+            }
             Err(error) => {
                 *self.sink.borrow_mut() = Sink::Stderr;
                 let (path, why) = (path.display(), reason(&error));
