@@ -194,8 +194,9 @@ impl Engine {
             self.set_hold(store, &key, hold.settled(outcome, update, is_same, now));
         }
         let mut settled = known.settled(outcome, update, before.in_doubt, when);
-        // Another process was told of something else since the service was seen to have this. (What lies ahead is of a wrong clock.)
-        let is_other = |accepted: &Accepted| accepted.ip != update.ip && accepted.at > when && accepted.at <= now;
+        // Another process was told of something else since the service was seen to have this, perhaps in the same second. (What lies
+        // ahead is of a wrong clock.)
+        let is_other = |accepted: &Accepted| accepted.ip != update.ip && (when..=now).contains(&accepted.at);
         if seen_at.is_some() && known.accepted.as_ref().is_some_and(is_other) {
             settled = Claim { in_doubt: None, ..known }.doubted().unwrap_or(settled);
         }

@@ -139,6 +139,8 @@ impl State {
     /// for example. Its claims do not count where another address was accepted since, and marks of ours stand in it again.
     fn doubt_former(&mut self, ours: &Self, changed: &mut Changed, own: u32, now: u64) {
         let mut beside = Vec::new();
+        // One that is to come was made before the clock was set back.
+        let is_old = |former: Accepted, known: Accepted| former.at < known.at || former.at > now;
         for (callback, known) in &ours.callbacks {
             let Some(claims) = self.callbacks.get_mut(callback) else { continue };
             for (family, (entries, known)) in Family::ALL.into_iter().zip(claims.entries.iter_mut().zip(&known.entries))
@@ -159,7 +161,7 @@ impl State {
                     }
                     if let Some(known) = known.accepted
                         && entry.in_doubt.is_none()
-                        && entry.accepted.is_some_and(|former| former.at < known.at && former.ip != known.ip)
+                        && entry.accepted.is_some_and(|former| former.ip != known.ip && is_old(former, known))
                     {
                         entry.in_doubt = Some(InDoubt { ip: known.ip, until: 0, by: 0, message: 0 });
                     }
