@@ -14,6 +14,7 @@ use futures_util::future::{FutureExt as _, LocalBoxFuture, Shared, join_all};
 use tokio::time::sleep;
 
 use crate::clock::steady_time;
+use crate::platform::local_addresses;
 use crate::udp::TRIES;
 
 pub(crate) use exchange::exchange;
@@ -83,5 +84,6 @@ impl DnsClient {
 
 /// The resolvers that this host uses.
 pub(crate) fn system_resolvers() -> Vec<SocketAddr> {
-    resolvers(&fs::read_to_string(RESOLV_CONF).unwrap_or_default())
+    let number = |name: &str| local_addresses().ok()?.iter().find(|own| own.interface == name).map(|own| own.index);
+    resolvers(&fs::read_to_string(RESOLV_CONF).unwrap_or_default(), number)
 }

@@ -45,6 +45,7 @@ const FLAGS: u16 = 8;
 const OUT_INTERFACE: u16 = 4;
 const GATEWAY: u16 = 5;
 const PRIORITY: u16 = 6;
+const SEVERAL: u16 = 9;
 
 /// Among the flags of an interface: it is switched on.
 const UP: u32 = 0x01;
@@ -141,18 +142,43 @@ pub fn gateways(message_bytes: &[u8], found: &mut Vec<Gateway>) -> Result<DumpSt
             return Ok(());
         }
         let mut route = Gateway { metric: 0, ip: Ipv4Addr::UNSPECIFIED, interface: 0 };
+        let mut routers = Vec::new();
         while !rest.is_empty() {
             let (kind, value) = attribute(&mut rest)?;
             match kind {
-                GATEWAY => route.ip = <[u8; 4]>::try_from(value).map_err(|_| MalformedMessage)?.into(),
+                GATEWAY => route.ip = ipv4(value)?,
                 OUT_INTERFACE => route.interface = number(value)?,
                 PRIORITY => route.metric = number(value)?,
+                SEVERAL => routers = next_hops(value)?,
                 _ => {}
             }
         }
-        found.extend(Some(route).filter(|route| !route.ip.is_unspecified()));
+        routers.push((route.ip, route.interface));
+        routers.retain(|(ip, _)| !ip.is_unspecified());
+        found.extend(routers.into_iter().map(|(ip, interface)| Gateway { ip, interface, ..route }));
         Ok(())
     })
+}
+
+/// The routers of a route that has several, and the interfaces that lead to them, in the kernel's order.
+fn next_hops(mut rest: &[u8]) -> Result<Vec<(Ipv4Addr, u32)>, MalformedMessage> {
+    const HEADER: usize = 8;
+    let mut found = Vec::new();
+    while !rest.is_empty() {
+        let (mut attributes, next) = cut(rest, half(rest, 0)?.into(), HEADER)?;
+        let interface = number(rest.get(4..).unwrap_or_default())?;
+        while !attributes.is_empty() {
+            if let (GATEWAY, value) = attribute(&mut attributes)? {
+                found.push((ipv4(value)?, interface));
+            }
+        }
+        rest = next;
+    }
+    Ok(found)
+}
+
+fn ipv4(value: &[u8]) -> Result<Ipv4Addr, MalformedMessage> {
+    <[u8; 4]>::try_from(value).map(Ipv4Addr::from).map_err(|_| MalformedMessage)
 }
 
 /// Goes through the messages of a piece and hands on those of a kind.
@@ -344,6 +370,38 @@ mod tests {
 
     fn cache_info(preferred: u32, valid: u32) -> Vec<u8> {
         attribute(CACHE_INFO, &[preferred.to_ne_bytes(), valid.to_ne_bytes(), [0; 4], [0; 4]].concat())
+    }
+
+    #[test]
+    fn f9_the_router_is_that_of_the_default_route_also_where_there_are_several() {
+        let route = |table: u8, attributes: &[Vec<u8>]| {
+            message(
+                NEW_ROUTE,
+                2,
+                &[&[FAMILY_V4, 0, 0, 0, table, 0, 0, 1, 0, 0, 0, 0][..], &attributes.concat()].concat(),
+            )
+        };
+        let hop = |ip: [u8; 4], interface: u32| {
+            let way = attribute(GATEWAY, &ip);
+            let length = u16::try_from(8 + way.len()).expect("short");
+            [&length.to_ne_bytes()[..], &[0, 0], &interface.to_ne_bytes(), &way].concat()
+        };
+        let read = |bytes: &[u8]| {
+            let mut found = Vec::new();
+            let state = gateways(bytes, &mut found)?;
+            assert_eq!(state, DumpState::More);
+            Ok::<_, String>(found)
+        };
+        let gateway = |ip: [u8; 4], metric, interface| Gateway { metric, ip: ip.into(), interface };
+        let plain = [attribute(GATEWAY, &[10, 0, 0, 1]), attribute(OUT_INTERFACE, &3_u32.to_ne_bytes())];
+        assert_eq!(read(&route(254, &plain)), Ok(vec![gateway([10, 0, 0, 1], 0, 3)]));
+        assert_eq!(read(&route(255, &plain)), Ok(Vec::new()));
+        let hops = [hop([10, 0, 0, 1], 3), hop([10, 1, 0, 1], 4)].concat();
+        let several = route(254, &[attribute(PRIORITY, &7_u32.to_ne_bytes()), attribute(SEVERAL, &hops)]);
+        assert_eq!(read(&several), Ok(vec![gateway([10, 0, 0, 1], 7, 3), gateway([10, 1, 0, 1], 7, 4)]));
+        for broken in [&hops[..5], &hops[..12], &[0; 16]] {
+            assert!(read(&route(254, &[attribute(SEVERAL, broken)])).is_err());
+        }
     }
 
     fn done() -> Vec<u8> {

@@ -2,6 +2,7 @@
 //! the host has it.
 
 use std::net::IpAddr;
+use std::time::Instant;
 
 use ddns_core::address::in_text::{first_address, whole_words};
 use ddns_core::address::observation::Choice;
@@ -9,6 +10,7 @@ use ddns_core::callback::Request;
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Proxies;
 use ddns_core::net::url::Url;
+use ddns_core::text::duration::duration;
 
 use super::Query;
 use super::default::own_address;
@@ -29,12 +31,18 @@ pub(super) async fn page(address: &str, query: Query<'_>, over: Over, client: &C
     // A server that is asked over IPv6 shall see the stable address.
     let from = if family == Family::V6 { own_address(family) } else { None };
     let how = How { limit, want: Want::Body, over, proxies: Proxies::DIRECT, ssl, from };
+    let begun = Instant::now();
     let response = client.send(&request, how).await.map_err(|failure| failure.why)?;
     if !(200..300).contains(&response.status) {
         return Err(format!("it responded with {}", with_reason(response.status)));
     }
     if !response.is_whole && response.body.len() < BODY_LIMIT {
-        return Err("its response was cut off".to_owned());
+        let is_slow = begun.elapsed() >= limit;
+        return Err(if is_slow {
+            format!("its response took longer than {}", duration(limit))
+        } else {
+            "its response was cut off".to_owned()
+        });
     }
     let text = whole_words(&response.body, BODY_LIMIT);
     first_address(text, family).ok_or_else(|| format!("its response has no {family} address"))
