@@ -118,7 +118,12 @@ pub(crate) async fn examine(
 
 /// The files of a run (B12): those of `-c`, else those of the environment, else the first of the default places.
 fn files_here(named: Vec<String>, environment: &Environment, diagnostics: &mut Vec<Diagnostic>) -> Vec<String> {
-    let files = if named.is_empty() { configured_files(environment, diagnostics) } else { named };
+    let mut files = if named.is_empty() { configured_files(environment, diagnostics) } else { named };
+    for file in &mut files {
+        if let Some(path) = file.strip_prefix("file://") {
+            *file = path.to_owned();
+        }
+    }
     if files.is_empty() { default_file(environment).into_iter().collect() } else { files }
 }
 

@@ -239,6 +239,11 @@ async fn deliver(
     limit: Duration,
     log: &Log<'_>,
 ) -> bool {
+    // A single run gives all of them together the time of one.
+    if limit < notification.timeout / 10 {
+        log.warning(format!("notification `{}`: not sent: those before it took all the time", outgoing.event.key()));
+        return false;
+    }
     let began = Instant::now();
     let notice = notify::notice(outgoing);
     let mut pause = PAUSE;

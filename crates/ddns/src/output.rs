@@ -4,11 +4,14 @@ pub(crate) mod layout;
 pub(crate) mod log;
 pub(crate) mod progress;
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::own_json::indented;
 use ddns_core::text::screen;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 
 /// Exit status: the configuration or the command line is wrong; nothing was sent (E7).
@@ -26,6 +29,33 @@ pub(crate) fn put(text: &str) -> io::Result<()> {
 /// Writes beside what a command was asked for: to standard error, through the same gate. Nobody may be there to read it.
 pub(crate) fn say(text: &str) {
     let _ = io::stderr().write_all(screen::lines(text).as_bytes());
+}
+
+/// Lines that were not written because nobody read standard error, since the last that was.
+static SKIPPED: AtomicUsize = AtomicUsize::new(0);
+
+/// So long a reader of standard error is waited for. A pipe or a terminal that stays full must not hold up updates.
+const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
+/// What fits into a pipe that has room, in one piece.
+const PIECE: usize = 4096;
+
+/// Writes a line of the log to standard error, as it is, unless nobody reads there. The next line that is read says how many are
+/// missing.
+pub(crate) fn say_or_skip(line: &str) {
+    let skipped = SKIPPED.load(Relaxed);
+    let (text, patience) = match skipped {
+        0 => (Cow::Borrowed(line), PATIENCE),
+        _ => (format!("({skipped} lines are missing: nobody read them)\n{line}").into(), Timespec::default()),
+    };
+    let (mut stderr, mut is_full) = (io::stderr(), false);
+    for piece in text.as_bytes().chunks(PIECE) {
+        is_full = poll(&mut [PollFd::new(&stderr, PollFlags::OUT)], Some(&patience)) == Ok(0);
+        if is_full || stderr.write_all(piece).is_err() {
+            break;
+        }
+    }
+    SKIPPED.store(if is_full { skipped + 1 } else { 0 }, Relaxed);
 }
 
 /// A value for programs: nothing in it is lost at the gate.

@@ -1,5 +1,6 @@
 //! Signals, as something to wait for. Tokio's would be set up in every run, also where nobody waits for one.
 
+use std::future::poll_fn;
 use std::io;
 use std::os::unix::net::UnixStream as Pipe;
 use std::sync::Arc;
@@ -7,10 +8,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
 use signal_hook::flag;
-use signal_hook::low_level::pipe;
+use signal_hook::low_level::{emulate_default_handler, pipe};
 use tokio::net::UnixStream;
+use tokio::task::spawn_local;
 
 pub(crate) use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+
+/// Whether somebody waits for signals, as a service does.
+static ARE_AWAITED: AtomicBool = AtomicBool::new(false);
+
+/// Lets these signals do `last` before they end the process, while `is_idle` is false; then and otherwise they do what they always do.
+/// Not where somebody waits for them anyway.
+pub(crate) fn before_end(signals: &[i32], is_idle: &Arc<AtomicBool>, last: impl FnOnce() + 'static) -> io::Result<()> {
+    if ARE_AWAITED.load(Ordering::SeqCst) {
+        return Ok(());
+    }
+    for signal in signals {
+        flag::register_conditional_default(*signal, Arc::clone(is_idle))?;
+    }
+    let mut signals = Signals::new(signals)?;
+    spawn_local(async move {
+        let signal = poll_fn(|context| signals.poll(context)).await;
+        last();
+        emulate_default_handler(signal)
+    });
+    Ok(())
+}
 
 /// From the moment it is made, its signals no longer end the process.
 pub(crate) struct Signals {
@@ -21,6 +44,7 @@ pub(crate) struct Signals {
 
 impl Signals {
     pub(crate) fn new(signals: &[i32]) -> io::Result<Self> {
+        ARE_AWAITED.store(true, Ordering::SeqCst);
         let (reader, writer) = Pipe::pair()?;
         reader.set_nonblocking(true)?;
         let mut caught = Vec::new();

@@ -56,6 +56,8 @@ fn last_letter(text: &[u8]) -> Option<char> {
 /// Whether a run continues a word: `v1.2.3.4`, `iso.3.6.1.2`, `Foo::bad`.
 fn is_glued_before(before: &[u8], run: &str) -> bool {
     match last_letter(before) {
+        // `\n` in a text of JSON is the end of a line.
+        Some('n' | 'r' | 't') if before.len() > 1 && before[before.len() - 2] == b'\\' => false,
         Some('.') => last_letter(&before[..before.len() - 1]).is_some_and(is_letter),
         Some(letter) => is_letter(letter) && (!run.starts_with(':') || run.starts_with("::")),
         None => false,
@@ -86,16 +88,16 @@ fn address_in_run(run: &str, (glued_before, glued_after): (bool, bool), family: 
         _ => (run, glued_after),
     };
     // `ipv4:203.0.113.7`: what is glued to a word ends at the first colon.
-    let run = match (glued_before, run.split_once(':')) {
-        (false, _) => run,
-        (true, Some((_, rest))) if !rest.starts_with(':') => rest,
+    let (word_end, run) = match (glued_before, run.split_once(':')) {
+        (false, _) => ("", run),
+        (true, Some((word_end, rest))) if !rest.starts_with(':') => (word_end, rest),
         (true, _) => return None,
     };
     if run.len() > 45 || is_hardware_address(run) {
         return None;
     }
     if let Ok(v6) = run.parse::<Ipv6Addr>() {
-        return if glued_after { None } else { usable(v6.into()) };
+        return if glued_after || may_begin_v6(word_end) { None } else { usable(v6.into()) };
     }
     // `1.2.3.4:8080`: what follows the colon is a port, or the next word.
     let (v4, glued_after) = match run.split_once(':') {
@@ -107,6 +109,14 @@ fn address_in_run(run: &str, (glued_before, glued_after): (bool, bool), family: 
         return None;
     }
     v4.parse::<Ipv4Addr>().ok().and_then(|v4| usable(v4.into()))
+}
+
+/// Whether the end of a word may be the first group of an IPv6 address, as in `x2001:db8::7` or `\\n2a02:…` in JSON: what follows
+/// its colon is then only a part of the address. Those in use begin with 2, 3, `fc`, `fd` or `fe`, and four digits.
+fn may_begin_v6(word_end: &str) -> bool {
+    let group = word_end.get(word_end.len().saturating_sub(4)..).filter(|group| group.len() == 4);
+    let group = group.and_then(|group| u16::from_str_radix(group, 16).ok());
+    group.is_some_and(|group| matches!(group, 0x2000..=0x3fff | 0xfc00..))
 }
 
 /// Eight pairs of digits: a number of hardware that only looks like an address.
@@ -194,6 +204,11 @@ mod tests {
             "at 2001:db8::7: yes",
             "00:11:22:33:44:55 2001:db8::7",
             "IPv6:2001:db8::7",
+            "eth0:2001:db8::7",
+            "iface:2001:db8::7",
+            "{\"msg\":\"ok\\n2001:db8::7\"}",
+            "x2001:db8::9 2001:db8::7",
+            "eth0.2001:db8::9, 2001:db8::7",
         ];
         for text in found {
             assert_eq!(first(text, Family::V6).as_deref(), Some("2001:db8::7"), "{text}");
@@ -213,6 +228,12 @@ mod tests {
             "::ffff:1.2.3.4",
             "2001:db8:::7",
             "g::1x",
+            "x2001:db8::7",
+            "IP2001:db8::7",
+            "\\u00202001:db8::7",
+            "inet6_2001:db8::7",
+            "v6-2001:db8::7",
+            "xfd00:db8::7",
         ];
         for text in none {
             assert_eq!(first(text, Family::V6), None, "{text}");

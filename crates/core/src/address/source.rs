@@ -133,6 +133,7 @@ impl Source {
                 digits.parse().map(Self::Number).map_err(|_| format!("there is no interface number {digits}"))
             }
             ("http" | "https", Some(_)) => Err(format!("a URL needs `url:` in front of it{}", suggestion(text))),
+            ("false" | "none", None) => Err(format!("`{text}` switches the family off and can only stand alone")),
             _ if text.parse::<std::net::IpAddr>().is_ok() => {
                 Err(format!("`{text}` is an address, not a source of one: did you mean `cmd:echo {text}`?"))
             }

@@ -84,6 +84,7 @@ impl Maker<'_, '_> {
         let cache = self.reader.choice(Key::Cache).map(|choice| match choice {
             BoolOrText::Flag(true) => Cache::Standard,
             BoolOrText::Flag(false) => Cache::Off,
+            BoolOrText::Text(none) if none.eq_ignore_ascii_case("none") => Cache::Off,
             BoolOrText::Text(path) => Cache::File(path),
         });
         let max_age = self.cache_max_age(callback.as_ref().and_then(|callback| callback.request.expect.as_ref()));

@@ -80,7 +80,9 @@ fn section(entry: &Node, text: &str) -> PeerSection {
     let mut section = PeerSection { line, fields: PeerSettings::of_object(entry, text), ..PeerSection::default() };
     let fields = &mut section.fields;
     for (family, (list, index)) in [("ipv4", "index4"), ("ipv6", "index6")].into_iter().enumerate() {
-        let names = split(fields.get(list).unwrap_or_default(), false).join("\n");
+        // There, it means none.
+        let is_off = |names: &&str| ["false", "none"].iter().any(|word| names.trim().eq_ignore_ascii_case(word));
+        let names = split(fields.get(list).filter(|names| !is_off(names)).unwrap_or_default(), false).join("\n");
         fields.give(list, names);
         let sources = split(fields.get(index).unwrap_or_default(), true);
         section.sources[family] = sources.into_iter().map(str::to_owned).collect();

@@ -6,11 +6,16 @@ use crate::config::raw::{FileLayers, Raw, Setting};
 use crate::config::{Config, Entry};
 use crate::net::family::Family;
 use crate::text::diagnostic::Diagnostic;
+use crate::update::domain::Domain;
+
+/// More domains are not written into a command.
+const MAX_NAMED: usize = 4;
 
 /// Warnings about the recipes that a configuration names, and about entries of one that takes one address for a name.
 pub fn doubts(written: &FileLayers, config: &Config) -> Vec<Diagnostic> {
     let settings = written.layers().filter_map(|layer| layer.get(Key::Recipe));
-    let outdated = settings.filter_map(|setting| Some(warning(setting, doubt(setting.node.value.text()?.trim())?)));
+    let outdated = settings
+        .filter_map(|setting| Some(warning(setting, doubt(setting.node.value.text()?.trim(), &domains(config))?)));
     let entries = written.entries.as_ref().map(|entries| entries.iter().map(|(raw, _)| raw).collect());
     let entries: Vec<&Raw> = entries.unwrap_or_else(|| vec![&written.file]);
     let of_both = entries.into_iter().zip(&config.entries).filter_map(|(raw, entry)| {
@@ -34,8 +39,21 @@ fn both_families(text: &str, entry: &Entry) -> Option<(String, Option<String>)> 
     Some((message, Some("remove it from `ipv4` or from `ipv6`".to_owned())))
 }
 
-/// What is doubtful about `NAME@VERSION`, and the way out.
-fn doubt(text: &str) -> Option<(String, Option<String>)> {
+/// The options that give the domains of a configuration with one entry and few of them, each with a blank before it.
+fn domains(config: &Config) -> String {
+    let [entry] = &config.entries[..] else { return String::new() };
+    let all = Family::ALL.map(|family| entry.domains_of(family));
+    if all.iter().map(|domains| domains.len()).sum::<usize>() > MAX_NAMED {
+        return String::new();
+    }
+    let option = |(option, domains): (&str, &[Domain])| {
+        domains.first().map(|_| domains.iter().fold(option.to_owned(), |line, domain| format!("{line} {domain}")))
+    };
+    [" --ipv4", " --ipv6"].into_iter().zip(all).filter_map(option).collect()
+}
+
+/// What is doubtful about `NAME@VERSION`, and the way out; `domains` are options of `ddns init`.
+fn doubt(text: &str, domains: &str) -> Option<(String, Option<String>)> {
     let (name, version) = text.rsplit_once('@').unwrap_or((text, "1"));
     let recipe = match named(name) {
         Ok(recipe) => recipe,
@@ -46,7 +64,10 @@ fn doubt(text: &str) -> Option<(String, Option<String>)> {
     };
     let (_, why) = recipe.wrong.iter().find(|(wrong, _)| *wrong == version)?;
     let message = format!("version {version} of `{name}` is known to be wrong: {why}");
-    Some((message, Some(format!("`ddns init --recipe {name}` writes a new configuration: give it the same answers"))))
+    let command = format!("ddns init new.json --recipe {name}{domains}");
+    let asked: Vec<String> = recipe.questions.iter().map(|question| format!("`{}`", question.name)).collect();
+    let answers = if asked.is_empty() { "" } else { "; its answers are in this file: " };
+    Some((message, Some(format!("`{command}` writes it anew{answers}{}", asked.join(", ")))))
 }
 
 #[cfg(test)]
@@ -82,7 +103,8 @@ mod tests {
     fn h23_a_recipe_that_was_wrong_or_is_none_is_worth_a_warning() {
         let warned = |recipe: &str| warned(&format!("\"recipe\": \"{recipe}\", \"ipv4\": [\"a.example\"]"));
         assert!(warned("cloudflare@1").contains("version 1 of `cloudflare` is known to be wrong: it "));
-        assert!(warned("cloudflare@1").contains("`ddns init --recipe cloudflare`"));
+        let command = "`ddns init new.json --recipe cloudflare --ipv4 a.example` writes it anew; its answers are in this file: `token`, `zone`";
+        assert!(warned("cloudflare@1").contains(command), "{}", warned("cloudflare@1"));
         assert!(warned("cloudflair@2").contains("did you mean `cloudflare`?"));
         assert!(warned("hetzner@1").contains("use `hetzner-cloud`"));
         assert!(warned("cloudflare@x").contains("a name and a version"));

@@ -84,7 +84,7 @@ fn page_of(command: &CommandSpec, width: usize) -> String {
     help += &rows::lettered(&EVERYWHERE[0], width);
     if command.configured {
         help += "\n";
-        help += &broken("Every field of a configuration is an option too: `ddns help options`.", 0, width);
+        help += &broken("Most fields of a configuration are options too: `ddns help options`.", 0, width);
     }
     help + "\nExample:\n" + &fitted(&format!("  {example}"), width)
 }

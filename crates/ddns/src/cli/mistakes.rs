@@ -31,6 +31,9 @@ pub(super) fn unknown_option(command: Option<&CommandSpec>, name: &str) -> Diagn
     if let Some(hint) = elsewhere_hint(name) {
         return error.hint(hint);
     }
+    if FIELDS.iter().any(|field| field.name == name && field.option.is_none()) {
+        return error.hint(format!("`{name}` is a field of the configuration file"));
+    }
     let others = elsewhere(name);
     if !others.is_empty() {
         return error.hint(format!("it is an option of {others}"));

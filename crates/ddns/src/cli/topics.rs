@@ -44,7 +44,7 @@ fn options(width: usize) -> String {
     for choice in &ALONE {
         help += &rows::option(&choice.usage(), choice.help, width);
     }
-    let note = "Each can also be set in the configuration file or in the environment (DDNS_ID, DDNS_TOKEN, …): see \
+    let note = "Most can also be set in the configuration file or in the environment (DDNS_ID, DDNS_TOKEN, …): see \
                 `ddns help config`. An option that takes a list can have several values, and can be repeated.";
     help + "\n" + &broken(note, 0, width)
 }

@@ -82,7 +82,9 @@ fn list(word: Option<&str>, is_json: bool) -> u8 {
             of_kind.map(|recipe| beside(&format!("  {}", recipe.name), &recipe.about, COLUMN, width)).collect();
         text += &if rows.is_empty() { rows } else { format!("{heading}\n{rows}\n") };
     }
-    print(&(text + "`ddns recipes show NAME` explains one, `ddns init --recipe NAME` uses it.\n"))
+    let option =
+        if recipes.iter().all(|recipe| recipe.kind == "notification") { "--notify-recipe" } else { "--recipe" };
+    print(&format!("{text}`ddns recipes show NAME` explains one, `ddns init {option} NAME` uses it.\n"))
 }
 
 /// What `--json` has of a recipe: in a list, or the whole of it.

@@ -1,9 +1,12 @@
 //! `cmd:` and `shell:`: the first address of the family in the output of a program (F6). No standard input, 30 s at
 //! most; then, and when the program has ended, whatever is left of its process group is ended.
 
+use std::cell::RefCell;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 
@@ -16,6 +19,8 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, waitpid};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::time::timeout;
+
+use crate::signals::{SIGINT, SIGTERM, before_end};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -38,7 +43,7 @@ pub(super) async fn ask(words: &[String], family: Family) -> Result<Choice, Stri
         command.env_remove(name);
     }
     let child = command.process_group(0).spawn();
-    let mut child = ProcessGroup(child.map_err(|error| format!("`{program}` cannot be started ({error})"))?);
+    let mut child = ProcessGroup::new(child.map_err(|error| format!("`{program}` cannot be started ({error})"))?);
     let mut output = Vec::new();
     let ended = timeout(LIMIT, child.run(&mut output)).await;
     match ended {
@@ -63,11 +68,32 @@ fn is_ours(name: &str) -> bool {
 /// A child with its process group; whatever is left of the group is ended when this is dropped.
 struct ProcessGroup(Child);
 
+thread_local! {
+    /// The groups that run now.
+    static RUNNING: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Whether none runs.
+static IS_IDLE: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+fn end(group: u32) {
+    if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+}
+
 impl ProcessGroup {
+    fn new(child: Child) -> Self {
+        IS_IDLE.store(false, Ordering::SeqCst);
+        RUNNING.with_borrow_mut(|running| running.push(child.id()));
+        // A signal from the terminal does not reach a group of its own.
+        let end_all = || RUNNING.with_borrow(|running| running.iter().copied().for_each(end));
+        let _ = before_end(&[SIGINT, SIGTERM], &IS_IDLE, end_all);
+        Self(child)
+    }
+
     fn end(&self) {
-        if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
-            let _ = kill_process_group(group, Signal::KILL);
-        }
+        end(self.0.id());
     }
 
     /// Listens until the program ends: what it left running in the background may keep the output open for longer.
@@ -106,6 +132,12 @@ impl ProcessGroup {
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.end();
+        let own = self.0.id();
+        let is_idle = RUNNING.with_borrow_mut(|running| {
+            running.retain(|group| *group != own);
+            running.is_empty()
+        });
+        IS_IDLE.store(is_idle, Ordering::SeqCst);
         // Nothing is left behind, not even the name of an ended process. One of another user (`sudo`) goes on: nobody waits for that here.
         if let (Ok(None), Some(process)) = (self.0.try_wait(), Pid::from_raw(self.0.id().cast_signed())) {
             let wait = move || {

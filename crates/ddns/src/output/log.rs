@@ -23,7 +23,7 @@ use rustix::io::Errno;
 
 use super::layout::{folded, width_of};
 use super::progress::Progress;
-use super::say;
+use super::{say, say_or_skip};
 use crate::clock::{local_time, unix_time};
 use crate::environment::Environment;
 use crate::open_file::{bits, folder_of, reason};
@@ -282,7 +282,7 @@ impl<'a> Log<'a> {
                 _ => {}
             }
         }
-        let _ = io::stderr().write_all(self.progress.below(line).as_bytes());
+        say_or_skip(&self.progress.below(line));
     }
 }
 

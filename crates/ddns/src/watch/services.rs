@@ -99,8 +99,10 @@ pub(crate) async fn meant(given: &Given, environment: &Environment) -> Result<Se
     let silent = found.silent.iter().map(|process| format!("{} does not respond", hung(*process)));
     let list: Vec<String> = running.chain(silent).collect();
     let message = format!("several services are running:\n    {}", list.join("\n    "));
-    let hint = "choose one with -c FILE, or use --all for all of them";
-    Err(refuse(message, hint))
+    let is_one_file =
+        found.silent.is_empty() && found.running.windows(2).all(|two| two[0].1.configs == two[1].1.configs);
+    let choice = if is_one_file { "" } else { "choose one with -c FILE, or " };
+    Err(refuse(message, format!("{choice}use --all for all of them")))
 }
 
 /// Every service of this user.

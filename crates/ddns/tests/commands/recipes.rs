@@ -247,7 +247,10 @@ fn h23_a_configuration_says_its_recipe_and_check_warns_of_one_that_was_wrong() {
     let keys = sandbox.run(&["preview"]).stdout;
     sandbox.write("config.json", text.replace("cloudflare@2", "cloudflare@1"));
     let checked = || sandbox.run(&["check"]).expect(0).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in ["version 1 of `cloudflare` is known to be wrong", "`ddns init --recipe cloudflare`"] {
+    for part in [
+        "version 1 of `cloudflare` is known to be wrong",
+        "`ddns init new.json --recipe cloudflare --ipv4 home.example.com`",
+    ] {
         assert!(checked().contains(part), "{}", checked());
     }
     assert_eq!(sandbox.run(&["preview"]).stdout, keys, "it has no effect on what is sent");

@@ -94,6 +94,45 @@ fn b13_words_and_numbers_of_the_other_client_mean_the_same() {
     assert!(!sandbox.path("n").exists());
 }
 
+/// There, `none` and `false` mean that nothing is set.
+#[test]
+fn b13_none_and_false_are_neither_domains_nor_files() {
+    let receiver = Receiver::new();
+    for off in [json!(false), json!("false"), json!("none"), json!("None")] {
+        let sandbox = Sandbox::new();
+        sandbox.sync(&with(&basic(&receiver), &json!({"ipv6": off, "cache": "none"}))).expect(0);
+        sandbox.run(&["--ipv6", "none"]).expect(0);
+        assert_eq!(receiver.take().len(), 2, "one domain, and nothing is remembered: {off}");
+        assert!(!sandbox.path("none").exists());
+    }
+    let sandbox = Sandbox::new();
+    sandbox
+        .sync(&with(&basic(&receiver), &json!({"index4": ["false", "public"]})))
+        .expect(2)
+        .prints("can only stand alone");
+}
+
+#[test]
+fn b12_a_file_may_be_named_as_a_url() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new();
+    sandbox.write("here.json", basic(&receiver).to_string());
+    let url = format!("file://{}", sandbox.path("here.json").display());
+    sandbox.run(&["-c", &url]).expect(0);
+    assert_eq!(receiver.take().len(), 1);
+    sandbox.write("python.json", "{'dns': 'callback'}");
+    let said = sandbox.run(&["check", "python.json"]).expect(2).stdout;
+    assert!(said.contains("`ddns import FILE` reads them"), "{said}");
+}
+
+#[test]
+fn c4_line_of_a_file_with_windows_line_ends_is_trimmed() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new().env("DDNS_LINE", "x\r");
+    sandbox.sync(&with(&basic(&receiver), &json!({"id": receiver.url("/__LINE__")}))).expect(0);
+    assert_eq!(receiver.only().target(), "/x");
+}
+
 #[test]
 fn d5_proxy_false_is_direct() {
     let receiver = Receiver::new();

@@ -1,11 +1,14 @@
 //! Programs as sources (F6): what they leave behind, and what they say too much.
 
+use std::os::unix::process::ExitStatusExt as _;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::support::given::{home, with, without};
 use crate::support::lookup::look_up;
+use crate::support::watching::{SOON, until};
 use crate::support::{Receiver, Sandbox};
 
 /// Keys and passwords in our environment are not for the programs that a source runs (G2).
@@ -48,5 +51,23 @@ fn f6_what_a_program_leaves_in_the_background_is_not_waited_for() {
         let looked_up = look_up(4, &json!(source));
         assert_eq!(looked_up.sent.as_deref(), Some("203.0.113.7"), "{source}: {}", looked_up.run.stderr);
         assert!(begun.elapsed() < Duration::from_secs(10), "{source}: {:?}", begun.elapsed());
+    }
+}
+
+/// A signal from the terminal does not reach a program in a group of its own.
+#[test]
+fn f6_a_run_that_a_signal_ends_leaves_no_program_behind() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let sandbox = Sandbox::new();
+        let hang = "shell:sleep 200 & echo $! >child.pid; wait";
+        sandbox.write("config.json", with(&home("http://127.0.0.1:9/"), &json!({"index4": hang})).to_string());
+        let mut run = sandbox.command(&[]).spawn().expect("the program starts");
+        until(SOON, "the program runs", || sandbox.path("child.pid").exists() && !sandbox.read("child.pid").is_empty());
+        let process = i32::try_from(run.id()).ok().and_then(Pid::from_raw).expect("a process number");
+        kill_process(process, signal).expect("it runs");
+        assert_eq!(run.wait().expect("it ended").signal(), Some(signal.as_raw()));
+        let child = format!("/proc/{}/stat", sandbox.read("child.pid").trim());
+        let state = || std::fs::read_to_string(&child).unwrap_or_default();
+        until(SOON, "the child is gone", || state().is_empty() || state().contains(") Z "));
     }
 }

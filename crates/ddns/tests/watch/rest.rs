@@ -2,14 +2,18 @@
 //! missing: room on the disk, the right to write, the kernel's notifications.
 
 use std::fs;
+use std::io::{Read as _, Write as _, pipe};
 use std::process::Command;
 use std::thread;
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use crate::support::tools::{LOOPBACK, inside, sh, skipped, tool};
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms, status, until};
+
+/// As much as a pipe holds that nobody reads.
+const PIPE_SIZE: usize = 64 * 1024;
 
 /// How often any of its threads went to sleep.
 fn naps(watch: &Watch) -> u64 {
@@ -185,6 +189,24 @@ fn watch_without_netlink_falls_back_to_the_interval_and_reports_it_once() {
     watch.prints("reloading");
     assert_eq!(watch.lines_with("does not report address changes"), 1, "{}", watch.log());
     watch.stop();
+}
+
+/// A reader that hangs must not hold up an update, nor the end.
+#[test]
+fn g1_a_service_whose_log_nobody_reads_sends_all_the_same() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    sandbox.write("config.json", endpoint.config(&json!({})).to_string());
+    let (mut reader, mut writer) = pipe().expect("a pipe");
+    writer.write_all(&[b'x'; PIPE_SIZE]).expect("as much as fits");
+    let mut service = sandbox.command(&["watch", "-c", "config.json"]).stderr(writer).spawn().expect("it starts");
+    endpoint.wait(1, SOON);
+    reader.read_exact(&mut [0; PIPE_SIZE]).expect("all of it");
+    let process = i32::try_from(service.id()).ok().and_then(Pid::from_raw).expect("a process number");
+    kill_process(process, Signal::TERM).expect("it runs");
+    assert!(service.wait().expect("it ended").success());
+    let mut log = String::new();
+    reader.read_to_string(&mut log).expect("a text");
+    assert!(log.contains(" lines are missing: nobody read them)\n"), "{log}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::super::fields::{Field, Key, names, quoted};
 use super::super::read::did_you_mean;
+use super::super::value::is_off;
 use super::Maker;
 use crate::callback::Callback;
 use crate::dns::Verify;
@@ -27,6 +28,10 @@ pub(super) struct Domains {
 
 impl Maker<'_, '_> {
     pub(super) fn domains(&mut self, key: Key) -> Domains {
+        // NewFuture/DDNS has no domains then.
+        if self.reader.setting(key).is_some_and(|setting| is_off(&setting.node.value)) {
+            return Domains::default();
+        }
         let (items, field) = (self.reader.list(key), Field::of(key).name);
         let mut domains = Domains { names: Vec::with_capacity(items.len()), ..Domains::default() };
         let mut known = HashSet::with_capacity(items.len());

@@ -207,7 +207,7 @@ fields! {
         "SOURCE" "default" "" "a list of sources, one source, or `false`";
         "Where the IPv6 address comes from, tried in order; `false`: no IPv6"
     Ttl "ttl" "TTL" ("DDNS_TTL" "ttl") Whole [] Entry Plain Free Nothing [CacheKey Recipe] NONE;
-        "SECONDS" "" "300" "a whole number of seconds"; "The value of `__TTL__`"
+        "SECONDS" "" "300" "a whole number of seconds up to 4294967295"; "The value of `__TTL__`"
     Line "line" "Line" ("DDNS_LINE" "line") Text [] Entry Plain Free Nothing [CacheKey Recipe] NONE;
         "TEXT" "" "\"default\"" "a string"; "The value of `__LINE__`"
     Extra "extra" "Values of your own" ("DDNS_EXTRA" "extra") Values [] Entry Never Free Content [CacheKey Recipe Notify] FILE;
@@ -234,7 +234,7 @@ fields! {
         "Time limit for one request, from connecting to the status of the response"
     MinInterval "min_interval" "Least time between requests" ("DDNS_MIN_INTERVAL" "min-interval") WholeOrText [] Entry Plain Free Nothing [Recipe] NONE;
         "TIME" "" "\"10m\"" "minutes as a whole number, or a string such as `90s`, `5m`, `1h`";
-        "Minimum time between two requests for one update: minutes, or e.g. 90s, 10m, 1h"
+        "Minimum time between two requests for one update: minutes, or e.g. 90s, 10m, 1h; up to 30d"
     Expect "expect" "Expected response" ("DDNS_EXPECT" "expect") ObjectOrText [] Entry Deep Free Content [CacheKey Recipe Notify Step] EXPECT;
         "RULE" "" "\"dyndns2\"" "`dyndns2`, or an object with `stop`, `wait`, `reject`, `accept` and `forget`";
         "What the response must say: `dyndns2`, or an object with `stop`, `wait`, `reject`, `accept`"
@@ -258,7 +258,7 @@ fields! {
         "How many requests to send at once: `auto` or a number; 1: one after the other"
     Interval "interval" "Interval" ("DDNS_INTERVAL" "interval") WholeOrText [] File Plain Free Nothing [] NONE;
         "TIME" "" "\"5m\"" "minutes as a whole number, or a string such as `90s`, `5m`, `1h`";
-        "Keep running and synchronize this often: minutes, or e.g. 90s, 5m, 1h"
+        "Keep running and synchronize this often: minutes, or e.g. 90s, 5m, 1h; 10s to 30d"
     Web "web" "This page" ("DDNS_WEB" "web") FlagObjectOrText [] File PlainOrParts Host Nothing [] WEB;
         "ADDRESS" "" "\"127.0.0.1:9876\"" "`true`, an address to listen on, or an object";
         "A page with the state of `ddns watch`: the address to listen on (127.0.0.1:9876), or an object"

@@ -112,6 +112,9 @@ fn expected(text: &str, from: usize, dialect: Dialect) -> SyntaxError {
         return here(&format!("the text ends here, but the {what} that begins in line {line} is not closed"));
     }
     match (scan.expected, scan.open.last()) {
+        (Expected::Key, _) if text[start..].starts_with('\'') => {
+            here("a key in double quotes was expected here, not in single ones; `ddns import FILE` reads them")
+        }
         (Expected::Key, _) => here("a key in double quotes was expected here"),
         (Expected::Colon, _) => here("a `:` was expected after the key"),
         (Expected::Separator, None) => here("nothing may follow the end of the document"),
