@@ -333,8 +333,8 @@ pub struct Engine {
 #[derive(Debug, Default)]
 struct EntryState {
     observed: [Observation; 2],
-    /// The source that gave the address.
-    sources: [Option<String>; 2],
+    /// The source that gave the address, or why none did.
+    sources: [Option<Result<String, String>>; 2],
     /// Its lookups.
     lookups: [EntryLookups; 2],
     /// The last address that was found. Where nothing is sent it may be an example.

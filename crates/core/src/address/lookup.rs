@@ -60,6 +60,12 @@ impl Lookup {
         self.attempts.iter().find_map(|attempt| Some((attempt.source.as_str(), attempt.result.as_ref().ok()?)))
     }
 
+    /// That source, or why none gave one.
+    pub fn source(&self) -> Result<String, String> {
+        let failed = || self.failed().map(|(source, why)| format!("{source}: {why}")).collect::<Vec<_>>().join("; ");
+        self.found().map(|(source, _)| source.to_owned()).ok_or_else(failed)
+    }
+
     /// The address, to be shown; `None` if no source gave one.
     pub fn address(&self) -> Option<IpAddr> {
         self.found().map(|(_, choice)| choice.ip)

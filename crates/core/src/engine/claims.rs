@@ -355,18 +355,24 @@ impl Engine {
         }
     }
 
-    /// What keeps updates from being sent that were accepted and are sent all the same; `None` if nothing does (H6).
+    /// What keeps updates from being sent that were accepted and are sent all the same, or have something in their place; `None` if
+    /// nothing does (H6).
     pub(super) fn held_along(&self, at: usize, batch: &Sendables<'_>) -> Option<Verdict> {
+        let members = batch.first().map_or(&[][..], |(first, _)| self.plan.members(first));
+        let left_out = members.iter().filter(|id| self.update(&self.plan, **id).is_none());
+        // One alone was judged by itself.
+        let ids = batch.iter().filter(|_| batch.len() > 1).map(|(id, _)| *id).chain(left_out.copied());
         let min_interval = self.plan.entry(at).min_interval;
-        let until = |(id, update): &(UpdateId, Sendable<'_>)| {
-            let memory = self.memory(at, update.domain, update.family)?;
+        let until = |id: UpdateId| {
+            let (_, domain, family) = self.plan.about(id);
+            let memory = self.memory(at, domain, family)?;
             // What we marked ourselves, and is not settled, was not sent yet.
-            let doubt = memory.entry(update.domain, update.family).in_doubt;
-            let is_ours = doubt.is_some_and(|doubt| doubt.by == self.own) || self.is_marked_for_group(*id, at);
-            let hold = memory.hold(update.domain, update.family).filter(|_| !is_ours);
+            let doubt = memory.entry(domain, family).in_doubt;
+            let is_ours = doubt.is_some_and(|doubt| doubt.by == self.own) || self.is_marked_for_group(id, at);
+            let hold = memory.hold(domain, family).filter(|_| !is_ours);
             hold?.until(min_interval, self.clock())
         };
-        batch.iter().filter_map(until).max_by_key(|(until, _)| *until).map(|(until, by)| Verdict::Held(until, by))
+        ids.filter_map(until).max_by_key(|(until, _)| *until).map(|(until, by)| Verdict::Held(until, by))
     }
 
     /// Whether what its service says can be remembered where it must be (H6).

@@ -23,7 +23,7 @@ impl Engine {
                     let state = &mut self.entries[at];
                     state.observed[index] = found.observed().map_or(Observation::Unavailable, Observation::Found);
                     state.found[index] = found.address();
-                    state.sources[index] = found.found().map(|(source, _)| source.to_owned());
+                    state.sources[index] = Some(found.source());
                 }
             }
             // A file that is missing is not made.

@@ -146,7 +146,7 @@ impl Engine {
                 let observation = found.observed().map_or(Observation::Unavailable, Observation::Found);
                 state.observed[family.index()] = observation;
                 if self.mode == Mode::Service {
-                    state.sources[family.index()] = found.found().map(|(source, _)| source.to_owned());
+                    state.sources[family.index()] = Some(found.source());
                 }
                 if let Some(schedule) = &mut self.schedule {
                     schedule.looked_up(*at, family, found.address(), self.now.steady, self.chance.jitter());

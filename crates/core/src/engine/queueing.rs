@@ -256,7 +256,9 @@ impl Engine {
             if stopped.is_some() {
                 batch.clear();
             }
-            return (verdict, stopped.into_iter().collect());
+            let may_replace = self.plan.is_combined(at) && matches!(verdict, Verdict::Send(_));
+            let held = may_replace.then(|| self.held_along(at, batch)).flatten();
+            return (held.unwrap_or(verdict), stopped.into_iter().collect());
         }
         let (updates, mut verdicts): (Vec<_>, Vec<_>) =
             batch.iter().map(|(id, update)| (**update, self.judge_by(at, update, self.rules(*id, at, is_due)))).unzip();

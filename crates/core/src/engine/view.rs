@@ -77,7 +77,9 @@ impl Engine {
             (Stage::WaitingToRetry, Some(retry), _) => {
                 (UpdateState::Retrying, left(retry.at), Some(retry.outcome.reason()))
             }
-            (Stage::Idle | Stage::Withdrawn(_), _, None) => (UpdateState::NoAddress, None, None),
+            (Stage::Idle | Stage::Withdrawn(_), _, None) => {
+                (UpdateState::NoAddress, None, Some(self.why_missing(at, family)))
+            }
             // The other address of its request is missing (H7).
             (Stage::Idle | Stage::Withdrawn(_), ..)
                 if self.plan.is_combined(at) && self.batch(&self.plan, id).is_none() =>
@@ -155,7 +157,7 @@ impl Engine {
 
     /// Until when the request of an update is held back for another one that goes along.
     fn held_with_others(&self, at: usize, id: UpdateId) -> Option<(u64, HeldBy)> {
-        let (_, mut batch) = self.batch(&self.plan, id).filter(|(_, batch)| batch.len() > 1)?;
+        let (_, mut batch) = self.batch(&self.plan, id).filter(|_| self.plan.is_combined(at))?;
         match self.judge_batch(at, &mut batch, false).0 {
             Verdict::Held(until, by) => Some((until, by)),
             _ => None,
@@ -185,7 +187,15 @@ impl Engine {
 
     /// The source that gave the address of an entry.
     pub(super) fn source(&self, at: usize, family: Family) -> Option<String> {
-        self.entries[at].sources[family.index()].clone()
+        self.entries[at].sources[family.index()].clone()?.ok()
+    }
+
+    /// Why an entry has no address.
+    fn why_missing(&self, at: usize, family: Family) -> String {
+        match &self.entries[at].sources[family.index()] {
+            Some(Err(why)) => why.clone(),
+            _ => "it is being looked up".to_owned(),
+        }
     }
 
     /// What decided on the last response, in words; `None` if there was none.

@@ -171,7 +171,7 @@ mod tests {
             ("{\n  \"dns\": \"callback\",\n  \"id\" 1}", &["3:8+1 not valid JSON: a `:` was expected after the key"]),
             (
                 "{\"dns\":\"callback\",\"id\":\"https://h.example/__IP__\",\r\n\"ipv4\":\"a.example\",\"ttl\":\"xü\"}",
-                &["2:26+4 `ttl` must be a whole number of seconds, not `xü` [ttl]"],
+                &["2:26+4 `ttl` must be a whole number of seconds up to 4294967295, not `xü` [ttl]"],
             ),
             (
                 "{\"id\":\"https://h.example/__IP__\",\"log\":{\"level\":\"LOUD\"},\"providers\":[{\"provider\":\"callback\",\n\

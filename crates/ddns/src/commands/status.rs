@@ -242,6 +242,7 @@ fn in_words(row: &Row) -> String {
         UpdateState::NoAddress if row.address.is_some() => {
             format!("{word} of the other family, and both are sent in one request")
         }
+        UpdateState::NoAddress if !why.is_empty() => format!("{word}: {why}"),
         UpdateState::InDoubt if row.in_doubt.is_none() => format!("{word}: not accepted yet"),
         UpdateState::InDoubt => format!("{word}: the next run sends it again"),
         _ => word.to_owned(),

@@ -1,6 +1,6 @@
 //! What the environment sets: the variables of the fields, those that name a file with the value, and `DDNS_CONFIG`.
 
-use ddns_core::config::fields::{FIELDS, Field, file_variables};
+use ddns_core::config::fields::{FIELDS, Field, Key, file_variables};
 use ddns_core::config::raw::{Origin, Raw};
 use ddns_core::config::value;
 use ddns_core::net::url::shown_path;
@@ -52,6 +52,8 @@ pub(super) fn settings(environment: &Environment, diagnostics: &mut Vec<Diagnost
     for (name, value) in environment.ours() {
         let origin = Origin::Environment(name.to_owned());
         if let Some(field) = FIELDS.iter().find(|field| field.variable == Some(name)) {
+            // Of a file with Windows line ends; the others are trimmed as what they are.
+            let value = if field.key == Key::Line { value.trim() } else { value };
             raw.set(field.key, Node::synthetic(Value::string(value)), origin);
         } else if let Some((field, _)) = file_variables().find(|(_, variable)| *variable == name) {
             match from_file(environment, field, (name, value)) {

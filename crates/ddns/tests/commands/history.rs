@@ -236,7 +236,7 @@ fn i4_a_service_writes_down_changes_and_folds_what_fails_alike() {
     until(SOON, "the first record", || !records(&sandbox, &[]).is_empty());
     endpoint.receiver.set_ip("203.0.113.8");
     for number in 2..=7 {
-        watch.signal(rustix::process::Signal::USR1);
+        sandbox.run(&["sync"]);
         endpoint.wait(number, SOON);
     }
     until(SOON, "the last record", || records(&sandbox, &["--changed"]).len() == 3);

@@ -186,6 +186,7 @@ fn status_of_a_service_without_an_address_and_with_long_names_fits_the_screen() 
     }
     let (report, _) = status(&sandbox);
     assert_eq!(report["updates"][2]["state"], "no_address", "{report:#}");
+    assert!(report["updates"][2]["reason"].as_str().is_some_and(|why| why.contains("`sh` failed")), "{report:#}");
     watch.stop();
 }
 

@@ -197,10 +197,10 @@ fn g1_a_service_whose_log_nobody_reads_sends_all_the_same() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     sandbox.write("config.json", endpoint.config(&json!({})).to_string());
     let (mut reader, mut writer) = pipe().expect("a pipe");
-    writer.write_all(&[b'x'; PIPE_SIZE]).expect("as much as fits");
+    writer.write_all(&vec![b'x'; PIPE_SIZE]).expect("as much as fits");
     let mut service = sandbox.command(&["watch", "-c", "config.json"]).stderr(writer).spawn().expect("it starts");
     endpoint.wait(1, SOON);
-    reader.read_exact(&mut [0; PIPE_SIZE]).expect("all of it");
+    reader.read_exact(&mut vec![0; PIPE_SIZE]).expect("all of it");
     let process = i32::try_from(service.id()).ok().and_then(Pid::from_raw).expect("a process number");
     kill_process(process, Signal::TERM).expect("it runs");
     assert!(service.wait().expect("it ended").success());

@@ -122,8 +122,7 @@ impl Maker<'_, '_> {
         let words = match self.reader.setting(Key::Line).map(|setting| &setting.node.value) {
             Some(Value::Number(number)) => return Some(number.clone()),
             Some(Value::Array(words)) => words,
-            // A variable of a file with Windows line ends.
-            _ => return self.reader.text(Key::Line).map(|line| line.trim().to_owned()),
+            _ => return self.reader.text(Key::Line),
         };
         let Some(first) = words.first().and_then(|word| word.value.text()) else { return self.reader.text(Key::Line) };
         if words.len() > 1 {

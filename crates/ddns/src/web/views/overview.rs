@@ -278,7 +278,9 @@ pub(super) fn why(row: &Row, next: Option<u64>) -> Markup {
             UpdateState::HeldBack => { "Due, but " (reason) ". It is sent in " (next) "." }
             UpdateState::NoAddress => {
                 @if row.address.is_some() { "It goes in one request with the address of the other family. " }
-                "No source gives an " (if (row.kind == "A") == row.address.is_none() { "IPv4" } else { "IPv6" }) " address. " a href="/addresses" { "See what each source says" } "."
+                "There is no " (if (row.kind == "A") == row.address.is_none() { "IPv4" } else { "IPv6" }) " address"
+                @if !reason.is_empty() { ": " (reason) }
+                ". " a href="/addresses" { "See what each source says" } "."
             }
             UpdateState::Stopped => {
                 "The service refused it permanently: " q { (reason) } ". Correct the cause, then send it again."
