@@ -111,7 +111,7 @@ fn address_in_run(run: &str, (glued_before, glued_after): (bool, bool), family: 
     v4.parse::<Ipv4Addr>().ok().and_then(|v4| usable(v4.into()))
 }
 
-/// Whether the end of a word may be the first group of an IPv6 address, as in `x2001:db8::7` or `\\n2a02:…` in JSON: what follows
+/// Whether the end of a word may be the first group of an IPv6 address, as in `x2001:db8::7` or `\u00202a02:…` in JSON: what follows
 /// its colon is then only a part of the address. Those in use begin with 2, 3, `fc`, `fd` or `fe`, and four digits.
 fn may_begin_v6(word_end: &str) -> bool {
     let group = word_end.get(word_end.len().saturating_sub(4)..).filter(|group| group.len() == 4);
