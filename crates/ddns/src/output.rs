@@ -5,14 +5,20 @@ pub(crate) mod log;
 pub(crate) mod progress;
 
 use std::borrow::Cow;
+use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::own_json::indented;
 use ddns_core::text::screen;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FileType, OFlags, fstat};
 use serde::Serialize;
+
+use crate::open_file::bits;
 
 /// Exit status: the configuration or the command line is wrong; nothing was sent (E7).
 pub(crate) const USAGE: u8 = 2;
@@ -31,31 +37,42 @@ pub(crate) fn say(text: &str) {
     let _ = io::stderr().write_all(screen::lines(text).as_bytes());
 }
 
-/// Lines that were not written because nobody read standard error, since the last that was.
+/// Standard error where writing to it can be made not to wait: a pipe or a terminal. Opened anew, for others may use the same one.
+static UNWAITED: LazyLock<Option<File>> = LazyLock::new(|| {
+    let kind = fstat(io::stderr()).map(|stat| FileType::from_raw_mode(stat.st_mode)).ok();
+    let may_wait = matches!(kind, Some(FileType::Fifo | FileType::CharacterDevice));
+    let flags = bits(OFlags::NONBLOCK | OFlags::NOCTTY);
+    may_wait.then(|| OpenOptions::new().write(true).custom_flags(flags).open("/dev/fd/2").ok()).flatten()
+});
+
+/// Lines of the log that nobody read, since the last that was.
 static SKIPPED: AtomicUsize = AtomicUsize::new(0);
 
 /// So long a reader of standard error is waited for. A pipe or a terminal that stays full must not hold up updates.
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
-/// What fits into a pipe that has room, in one piece.
-const PIECE: usize = 4096;
-
-/// Writes a line of the log to standard error, as it is, unless nobody reads there. The next line that is read says how many are
-/// missing.
+/// Writes a line of a service's log to standard error, as it is, unless nobody reads there. The next line that is read says how many
+/// are missing.
 pub(crate) fn say_or_skip(line: &str) {
-    let skipped = SKIPPED.load(Relaxed);
-    let (text, patience) = match skipped {
-        0 => (Cow::Borrowed(line), PATIENCE),
-        _ => (format!("({skipped} lines are missing: nobody read them)\n{line}").into(), Timespec::default()),
+    let Some(mut stderr) = UNWAITED.as_ref() else {
+        let _ = io::stderr().write_all(line.as_bytes());
+        return;
     };
-    let (mut stderr, mut is_full) = (io::stderr(), false);
-    for piece in text.as_bytes().chunks(PIECE) {
-        is_full = poll(&mut [PollFd::new(&stderr, PollFlags::OUT)], Some(&patience)) == Ok(0);
-        if is_full || stderr.write_all(piece).is_err() {
-            break;
-        }
+    let skipped = SKIPPED.load(Relaxed);
+    let text = match skipped {
+        0 => Cow::Borrowed(line),
+        _ => format!("\n({skipped} of these lines are missing: nobody read them)\n{line}").into(),
+    };
+    let mut written = stderr.write(text.as_bytes());
+    if skipped == 0 && is_full(&written) && poll(&mut [PollFd::new(stderr, PollFlags::OUT)], Some(&PATIENCE)).is_ok() {
+        written = stderr.write(text.as_bytes());
     }
-    SKIPPED.store(if is_full { skipped + 1 } else { 0 }, Relaxed);
+    let is_skipped = is_full(&written) || written.is_ok_and(|length| length < text.len());
+    SKIPPED.store(if is_skipped { skipped + 1 } else { 0 }, Relaxed);
+}
+
+fn is_full(written: &io::Result<usize>) -> bool {
+    written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
 /// A value for programs: nothing in it is lost at the gate.

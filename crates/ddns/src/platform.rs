@@ -13,6 +13,7 @@ use linux as system;
 use other as system;
 
 pub(crate) use system::{
-    Folders, Kernel, Timer, abstract_name, acknowledge, gateway, has_acl, limit_unsent, local_addresses, steady_time,
+    Folders, Kernel, Timer, abstract_name, acknowledge, gateway, has_acl, ignored_signals, limit_unsent,
+    local_addresses, steady_time,
 };
 pub(crate) use wake::Wake;

@@ -12,6 +12,8 @@ use signal_hook::low_level::{emulate_default_handler, pipe};
 use tokio::net::UnixStream;
 use tokio::task::spawn_local;
 
+use crate::platform::ignored_signals;
+
 pub(crate) use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 
 /// Whether somebody waits for signals, as a service does.
@@ -23,10 +25,13 @@ pub(crate) fn before_end(signals: &[i32], is_idle: &Arc<AtomicBool>, last: impl 
     if ARE_AWAITED.load(Ordering::SeqCst) {
         return Ok(());
     }
-    for signal in signals {
+    // What is ignored, as in the background of a script, stays ignored.
+    let ignored = ignored_signals();
+    let signals: Vec<i32> = signals.iter().copied().filter(|signal| ignored >> (signal - 1) & 1 == 0).collect();
+    for signal in &signals {
         flag::register_conditional_default(*signal, Arc::clone(is_idle))?;
     }
-    let mut signals = Signals::new(signals)?;
+    let mut signals = Signals::new(&signals)?;
     spawn_local(async move {
         let signal = poll_fn(|context| signals.poll(context)).await;
         last();

@@ -97,7 +97,9 @@ fn address_in_run(run: &str, (glued_before, glued_after): (bool, bool), family: 
         return None;
     }
     if let Ok(v6) = run.parse::<Ipv6Addr>() {
-        return if glued_after || may_begin_v6(word_end) { None } else { usable(v6.into()) };
+        // Behind a word that ends like a label, a whole address must follow.
+        let is_part = glued_before && (may_begin_v6(word_end) || !is_first_group(v6.segments()[0]));
+        return if glued_after || is_part { None } else { usable(v6.into()) };
     }
     // `1.2.3.4:8080`: what follows the colon is a port, or the next word.
     let (v4, glued_after) = match run.split_once(':') {
@@ -115,8 +117,11 @@ fn address_in_run(run: &str, (glued_before, glued_after): (bool, bool), family: 
 /// its colon is then only a part of the address. Those in use begin with 2, 3, `fc`, `fd` or `fe`, and four digits.
 fn may_begin_v6(word_end: &str) -> bool {
     let group = word_end.get(word_end.len().saturating_sub(4)..).filter(|group| group.len() == 4);
-    let group = group.and_then(|group| u16::from_str_radix(group, 16).ok());
-    group.is_some_and(|group| matches!(group, 0x2000..=0x3fff | 0xfc00..))
+    group.and_then(|group| u16::from_str_radix(group, 16).ok()).is_some_and(is_first_group)
+}
+
+fn is_first_group(group: u16) -> bool {
+    matches!(group, 0x2000..=0x3fff | 0xfc00..)
 }
 
 /// Eight pairs of digits: a number of hardware that only looks like an address.
@@ -234,6 +239,7 @@ mod tests {
             "inet6_2001:db8::7",
             "v6-2001:db8::7",
             "xfd00:db8::7",
+            "x200:1:db8::7",
         ];
         for text in none {
             assert_eq!(first(text, Family::V6), None, "{text}");

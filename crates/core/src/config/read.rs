@@ -197,6 +197,7 @@ impl<'a> SettingReader<'a> {
                 }
             },
             Value::Number(_) | Value::Bool(_) if Field::of(key).kind == Kind::Sources => vec![Cow::Borrowed(node)],
+            Value::Bool(false) if Field::of(key).kind == Kind::Domains => Vec::new(),
             Value::Object(_) if Field::of(key).kind.has_objects() => vec![Cow::Borrowed(node)],
             _ => {
                 self.wrong_type(key, node);

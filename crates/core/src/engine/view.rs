@@ -193,7 +193,7 @@ impl Engine {
     /// Why an entry has no address.
     fn why_missing(&self, at: usize, family: Family) -> String {
         match &self.entries[at].sources[family.index()] {
-            Some(Err(why)) => why.clone(),
+            Some(Err(why)) => self.masked(at, why),
             _ => "it is being looked up".to_owned(),
         }
     }

@@ -27,6 +27,11 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
             let (key, value) = (part(2).trim_start(), part(3));
             let value = value.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')).unwrap_or(value);
             let name = key.rsplit(',').next().unwrap_or(key);
+            if value.starts_with('"') && !value.trim_end_matches(',').ends_with('"') {
+                let why = "begins with a double quote, so ddclient ends it at the blank and takes the rest for a host; put single \
+                           quotes ('…') around it";
+                return Err(PeerError::new(line, format!("`{name}` {why}")));
+            }
             if part(3).ends_with(',') {
                 let text = "taken over with the comma at its end, as ddclient reads it; if the comma is not part of it, put a \
                             space before the comma, or quotes ('…') around the password, and import again";

@@ -25,7 +25,8 @@ pub fn rows(import: &Import, left: &[Option<String>]) -> [Vec<ImportNote>; 3] {
             };
             format!("{family}: {}, address from {sources}", listed(&names[family.index()]))
         });
-        let what = entry.recipe().map_or_else(|| format!("{} (its own URL)", entry.service), str::to_owned);
+        let host = entry.service.rsplit('@').next().unwrap_or_default();
+        let what = entry.recipe().map_or_else(|| format!("{host} (its own URL)"), str::to_owned);
         let (part, text) = match left {
             None => (NotePart::Taken, described.collect::<Vec<_>>().join("; ")),
             Some(why) => (NotePart::LeftOut, format!("{}: {why}", listed(&names.concat()))),
@@ -114,9 +115,8 @@ fn shown(source: &str) -> String {
             let authority = rest.split(['/', '?']).next().unwrap_or_default();
             format!("url:…{}", authority.rsplit('@').next().unwrap_or_default())
         }
-        Some((kind @ ("shell" | "cmd"), command)) => {
-            format!("{kind}:{}…", command.split(' ').next().unwrap_or_default())
-        }
+        // Its first word may be a variable with a key.
+        Some((kind @ ("shell" | "cmd"), _)) => format!("{kind}:…"),
         _ => source.to_owned(),
     }
 }

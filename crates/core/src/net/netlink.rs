@@ -163,12 +163,17 @@ pub fn gateways(message_bytes: &[u8], found: &mut Vec<Gateway>) -> Result<DumpSt
 /// The routers of a route that has several, and the interfaces that lead to them, in the kernel's order.
 fn next_hops(mut rest: &[u8]) -> Result<Vec<(Ipv4Addr, u32)>, MalformedMessage> {
     const HEADER: usize = 8;
+    // Its interface, or the line of it, is down.
+    const DOWN_HOP: u16 = u16::from_ne_bytes([1 | 16, 0]);
     let mut found = Vec::new();
     while !rest.is_empty() {
         let (mut attributes, next) = cut(rest, half(rest, 0)?.into(), HEADER)?;
         let interface = number(rest.get(4..).unwrap_or_default())?;
+        let is_down = half(rest, 2)? & DOWN_HOP != 0;
         while !attributes.is_empty() {
-            if let (GATEWAY, value) = attribute(&mut attributes)? {
+            if let (GATEWAY, value) = attribute(&mut attributes)?
+                && !is_down
+            {
                 found.push((ipv4(value)?, interface));
             }
         }
@@ -384,7 +389,8 @@ mod tests {
         let hop = |ip: [u8; 4], interface: u32| {
             let way = attribute(GATEWAY, &ip);
             let length = u16::try_from(8 + way.len()).expect("short");
-            [&length.to_ne_bytes()[..], &[0, 0], &interface.to_ne_bytes(), &way].concat()
+            [&length.to_ne_bytes()[..], &[if interface == 9 { 17 } else { 0 }, 0], &interface.to_ne_bytes(), &way]
+                .concat()
         };
         let read = |bytes: &[u8]| {
             let mut found = Vec::new();
@@ -396,7 +402,7 @@ mod tests {
         let plain = [attribute(GATEWAY, &[10, 0, 0, 1]), attribute(OUT_INTERFACE, &3_u32.to_ne_bytes())];
         assert_eq!(read(&route(254, &plain)), Ok(vec![gateway([10, 0, 0, 1], 0, 3)]));
         assert_eq!(read(&route(255, &plain)), Ok(Vec::new()));
-        let hops = [hop([10, 0, 0, 1], 3), hop([10, 1, 0, 1], 4)].concat();
+        let hops = [hop([10, 2, 0, 1], 9), hop([10, 0, 0, 1], 3), hop([10, 1, 0, 1], 4)].concat();
         let several = route(254, &[attribute(PRIORITY, &7_u32.to_ne_bytes()), attribute(SEVERAL, &hops)]);
         assert_eq!(read(&several), Ok(vec![gateway([10, 0, 0, 1], 7, 3), gateway([10, 1, 0, 1], 7, 4)]));
         for broken in [&hops[..5], &hops[..12], &[0; 16]] {

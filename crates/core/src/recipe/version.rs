@@ -6,6 +6,7 @@ use crate::config::raw::{FileLayers, Raw, Setting};
 use crate::config::{Config, Entry};
 use crate::net::family::Family;
 use crate::text::diagnostic::Diagnostic;
+use crate::text::shell::quote;
 use crate::update::domain::Domain;
 
 /// More domains are not written into a command.
@@ -47,7 +48,9 @@ fn domains(config: &Config) -> String {
         return String::new();
     }
     let option = |(option, domains): (&str, &[Domain])| {
-        domains.first().map(|_| domains.iter().fold(option.to_owned(), |line, domain| format!("{line} {domain}")))
+        domains
+            .first()
+            .map(|_| domains.iter().fold(option.to_owned(), |line, domain| line + " " + &quote(domain.as_str())))
     };
     [" --ipv4", " --ipv6"].into_iter().zip(all).filter_map(option).collect()
 }

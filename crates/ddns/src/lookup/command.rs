@@ -42,8 +42,8 @@ pub(super) async fn ask(words: &[String], family: Family) -> Result<Choice, Stri
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_ours(&name.to_string_lossy())) {
         command.env_remove(name);
     }
-    let child = command.process_group(0).spawn();
-    let mut child = ProcessGroup::new(child.map_err(|error| format!("`{program}` cannot be started ({error})"))?);
+    let child = ProcessGroup::spawn(&mut command);
+    let mut child = child.map_err(|error| format!("`{program}` cannot be started ({error})"))?;
     let mut output = Vec::new();
     let ended = timeout(LIMIT, child.run(&mut output)).await;
     match ended {
@@ -82,14 +82,20 @@ fn end(group: u32) {
     }
 }
 
+fn note_idle() {
+    IS_IDLE.store(RUNNING.with_borrow(Vec::is_empty), Ordering::SeqCst);
+}
+
 impl ProcessGroup {
-    fn new(child: Child) -> Self {
+    fn spawn(command: &mut Command) -> io::Result<Self> {
+        // A signal from the terminal does not reach a group of its own. Before it runs: a signal may come at once.
         IS_IDLE.store(false, Ordering::SeqCst);
-        RUNNING.with_borrow_mut(|running| running.push(child.id()));
-        // A signal from the terminal does not reach a group of its own.
         let end_all = || RUNNING.with_borrow(|running| running.iter().copied().for_each(end));
         let _ = before_end(&[SIGINT, SIGTERM], &IS_IDLE, end_all);
-        Self(child)
+        let child = command.process_group(0).spawn();
+        RUNNING.with_borrow_mut(|running| running.extend(child.as_ref().map(Child::id)));
+        note_idle();
+        child.map(Self)
     }
 
     fn end(&self) {
@@ -133,11 +139,8 @@ impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.end();
         let own = self.0.id();
-        let is_idle = RUNNING.with_borrow_mut(|running| {
-            running.retain(|group| *group != own);
-            running.is_empty()
-        });
-        IS_IDLE.store(is_idle, Ordering::SeqCst);
+        RUNNING.with_borrow_mut(|running| running.retain(|group| *group != own));
+        note_idle();
         // Nothing is left behind, not even the name of an ended process. One of another user (`sudo`) goes on: nobody waits for that here.
         if let (Ok(None), Some(process)) = (self.0.try_wait(), Pid::from_raw(self.0.id().cast_signed())) {
             let wait = move || {

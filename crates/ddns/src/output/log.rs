@@ -282,7 +282,12 @@ impl<'a> Log<'a> {
                 _ => {}
             }
         }
-        say_or_skip(&self.progress.below(line));
+        // A single run is there for whoever reads it.
+        if self.recent.is_some() {
+            say_or_skip(&line);
+        } else {
+            let _ = io::stderr().write_all(self.progress.below(line).as_bytes());
+        }
     }
 }
 

@@ -40,3 +40,10 @@ pub(crate) fn has_acl(path: &Path) -> bool {
     let mut none: [u8; 0] = [];
     getxattr(path, "system.posix_acl_access", &mut none).is_ok_and(|size| size > 0)
 }
+
+/// The signals that whoever started this process had it ignore: a bit for each, from 1.
+pub(crate) fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
+}

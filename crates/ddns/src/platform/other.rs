@@ -93,6 +93,11 @@ pub(crate) fn local_addresses() -> Result<Vec<LocalAddress>, String> {
     Ok(interfaces.into_iter().map(address).collect())
 }
 
+/// Only Linux tells.
+pub(crate) fn ignored_signals() -> u64 {
+    0
+}
+
 /// Only Linux is asked for its routes.
 pub(crate) fn gateway() -> Result<Gateway, String> {
     Err("on this system the router must be named: `router:ADDRESS`".to_owned())

@@ -105,6 +105,11 @@ fn b13_none_and_false_are_neither_domains_nor_files() {
         assert_eq!(receiver.take().len(), 2, "one domain, and nothing is remembered: {off}");
         assert!(!sandbox.path("none").exists());
     }
+    let v6 = json!({"ipv4": false, "ipv6": ["home.example.com"], "index6": "shell:echo 2001:db8::7"});
+    Sandbox::new().sync(&with(&basic(&receiver), &v6)).expect(0);
+    assert_eq!(receiver.take().len(), 1);
+    let beside = json!({"ipv4": ["none", "a.example"]});
+    Sandbox::new().sync(&with(&basic(&receiver), &beside)).expect(2).prints("can only stand alone");
     let sandbox = Sandbox::new();
     sandbox
         .sync(&with(&basic(&receiver), &json!({"index4": ["false", "public"]})))

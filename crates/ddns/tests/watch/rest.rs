@@ -206,7 +206,7 @@ fn g1_a_service_whose_log_nobody_reads_sends_all_the_same() {
     assert!(service.wait().expect("it ended").success());
     let mut log = String::new();
     reader.read_to_string(&mut log).expect("a text");
-    assert!(log.contains(" lines are missing: nobody read them)\n"), "{log}");
+    assert!(log.contains(" of these lines are missing: nobody read them)\n"), "{log}");
 }
 
 #[test]

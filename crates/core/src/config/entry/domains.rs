@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::super::fields::{Field, Key, names, quoted};
+use super::super::raw::Setting;
 use super::super::read::did_you_mean;
 use super::super::value::is_off;
 use super::Maker;
@@ -29,7 +30,11 @@ pub(super) struct Domains {
 impl Maker<'_, '_> {
     pub(super) fn domains(&mut self, key: Key) -> Domains {
         // NewFuture/DDNS has no domains then.
-        if self.reader.setting(key).is_some_and(|setting| is_off(&setting.node.value)) {
+        let is_none = |setting: &Setting| match &setting.node.value {
+            Value::Array(items) => items.len() == 1 && is_off(&items[0].value),
+            value => is_off(value),
+        };
+        if self.reader.setting(key).is_some_and(is_none) {
             return Domains::default();
         }
         let (items, field) = (self.reader.list(key), Field::of(key).name);
@@ -61,6 +66,11 @@ impl Maker<'_, '_> {
 
     fn domain(&mut self, key: Key, node: &Node) -> Option<Domain> {
         let (text, field) = (node.value.text().unwrap_or_default(), Field::of(key).name);
+        if is_off(&node.value) {
+            let message = format!("`{field}`: `{text}` means no domains and can only stand alone");
+            self.reader.wrong(key, node.span, message, "remove it");
+            return None;
+        }
         let parsed = Domain::parse(text).map_err(|why| {
             let text: String = screen::line(text).chars().take(80).collect();
             format!("`{field}`: `{text}` is not a domain name: {why}")

@@ -1,7 +1,8 @@
 //! What files of ddclient become.
 
-use crate::import::tests::{extra, notes, read, shown, written};
+use crate::import::tests::{extra, notes, read, shown, try_read, written};
 use crate::import::{NotePart, PeerClient};
+use crate::text::json::Value;
 
 #[test]
 fn l7_ddclient_reads_passwords_before_anything_else() {
@@ -156,4 +157,18 @@ fn l11_ddclient_settings_that_mean_the_same() {
     let all = ["interval", "proxy", "timeout", "min_interval", "cache_max_age", "ssl"].map(text);
     assert_eq!(all, ["10m", "http://p.example:3128", "20", "2m", "2160000", "/ca.pem"]);
     assert_eq!(notes(&import, NotePart::Dropped), ["2 mx", "2 postscript"], "what has its default is not mentioned");
+}
+
+#[test]
+fn l7_ddclient_servers_with_a_scheme_words_for_yes_and_broken_quotes() {
+    let read = |text: &str| read(PeerClient::Ddclient, &format!("usev4=webv4\n{text}"));
+    let own = "ssl=no\nprotocol=dyndns2, server=https://own.example, login=u, password=p, script=/u h.example";
+    let id = written(&read(own))[0].1.member("id").and_then(Value::text).map(str::to_owned);
+    assert!(id.is_some_and(|id| id.starts_with("https://__USER__:__PASSWORD__@own.example/u?")));
+    let porkbun = "protocol=porkbun, apikey=a, secretapikey=b, on-root-domain=1 example.co.uk";
+    let all = written(&read(porkbun));
+    assert_eq!(all[0].1.member("zone").and_then(Value::text), Some("example.co.uk"));
+    let broken = "usev4=webv4\nprotocol=dyndns2, login=me, password=\"half secret\" h.example";
+    let why = try_read(PeerClient::Ddclient, broken).expect_err("a blank in it");
+    assert!(why.line == 2 && !why.message.contains("secret"), "{}", why.message);
 }

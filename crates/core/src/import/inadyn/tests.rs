@@ -85,6 +85,11 @@ fn l9_inadyn_families_and_sources() {
             "custom x { ddns-server = dynamicdns.park-your-domain.com username = example.org password = p hostname = www }",
             "namecheap www.example.org:A public",
         ),
+        // Its path says what is sent, whatever the server is.
+        (
+            "custom x { ddns-server = www.duckdns.org ddns-path = '/update?domains=%h&token=%p&ip=%i' username = x password = p hostname = h }",
+            "- h:A public",
+        ),
         (
             "custom x { ddns-server = own.example ddns-path = '/u/' username = u password = p hostname = h.example }",
             "- h.example:A public",
