@@ -66,16 +66,16 @@ impl Maker<'_, '_> {
 
     fn domain(&mut self, key: Key, node: &Node) -> Option<Domain> {
         let (text, field) = (node.value.text().unwrap_or_default(), Field::of(key).name);
-        if is_off(&node.value) {
-            let message = format!("`{field}`: `{text}` means no domains and can only stand alone");
-            self.reader.wrong(key, node.span, message, "remove it");
-            return None;
-        }
         let parsed = Domain::parse(text).map_err(|why| {
             let text: String = screen::line(text).chars().take(80).collect();
             format!("`{field}`: `{text}` is not a domain name: {why}")
         });
         let domain = self.reader.valid(key, node.span, parsed, "")?;
+        if matches!(domain.as_str(), "none" | "false") {
+            let message = format!("`{field}`: `{domain}` means no domains and can only stand alone");
+            self.reader.wrong(key, node.span, message, "remove it");
+            return None;
+        }
         if text.contains(['/', ':', '@']) {
             let message = format!("`{field}`: `{domain}` does not look like a domain name; it is sent as it is");
             self.reader.note(Severity::Warning, key, node.span, &message, "");
