@@ -18,7 +18,7 @@ use super::fields::{Field, Key};
 use super::files::{FileContents, path_of};
 use super::raw::{Setting, Start};
 use super::read::{BoolOrText, SettingReader};
-use super::value::{is_auto, is_off};
+use super::value::{is_auto, is_off, is_off_word};
 use super::{Cache, Entry, Ssl};
 use crate::address::source::{FORMS, Source};
 use crate::callback::expect::Expect;
@@ -84,7 +84,7 @@ impl Maker<'_, '_> {
         let cache = self.reader.choice(Key::Cache).map(|choice| match choice {
             BoolOrText::Flag(true) => Cache::Standard,
             BoolOrText::Flag(false) => Cache::Off,
-            BoolOrText::Text(none) if none.eq_ignore_ascii_case("none") => Cache::Off,
+            BoolOrText::Text(word) if is_off_word(&word) => Cache::Off,
             BoolOrText::Text(path) => Cache::File(path),
         });
         let max_age = self.cache_max_age(callback.as_ref().and_then(|callback| callback.request.expect.as_ref()));

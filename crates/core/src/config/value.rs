@@ -23,9 +23,14 @@ pub fn flag(word: &str) -> Option<bool> {
 pub(crate) fn is_off(value: &Value) -> bool {
     match value {
         Value::Bool(flag) => !flag,
-        Value::String(text) => ["false", "none"].iter().any(|word| text.trim().eq_ignore_ascii_case(word)),
+        Value::String(text) => is_off_word(text),
         _ => false,
     }
+}
+
+/// The same of a text.
+pub(crate) fn is_off_word(text: &str) -> bool {
+    ["false", "none"].iter().any(|word| text.trim().eq_ignore_ascii_case(word))
 }
 
 /// A whole number that is written with a fraction of zeros, without it: `300.0` is `300`. All else stays as it is.

@@ -4,6 +4,7 @@ use super::cursor::TextCursor;
 use super::settings::{PeerError, PeerFile, PeerInput, PeerSection, PeerSettings, line_at};
 use super::table::is_yes;
 use super::variables;
+use crate::config::value::is_off_word;
 use crate::text::json::{Dialect, Member, Node, Value, parse, push_string};
 
 /// What the request of a callback is made of.
@@ -81,8 +82,8 @@ fn section(entry: &Node, text: &str) -> PeerSection {
     let fields = &mut section.fields;
     for (family, (list, index)) in [("ipv4", "index4"), ("ipv6", "index6")].into_iter().enumerate() {
         // There, it means none.
-        let is_off = |names: &&str| ["false", "none"].iter().any(|word| names.trim().eq_ignore_ascii_case(word));
-        let names = split(fields.get(list).filter(|names| !is_off(names)).unwrap_or_default(), false).join("\n");
+        let names = fields.get(list).filter(|names| !is_off_word(names)).unwrap_or_default();
+        let names = split(names, false).join("\n");
         fields.give(list, names);
         let sources = split(fields.get(index).unwrap_or_default(), true);
         section.sources[family] = sources.into_iter().map(str::to_owned).collect();
