@@ -40,13 +40,8 @@ pub(super) struct Circumstances {
     pub(super) relay: Option<String>,
     pub(super) allow: Option<String>,
     pub(super) line: Option<Line>,
-}
-
-impl Circumstances {
-    /// The service asks to wait.
-    pub(super) fn asking_to_wait(retry_after: Duration) -> Self {
-        Self { retry_after: Some(retry_after), ..Self::default() }
-    }
+    /// Before then a retry would be in vain: nobody asks again what it needs.
+    pub(super) in_vain_until: Option<Duration>,
 }
 
 /// What a step asks: its entry, and its request; where that is kept, and what is looked for in the answer.

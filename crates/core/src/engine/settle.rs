@@ -104,7 +104,10 @@ impl Engine {
                 }
                 let ResponseFacts { allow, via, is_relayed, line, .. } = *response;
                 let relay = via.filter(|_| is_relayed);
-                (outcomes, Circumstances { because, retry_after: asked, relay, allow, line: Some(line) })
+                (
+                    outcomes,
+                    Circumstances { because, retry_after: asked, relay, allow, line: Some(line), in_vain_until: None },
+                )
             }
         };
         if request.sequence.is_none() {
@@ -176,6 +179,9 @@ impl Engine {
         self.queue.note(start.1, circumstances.line.unwrap_or(Line::Free), now);
         let jitter = if outcome.is_accepted() { 0.0 } else { self.chance.jitter() };
         let is_outdated = self.queue.finish(start, outcome, circumstances.retry_after, now, jitter);
+        if let Some(until) = circumstances.in_vain_until {
+            self.queue.put_off(id, until);
+        }
         // Meanwhile another may have stopped all of them.
         if outcome.is_retried()
             && plan.entry(at).needs_memory()

@@ -117,8 +117,9 @@ impl Engine {
                     }
                 }
                 Some(StepAsk::Failed { outcome, until }) if *until > self.now.steady => {
-                    let outcome = outcome.clone();
-                    self.conclude(plan, request, &[outcome], None);
+                    let (outcome, in_vain_until) = (outcome.clone(), Some(*until));
+                    let circumstances = Circumstances { in_vain_until, ..Circumstances::default() };
+                    self.conclude(plan, request, &[outcome], Some(circumstances));
                     return;
                 }
                 _ => {
@@ -295,7 +296,7 @@ impl Engine {
         self.fail_steps(plan, all, key, asked);
     }
 
-    /// Nobody asks the same again before the first of these is tried again.
+    /// Nobody asks the same again before the first of these, which asked, is tried again: the retry of the others would be in vain.
     fn fail_steps(
         &mut self,
         plan: &Plan,
@@ -315,8 +316,10 @@ impl Engine {
                 Outcome::Failed(Why::Wait { wait, .. }) => wait.or(asked),
                 _ => asked,
             };
-            self.conclude(plan, request, &[outcome], asked.map(Circumstances::asking_to_wait));
-            until = [until, self.queue.retry(id).map(|retry| retry.at)].into_iter().flatten().min();
+            let in_vain_until = until.filter(|_| key.is_some());
+            let circumstances = Circumstances { retry_after: asked, in_vain_until, ..Circumstances::default() };
+            self.conclude(plan, request, &[outcome], Some(circumstances));
+            until = until.or_else(|| self.queue.retry(id).map(|retry| retry.at));
         }
         if let Some(key) = key {
             let is_single = backoff(plan, self.mode).is_none();

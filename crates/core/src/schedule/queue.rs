@@ -275,6 +275,16 @@ impl Queue {
         is_outdated
     }
 
+    /// Retries an update not before then.
+    pub fn put_off(&mut self, job: UpdateId, until: Duration) {
+        if let Some(retry) = self.retries.get_mut(&job).filter(|retry| retry.at < until)
+            && self.retry_times.remove(&(retry.at, job))
+        {
+            retry.at = until;
+            self.retry_times.insert((until, job));
+        }
+    }
+
     /// Takes in how the line of new connections was when a request of a lane ended.
     pub fn note(&mut self, lane: Lane, found: Line, now: Duration) {
         self.lanes[lane].limiter.note(found, now);

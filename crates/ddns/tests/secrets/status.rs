@@ -11,15 +11,16 @@ const SECRET: &str = "s3cr3tkey";
 /// Waits for a failure, and hands back its reason and everything that was printed about it.
 fn failure(sandbox: &Sandbox, config: &Value) -> (String, String) {
     let watch = Watch::start(sandbox, config);
-    let reason = |report: &Value| report["updates"][0]["reason"].as_str().map(str::to_owned);
-    let mut last = None;
+    let mut reason = String::new();
     until(SOON, "the failure shows in status", || {
-        last = reason(&status(sandbox).0);
-        last.is_some()
+        let row = &status(sandbox).0["updates"][0];
+        reason = row["reason"].as_str().unwrap_or_default().to_owned();
+        // Until there is an address, the reason says why there is none.
+        row["state"] != "no_address" && !reason.is_empty()
     });
     let run = sandbox.run(&["status", "-c", "config.json"]);
     let printed = format!("{}{}{}", run.stdout, run.stderr, status(sandbox).0);
-    (last.unwrap_or_default(), printed + &watch.stop())
+    (reason, printed + &watch.stop())
 }
 
 #[test]

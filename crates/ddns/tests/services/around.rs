@@ -462,10 +462,13 @@ fn h21_h22_a_service_keeps_what_it_found_and_tries_a_login_once_for_all() {
     let sandbox = Sandbox::new();
     let watch = Watch::start(&sandbox, &config(&receiver, &more));
     until(SOON, "all to fail", || watch.lines_with("before 1 of 1") >= 10);
-    assert_eq!(logins.load(Ordering::SeqCst), 1, "{}", watch.log());
     is_down.store(0, Ordering::SeqCst);
+    let refused = logins.load(Ordering::SeqCst);
+    // On a slow machine the next attempt has begun.
+    assert!(refused <= 2, "{}", watch.log());
     until(SOON * 3, "all to be accepted", || watch.lines_with(": accepted") >= 10);
     assert!(logins.load(Ordering::SeqCst) <= 3, "{}", watch.log());
+    assert!(watch.lines_with("before 1 of 1") <= refused * 10, "none fails without a login: {}", watch.log());
     let before = logins.load(Ordering::SeqCst);
     receiver.set_ip("203.0.113.8");
     watch.signal(Signal::USR1);

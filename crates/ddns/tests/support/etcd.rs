@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use tempfile::TempDir;
 
-use super::programs::{Ended, skipped, started, tool};
+use super::programs::{Ended, skipped, started, started_when, tool};
 
 /// An etcd of one member; ended with the test.
 pub struct Etcd {
@@ -36,8 +36,8 @@ impl Etcd {
         };
         let folder = TempDir::new().expect("a folder");
         let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
-        let (server, port) =
-            started(|port| command(&etcd, port, secure, &folder.path().join(port.to_string()), &options));
+        let command = |port: u16| command(&etcd, port, secure, &folder.path().join(port.to_string()), &options);
+        let (server, port) = if secure { started(command) } else { started_when(command, is_healthy) };
         Some(Self { server, port, folder, secure, options })
     }
 
@@ -117,6 +117,17 @@ impl Etcd {
     pub fn folder(&self) -> &std::path::Path {
         self.folder.path()
     }
+}
+
+fn is_healthy(port: u16) -> bool {
+    let ask = || {
+        let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        stream.write_all(b"GET /health HTTP/1.0\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).map(|_| answer)
+    };
+    ask().is_ok_and(|answer| answer.contains(" 200 "))
 }
 
 fn command(etcd: &Path, port: u16, secure: bool, data: &Path, options: &[String]) -> Command {

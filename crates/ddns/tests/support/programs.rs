@@ -52,6 +52,11 @@ fn free_port() -> u16 {
 /// Starts a server on a free port of loopback and waits until it takes connections; `command` is given the port. Tried
 /// again where somebody else took the port first.
 pub fn started(command: impl Fn(u16) -> Command) -> (Ended, u16) {
+    started_when(command, |port| TcpStream::connect(("127.0.0.1", port)).is_ok())
+}
+
+/// The same for a server that may still end after it took its first connection.
+pub fn started_when(command: impl Fn(u16) -> Command, is_ready: impl Fn(u16) -> bool) -> (Ended, u16) {
     for _ in 0..4 {
         let port = free_port();
         let mut command = command(port);
@@ -59,11 +64,11 @@ pub fn started(command: impl Fn(u16) -> Command) -> (Ended, u16) {
         let mut server = Ended(command.spawn().expect("the server starts"));
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(30) && server.0.try_wait().expect("its state").is_none() {
-            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            if is_ready(port) {
                 return (server, port);
             }
             thread::sleep(Duration::from_millis(20));
         }
     }
-    panic!("the server takes no connections");
+    panic!("the server does not start");
 }
