@@ -295,6 +295,13 @@ impl Engine {
         let until = now + (entry.longest() + self.ahead).as_secs();
         let is_of_group = self.is_of_group(at);
         let Some(by) = self.maker(plan, at) else { return };
+        // What a mark that is renewed would have replaced may be part of the request now.
+        for (id, _) in batch {
+            if let Some(before) = self.before.get_mut(id) {
+                let replaced = std::mem::take(&mut before.replaced);
+                self.settle_replaced(at, replaced, false);
+            }
+        }
         for (id, update) in batch {
             let Some(key) = self.key(at, update.domain, update.family) else { continue };
             let known = self.stores[store].state.entry(&key);

@@ -176,9 +176,9 @@ impl Hold {
         (self.sent, self.wait_until, &self.stopped) != (base.sent, base.wait_until, &base.stopped)
     }
 
-    /// Whether a request of this process is under way beside the one that is in doubt.
-    pub(super) fn is_sent_by(&self, own: u32) -> bool {
-        self.under_way.iter().any(|request| request.by == own)
+    /// The request of this process that is under way beside the one that is in doubt.
+    pub(super) fn sent_by(&self, own: u32) -> Option<UnderWay> {
+        self.under_way.iter().find(|request| request.by == own).copied()
     }
 
     /// Until when somebody else than `own` may be sending an address that is not this one.

@@ -98,7 +98,7 @@ impl State {
                 }
                 **base = beside;
             }
-            let is_open = is_marked || ours.hold(key).is_sent_by(own);
+            let is_open = is_marked || ours.hold(key).sent_by(own).is_some();
             hold.under_way.retain(|other| other.until > now && (other.by != own || is_open));
             if let Some(doubt) = theirs.in_doubt.filter(|doubt| doubt.is_foreign(own, now))
                 && merged.in_doubt != theirs.in_doubt
@@ -151,7 +151,7 @@ impl State {
                         (Claim::from(*slot), known.saved != Saved::Yes, Claim::from(*known));
                     let is_ours = |doubt: &InDoubt| doubt.by == own;
                     let key = || ClaimKey { callback: *callback, domain: domain.clone(), family };
-                    let is_open = || is_changed || ours.hold(&key()).is_sent_by(own);
+                    let is_open = || is_changed || ours.hold(&key()).sent_by(own).is_some();
                     // Its request has ended.
                     if let Some(doubt) = entry.in_doubt.as_mut().filter(|doubt| is_ours(doubt))
                         && !known.in_doubt.as_ref().is_some_and(is_ours)
@@ -168,7 +168,7 @@ impl State {
                     // It was put back after we marked this one.
                     let is_gone = |doubt: &InDoubt| {
                         let marks = self.holds.get(callback).and_then(|holds| holds[family.index()].get(domain));
-                        is_ours(doubt) && doubt.until > now && !marks.is_some_and(|hold| hold.is_sent_by(own))
+                        is_ours(doubt) && doubt.until > now && marks.and_then(|hold| hold.sent_by(own)).is_none()
                     };
                     match entry.in_doubt {
                         None => {
@@ -178,7 +178,10 @@ impl State {
                         }
                         // Another process marked it since.
                         Some(doubt) if !is_ours(&doubt) => {
-                            beside.extend(known.in_doubt.filter(is_gone).map(|mark| (key(), mark)));
+                            // Or we put it beside theirs before, and that was not written yet.
+                            let own = || ours.hold(&key()).sent_by(own).map(InDoubt::from);
+                            let mark = known.in_doubt.filter(is_ours).or_else(own).filter(is_gone);
+                            beside.extend(mark.map(|mark| (key(), mark)));
                         }
                         Some(_) => {}
                     }

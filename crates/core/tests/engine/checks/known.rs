@@ -268,8 +268,10 @@ impl World {
     pub(crate) fn forget_stopped(&mut self, process: usize) {
         let who = self.who(process);
         let shape = &self.processes[process].shape;
+        // A stop of a former callback stays: it is not the one that is tried.
         let is_its = |memory: &Memory| {
-            shape.entries.iter().any(|entry| entry.cache.ok_or(who) == memory.1 && entry.number == memory.0.1.0)
+            let is_meant = |entry: &EntryShape| (entry.number, entry.path) == (memory.0.1.0, memory.2);
+            shape.entries.iter().any(|entry| entry.cache.ok_or(who) == memory.1 && is_meant(entry))
         };
         self.memory.stopped.retain(|memory, _| !is_its(memory));
     }
