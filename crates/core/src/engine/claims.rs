@@ -220,7 +220,7 @@ impl Engine {
         let state = &self.stores[store].state;
         if outcome.is_accepted()
             && state.has_several()
-            && state.is_being_replaced(&key, &settled, is_live)
+            && (state.is_being_replaced(&key, &settled, is_live) || state.was_replaced(&key, &settled, now))
             && let Some(doubted) = settled.doubted()
         {
             settled = doubted;

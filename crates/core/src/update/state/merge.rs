@@ -53,7 +53,7 @@ impl State {
     }
 
     /// Whether such a callback had another address accepted since.
-    fn was_replaced(&self, key: &ClaimKey, claim: &Claim, now: u64) -> bool {
+    pub(crate) fn was_replaced(&self, key: &ClaimKey, claim: &Claim, now: u64) -> bool {
         let is_later = |other: Accepted| {
             let is_other = |own: Accepted| own.at <= other.at && own.ip != other.ip;
             other.at <= now && claim.accepted.is_some_and(is_other)
