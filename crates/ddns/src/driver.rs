@@ -149,7 +149,8 @@ impl<'a> Driver<'a> {
             let (config, has_body) =
                 (self.plan.config_of(*entry), self.plan.entry(*entry).callback.request.body.is_some());
             let is_one_of_several = self.plan.config(config).entries.len() > 1;
-            self.logs[config].line(level, || sentence(event, is_one_of_several, has_body));
+            let is_remembered = self.engine.remembers(*entry);
+            self.logs[config].line(level, || sentence(event, is_one_of_several, has_body, is_remembered));
         }
         std::mem::take(&mut self.out.journal)
     }

@@ -282,11 +282,16 @@ impl Callback {
         Some(format!("ddns asks the service for {}{joint}{last} first.", before.join(", ")))
     }
 
-    /// Whether the answer to a step may hold what must not be seen: it is good, and not known to have nothing in that place.
+    /// Whether the answer to a step may hold what must not be seen: something is in that place; a good one, if it is not known to have
+    /// nothing there.
     pub fn may_hold_secret(&self, step: usize, status: u16, text: &str) -> bool {
-        let Some(step) = self.steps().get(step).filter(|_| (200..300).contains(&status)) else { return false };
+        let Some(step) = self.steps().get(step) else { return false };
+        let is_good = (200..300).contains(&status);
         let mut secrets = step.take.iter().filter(|(_, place)| self.variables.is_taken_secret(*place));
-        secrets.any(|(pointer, _)| step.list.is_some() || !search::lacks(text, pointer))
+        secrets.any(|(pointer, _)| match search::has(text, pointer) {
+            _ if step.list.is_some() => is_good,
+            has => has.unwrap_or(is_good),
+        })
     }
 
     /// Whether a step asks what the service has.

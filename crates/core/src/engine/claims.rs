@@ -157,7 +157,9 @@ impl Engine {
     ) -> Option<IpAddr> {
         let mut before = self.before.remove(&id).unwrap_or_default();
         let now = self.clock();
-        self.settle_replaced(at, std::mem::take(&mut before.replaced), outcome.may_have_reached());
+        let replaced = std::mem::take(&mut before.replaced);
+        let others: Vec<ClaimKey> = if outcome.is_accepted() { replaced.clone() } else { Vec::new() };
+        self.settle_replaced(at, replaced, outcome.may_have_reached());
         let key = self.key(at, update.domain, update.family)?;
         let store = self.plan.store_of(at);
         let known = self.stores[store].state.entry(&key);
@@ -220,7 +222,7 @@ impl Engine {
         let state = &self.stores[store].state;
         if outcome.is_accepted()
             && state.has_several()
-            && (state.is_being_replaced(&key, &settled, is_live) || state.was_replaced(&key, &settled, now))
+            && (state.is_being_replaced(&key, &settled, is_live) || state.was_replaced(&key, &settled, now, &others))
             && let Some(doubted) = settled.doubted()
         {
             settled = doubted;
@@ -426,7 +428,7 @@ impl Engine {
     }
 
     /// Whether a request with an update is under way, or waits for its mark to be written.
-    fn is_under_way(&self, id: UpdateId) -> bool {
+    pub(super) fn is_under_way(&self, id: UpdateId) -> bool {
         let marking = self.marking.iter().map(|(_, _, request)| request);
         self.requests.values().chain(marking).any(|request| request.members.iter().any(|(own, _)| *own == id))
     }

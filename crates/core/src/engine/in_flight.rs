@@ -40,7 +40,7 @@ pub(super) struct Circumstances {
     pub(super) relay: Option<String>,
     pub(super) allow: Option<String>,
     pub(super) line: Option<Line>,
-    /// Before then a retry would be in vain: nobody asks again what it needs.
+    /// What it needs failed for another update, and nobody asks again before then.
     pub(super) in_vain_until: Option<Duration>,
 }
 
@@ -53,8 +53,8 @@ pub(super) struct Sequence {
     pub(super) part: SequencePart,
     /// What steps found.
     pub(super) taken: Vec<Option<Value>>,
-    /// Kept answers that it used, and until when each is kept.
-    pub(super) kept: Vec<(AskKey, Duration)>,
+    /// Kept answers that it used, until when each is kept, and the request that asked for it.
+    pub(super) kept: Vec<(AskKey, Duration, Option<AskKey>)>,
     /// Whether the last step found nothing.
     pub(super) is_absent: bool,
     /// Whether the service has the address already, and only what follows the update is sent.
@@ -90,8 +90,8 @@ pub(super) enum StepAsk {
     UnderWay { sent: (Duration, u64), waiting: Vec<InFlight>, pages: AnswerPages },
     /// It was answered.
     Answered { sent: (Duration, u64), ended: Duration, pages: AnswerPages, used_by: BTreeSet<UpdateId> },
-    /// It failed, and nobody asks again before then.
-    Failed { outcome: Outcome, until: Duration },
+    /// It failed, and nobody asks again before then; the service may have asked for that.
+    Failed { outcome: Outcome, until: Duration, is_requested: bool },
     /// What was found is kept until then.
     Kept { values: Vec<(usize, Value)>, until: Duration },
 }
@@ -120,7 +120,8 @@ impl StepMemory {
     /// What failed may be asked again at once: everything, or what found no way there.
     pub(super) fn retry_now(&mut self, everything: bool) {
         let is_over = |outcome: &Outcome| everything || outcome.status().is_none();
-        self.asks.retain(|_, ask| !matches!(ask, StepAsk::Failed { outcome, .. } if is_over(outcome)));
+        self.asks
+            .retain(|_, ask| !matches!(ask, StepAsk::Failed { outcome, is_requested: false, .. } if is_over(outcome)));
     }
 
     /// When something is to be done.

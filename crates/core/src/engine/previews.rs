@@ -16,7 +16,7 @@ use crate::object;
 use crate::schedule::queue::UpdateId;
 use crate::update::Update;
 use crate::update::domain::Domain;
-use crate::update::plan::Verdict;
+use crate::update::plan::{Reason, Verdict};
 
 /// Why the request of an update cannot be made where it needs another address.
 const INCOMPLETE: &str = "the other address is missing, and `combine.missing` is not set";
@@ -151,7 +151,18 @@ impl Engine {
 
     /// What is to be done about an update; `None` if there is no address.
     fn verdict(&self, id: UpdateId) -> Option<Verdict> {
-        self.supposed(&self.plan, id).map(|update| self.judge(self.plan.entry_of(id), &update))
+        let own = self.supposed(&self.plan, id).map(|update| self.judge(self.plan.entry_of(id), &update))?;
+        let combined = self.plan.is_combined(self.plan.entry_of(id)).then(|| self.batch(&self.plan, id)).flatten();
+        let Some((at, mut batch)) = combined else { return Some(own) };
+        let (verdict, stopped) = self.judge_batch(at, &mut batch, true);
+        if let Some((.., stopped)) = stopped.into_iter().find(|(stopped, ..)| *stopped == id) {
+            return Some(stopped);
+        }
+        Some(match (verdict, own) {
+            (Verdict::Send(_), own @ Verdict::Send(_)) | (Verdict::UpToDate(_), own) => own,
+            (Verdict::Send(_), _) => Verdict::Send(Reason::Along),
+            (verdict, _) => verdict,
+        })
     }
 
     /// An update as it is judged and shown, whether or not it can be sent; `None` if there is no address.
@@ -210,20 +221,22 @@ impl Preview {
             reason: self.sentence(now),
             request: self.redacted().map(request_json),
             curl: self.curl(None);
-            requests: self.around_json(),
+            together: self.is_together.then_some(true),
+            requests: self.around_json(true),
         }
     }
 }
 
 impl Preview {
-    /// All requests in order, for programs; none where there is one alone.
-    pub fn around_json(&self) -> Option<impl Serialize> {
-        let all = self.around.iter().map(|(role, request)| self.one_json(*role, request));
+    /// All requests in order, for programs; none where there is one alone. An example has no commands: nobody is to run them.
+    pub fn around_json(&self, has_commands: bool) -> Option<impl Serialize> {
+        let all = self.around.iter().map(move |(role, request)| self.one_json(*role, request, has_commands));
         (!self.around.is_empty()).then(|| all.collect::<Vec<_>>())
     }
 
-    fn one_json<'a>(&'a self, role: RequestRole, request: &'a Redacted) -> impl Serialize + 'a {
-        object! { part: role.to_string(), request: request_json(request), curl: self.command(request, None) }
+    fn one_json<'a>(&'a self, role: RequestRole, request: &'a Redacted, has_commands: bool) -> impl Serialize + 'a {
+        let curl = has_commands.then(|| (!self.is_example).then(|| self.command(request, None)));
+        object! { part: role.to_string(), request: request_json(request); curl: curl }
     }
 }
 

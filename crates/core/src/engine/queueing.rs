@@ -11,7 +11,7 @@ use super::{Effect, Engine, Mode};
 use crate::address::observation::Observation;
 use crate::journal::{About, Held, What};
 use crate::net::family::Family;
-use crate::schedule::queue::{Lane, LaneKey, UpdateId};
+use crate::schedule::queue::{Lane, LaneKey, Stage, UpdateId};
 use crate::text::duration::seconds;
 use crate::text::log_format::Level;
 use crate::update::plan::{MAY_STILL_ARRIVE, Verdict, together};
@@ -332,6 +332,10 @@ impl Engine {
                 self.queue.withdraw(id);
                 self.wait(id, at, &first);
             }
+            // It failed: its retry comes when both times are over.
+            Verdict::Held(until, _) if self.queue.stage(id) == Stage::WaitingToRetry => {
+                self.queue.put_off(id, self.steady_at(until));
+            }
             Verdict::Held(..) | Verdict::Stopped(..) => {
                 self.withdraw(id);
                 // The one that waits is named, not one that only goes along.
@@ -434,7 +438,14 @@ impl Engine {
     /// When something that is held back may be sent.
     pub(super) fn release_at(&self) -> Option<Duration> {
         let (next, _) = self.held_until.first()?;
-        Some(self.now.steady + Duration::from_secs(next.saturating_sub(self.clock())))
+        Some(self.steady_at(*next))
+    }
+
+    /// Until when an update is held back by what its service said, or by `min_interval`.
+    pub(super) fn held_until(&self, at: usize, update: &Update<'_>) -> Option<Duration> {
+        let hold = self.memory(at, update.domain, update.family)?.hold(update.domain, update.family)?;
+        let (until, _) = hold.until(self.plan.entry(at).min_interval, self.clock())?;
+        Some(self.steady_at(until))
     }
 
     /// A request with another address may still arrive, of another process or of the configuration before: it is waited for.

@@ -8,14 +8,14 @@ use smallvec::{SmallVec, smallvec};
 
 use super::in_flight::{Circumstances, InFlight};
 use super::plan::Plan;
-use super::{Effect, Engine, Mode, Note, RequestId};
+use super::{Effect, Engine, Mode, Note, RequestId, backoff};
 use crate::callback::expect::{BODY_LIMIT, Judgement, Meaning, suspicious};
 use crate::callback::{Batch, Signing};
 use crate::journal::{About, Last, Settled, What};
 use crate::net::family::Family;
 use crate::net::status::with_reason;
 use crate::schedule::limiter::Line;
-use crate::schedule::queue::{Stage, UpdateId};
+use crate::schedule::queue::{Retry, Stage, UpdateId};
 use crate::schedule::retry_after::{self, http_seconds};
 use crate::text::log_format::Level;
 use crate::update::Update;
@@ -178,8 +178,16 @@ impl Engine {
         let before = self.queue.retry(id).map(|retry| (retry.failures, retry.outcome.clone()));
         self.queue.note(start.1, circumstances.line.unwrap_or(Line::Free), now);
         let jitter = if outcome.is_accepted() { 0.0 } else { self.chance.jitter() };
-        let is_outdated = self.queue.finish(start, outcome, circumstances.retry_after, now, jitter);
-        if let Some(until) = circumstances.in_vain_until {
+        let is_retried = outcome.is_retried() && backoff(plan, self.mode).is_some();
+        let is_outdated = if let Some(at) = circumstances.in_vain_until.filter(|_| is_retried) {
+            let failures = before.as_ref().map_or(1, |(failures, _)| failures.saturating_add(1));
+            let (outcome, is_requested) = (outcome.clone(), circumstances.retry_after.is_some());
+            self.queue.put_back(start, Retry { at, failures, outcome, is_requested, lane: start.1 })
+        } else {
+            self.queue.finish(start, outcome, circumstances.retry_after, now, jitter)
+        };
+        let held = updates.iter().filter(|_| is_retried).filter_map(|(update, ..)| self.held_until(at, update)).max();
+        if let Some(until) = held {
             self.queue.put_off(id, until);
         }
         // Meanwhile another may have stopped all of them.
@@ -189,7 +197,7 @@ impl Engine {
         {
             self.queue.withdraw(id);
         }
-        let retry_in = self.queue.retry(id).map(|retry| retry.at.saturating_sub(now));
+        let retry_in = self.queue.retry_at(id).map(|at| at.saturating_sub(now));
         if self.entries[at].origin.is_none() {
             self.entries[at].origin =
                 plan.entry(at).callback.request.target.fixed_part().map(|url| url.origin().into());

@@ -10,11 +10,12 @@ use super::{Durability, Effect, Engine, Reads, Ticket};
 use crate::callback::expect::Expect;
 use crate::callback::{Moment, Parcel, RequestTemplate, USER_AGENT};
 use crate::net::family::Family;
-use crate::schedule::queue::{Stage, UpdateId};
+use crate::schedule::queue::{Retry, Stage, UpdateId};
 use crate::text::json::Value;
 use crate::text::log_format::Level;
 use crate::update::Update;
 use crate::update::outcome::{Outcome, Why};
+use crate::update::plan::Verdict;
 
 /// Why an update is not sent whose service may say something that must not be forgotten (H6).
 const UNREMEMBERED: &str = "not sent: the cache cannot be written, and `expect` or `min_interval` needs it";
@@ -46,7 +47,12 @@ impl Engine {
             let is_marked = is_whole && batch.iter().all(|member| self.is_marked(at, member));
             // A retry may come before its time, and an address may have returned that is not judged yet. What is marked was judged
             // when that was done.
-            if !is_marked && self.judge_batch(at, &mut batch, true).0.is_futile() {
+            let verdict = if is_marked { None } else { Some(self.judge_batch(at, &mut batch, true).0) };
+            if let (Some(Verdict::Held(until, _)), Some(before)) = (&verdict, self.queue.retry(id).cloned()) {
+                self.queue.put_back(start, Retry { at: self.steady_at(*until), ..before });
+                continue;
+            }
+            if verdict.is_some_and(|verdict| verdict.is_futile()) {
                 self.queue.give_back(start);
                 if let Some((_, batch)) = self.batch(&plan, id) {
                     let is_judged_later = plan.is_strict(at) && self.open[plan.config_of(at)] > 0;

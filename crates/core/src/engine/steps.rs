@@ -13,7 +13,7 @@ use super::{Durability, Effect, Engine, Reads, backoff};
 use crate::callback::steps::{LookupStep, Search};
 use crate::callback::{Parcel, Signing};
 use crate::net::family::Family;
-use crate::schedule::queue::{Lane, Stage, UpdateId};
+use crate::schedule::queue::{Lane, Retry, Stage, UpdateId};
 use crate::update::outcome::{Outcome, Why};
 
 /// As long an answer counts for updates that ask the same after it came.
@@ -69,10 +69,10 @@ impl Engine {
                 }
                 _ => None,
             });
-            if let Some((key, values, until)) = known {
+            if let Some((kept, values, until)) = known {
                 self.hide(at, callback.secrets_in(&values));
                 if let Some(sequence) = &mut request.sequence {
-                    sequence.kept.push((key, until));
+                    sequence.kept.push((kept, until, key));
                     sequence.take(values);
                     sequence.part = SequencePart::Before(number + 1);
                 }
@@ -116,9 +116,16 @@ impl Engine {
                         None => return,
                     }
                 }
-                Some(StepAsk::Failed { outcome, until }) if *until > self.now.steady => {
-                    let (outcome, in_vain_until) = (outcome.clone(), Some(*until));
-                    let circumstances = Circumstances { in_vain_until, ..Circumstances::default() };
+                Some(StepAsk::Failed { outcome, until, is_requested }) if *until > self.now.steady => {
+                    let (outcome, until, is_requested) = (outcome.clone(), *until, *is_requested);
+                    // It failed before, and has not been tried again by this.
+                    if let Some(before) = self.queue.retry(id).cloned() {
+                        let is_requested = is_requested || before.is_requested;
+                        self.queue.put_back(request.start, Retry { at: until, is_requested, ..before });
+                        return;
+                    }
+                    let (in_vain_until, retry_after) = (Some(until), is_requested.then_some(Duration::ZERO));
+                    let circumstances = Circumstances { in_vain_until, retry_after, ..Circumstances::default() };
                     self.conclude(plan, request, &[outcome], Some(circumstances));
                     return;
                 }
@@ -305,7 +312,7 @@ impl Engine {
         asked: Option<Duration>,
     ) {
         let Some((_, first)) = failed.first() else { return };
-        let (first, mut until) = (first.clone(), None);
+        let (first, mut until, mut is_requested) = (first.clone(), None, false);
         for (mut request, outcome) in failed {
             let id = request.start.0;
             if let Some(sequence) = &mut request.sequence {
@@ -319,12 +326,14 @@ impl Engine {
             let in_vain_until = until.filter(|_| key.is_some());
             let circumstances = Circumstances { retry_after: asked, in_vain_until, ..Circumstances::default() };
             self.conclude(plan, request, &[outcome], Some(circumstances));
-            until = until.or_else(|| self.queue.retry(id).map(|retry| retry.at));
+            if until.is_none() {
+                (until, is_requested) = (self.queue.retry_at(id), asked.is_some());
+            }
         }
         if let Some(key) = key {
             let is_single = backoff(plan, self.mode).is_none();
             let until = until.or(is_single.then_some(Duration::MAX)).unwrap_or(self.now.steady);
-            self.asked.asks.insert(key, StepAsk::Failed { outcome: first, until });
+            self.asked.asks.insert(key, StepAsk::Failed { outcome: first, until, is_requested });
         }
     }
 
@@ -437,10 +446,14 @@ impl Engine {
 
     /// What was used of kept answers is old.
     pub(super) fn forget_kept(&mut self, request: &InFlight) {
-        for (key, used) in request.sequence.iter().flat_map(|sequence| &sequence.kept) {
+        for (key, used, asked) in request.sequence.iter().flat_map(|sequence| &sequence.kept) {
             // Another update may have asked anew meanwhile.
             if matches!(self.asked.asks.get(key), Some(StepAsk::Kept { until, .. }) if until == used) {
                 self.asked.asks.remove(key);
+                // The answer that it is of is no fresher.
+                self.asked
+                    .asks
+                    .retain(|key, ask| !matches!(ask, StepAsk::Answered { .. } if Some(key) == asked.as_ref()));
             }
         }
     }

@@ -438,7 +438,7 @@ impl Engine {
 
     fn warn(&mut self, store: StoreId, why: &str) {
         if !std::mem::replace(&mut self.stores[store].has_failed, true) {
-            let effect = "its contents are ignored, and the next run sends every address again";
+            let effect = "its contents are ignored, and the next run may send every address again";
             self.say_of(store, &format!("the cache cannot be written ({why}); {effect}"));
         }
     }

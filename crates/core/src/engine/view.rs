@@ -74,8 +74,13 @@ impl Engine {
                 let left = claim.in_doubt.map_or(0, |doubt| doubt.until.saturating_sub(self.clock()));
                 (UpdateState::Retrying, Some(left), Some(MAY_STILL_ARRIVE.to_owned()))
             }
+            (Stage::Idle, ..) if self.asked.later.contains_key(&id) => {
+                let at = self.asked.later.get(&id).copied().unwrap_or_default();
+                (UpdateState::Retrying, left(at), Some(MAY_STILL_ARRIVE.to_owned()))
+            }
             (Stage::WaitingToRetry, Some(retry), _) => {
-                (UpdateState::Retrying, left(retry.at), Some(retry.outcome.reason()))
+                let at = self.queue.retry_at(id).unwrap_or(retry.at);
+                (UpdateState::Retrying, left(at), Some(retry.outcome.reason()))
             }
             (Stage::Idle | Stage::Withdrawn(_), _, None) => {
                 (UpdateState::NoAddress, None, Some(self.why_missing(at, family)))
@@ -105,8 +110,8 @@ impl Engine {
             },
         };
         let failures = match queued {
-            Stage::WaitingToRetry if !self.waiting.contains(&id) => retry.map(|retry| retry.failures),
-            _ => None,
+            Stage::Idle | Stage::Withdrawn(_) => None,
+            _ => retry.map(|retry| retry.failures),
         };
         let last = self.ended.get(own as usize).copied().flatten();
         // Where the address now is not known, the verdict is on the one that was accepted last.
@@ -120,8 +125,11 @@ impl Engine {
             source: self.source(at, family).filter(|_| address.is_some()),
             accepted: claim.accepted.map(|accepted| accepted.at),
             accepted_address: claim.accepted.map(|accepted| accepted.ip),
-            // What is being sent for the first time is not in doubt yet.
-            in_doubt: claim.in_doubt.map(|doubt| doubt.ip).filter(|_| state != UpdateState::Sending),
+            // What is being sent for the first time is not in doubt yet, nor is what is marked and was not sent.
+            in_doubt: claim
+                .in_doubt
+                .filter(|doubt| state != UpdateState::Sending && (doubt.by != self.own || self.is_under_way(own)))
+                .map(|doubt| doubt.ip),
             state,
             next,
             failures,

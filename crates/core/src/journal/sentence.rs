@@ -13,10 +13,18 @@ use crate::update::outcome::{Outcome, Why};
 const HAD_IT: &str = "; the service already had this address";
 
 /// What happened, for the log; empty where [`What::level`] is none. The origin is named where `is_one_of_several`; `has_body` is
-/// how the callback sends.
-pub fn sentence(JournalEvent { at, what }: &JournalEvent, is_one_of_several: bool, has_body: bool) -> String {
+/// how the callback sends; `is_remembered`: whether the next run knows of it.
+pub fn sentence(
+    JournalEvent { at, what }: &JournalEvent,
+    is_one_of_several: bool,
+    has_body: bool,
+    is_remembered: bool,
+) -> String {
     match what {
-        What::Settled(settled) => line(settled, settled.endpoint.as_deref().filter(|_| is_one_of_several), has_body),
+        What::Settled(settled) => {
+            let origin = settled.endpoint.as_deref().filter(|_| is_one_of_several);
+            line(settled, origin, has_body, is_remembered)
+        }
         What::Held(Held { about, ip, until: Some(until), why, .. }) => {
             format!("{about} {ip}: held back for {}: {why}", seconds(until.saturating_sub(*at)))
         }
@@ -49,7 +57,7 @@ fn sight(kind: Option<EventKind>) -> &'static str {
 }
 
 /// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`. The origin is named where there are several.
-fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
+fn line(settled: &Settled, origin: Option<&str>, has_body: bool, is_remembered: bool) -> String {
     let update = format!("{} {}", settled.about, settled.ip);
     let took = settled.took.as_millis();
     let endpoint = origin.unwrap_or("the endpoint");
@@ -64,7 +72,7 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
             };
             format!("{update}: accepted{by}{more} ({status}, {took} ms)")
         }
-        Outcome::AlreadyThere => format!("{update}: already there: {endpoint} has this address, nothing was sent"),
+        Outcome::AlreadyThere => format!("{update}: already there: {endpoint} has this address, no update was sent"),
         Outcome::Failed(Why::Response { status: status @ 200..300, words }) => {
             format!("{update}: failed: {endpoint} responded with {} ({took} ms){again}", quoted(*status, words))
         }
@@ -77,11 +85,12 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool) -> String {
                 Some(other) => format!("set {other} instead of {}", settled.ip),
                 None => "refused it permanently".to_owned(),
             };
-            let until = if *until_address { "the address changes, you change" } else { "you change" };
-            format!(
-                "{update}: stopped: {endpoint} {what}: {response} ({took} ms). It is not sent again until {until} \
-                 its configuration or run `ddns --retry-stopped`."
-            )
+            let until = match (is_remembered, until_address) {
+                (false, _) => "the next run: nothing is remembered without a cache",
+                (_, true) => "the address changes, you change its configuration or run `ddns --retry-stopped`",
+                (_, false) => "you change its configuration or run `ddns --retry-stopped`",
+            };
+            format!("{update}: stopped: {endpoint} {what}: {response} ({took} ms). It is not sent again until {until}.")
         }
         Outcome::Failed(Why::Response { status, words }) => {
             let advice = match status {
@@ -166,7 +175,7 @@ impl Record {
             EventKind::Accepted if self.is_change() => format!("accepted{}{}", self.response(), before()),
             EventKind::Accepted => format!("accepted again{}", self.response()),
             EventKind::Unchanged => format!("accepted{HAD_IT}{}", self.response()),
-            EventKind::AlreadyThere => format!("already there, nothing was sent{}", before()),
+            EventKind::AlreadyThere => format!("already there, no update was sent{}", before()),
             EventKind::Made => format!("accepted: the record was created{}", self.response()),
             EventKind::Failed => {
                 let tries = if self.attempt > 1 { format!(", try {}", self.attempt) } else { String::new() };
@@ -244,6 +253,6 @@ mod tests {
         };
         let expected = "home.example.com A 203.0.113.7: failed: the endpoint responded with 404 Not Found (5 ms); retry in \
                         2 s. Is the path in `id` right? --debug shows the response.";
-        assert_eq!(line(&settled, None, false), expected);
+        assert_eq!(line(&settled, None, false, true), expected);
     }
 }

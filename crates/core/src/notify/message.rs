@@ -120,7 +120,7 @@ fn seen(event: NotifyEvent, lines: &[&UpdateLine]) -> String {
 }
 
 fn way_out(subject: &str) -> String {
-    format!("{subject} not sent again until you change the configuration or run ddns --retry-stopped")
+    format!("{subject} not sent again unchanged: correct the configuration or run ddns --retry-stopped")
 }
 
 /// What changed, address by address.
@@ -204,8 +204,8 @@ mod tests {
             (NotifyEvent::Recovered, "home.example.com A is up to date again: 203.0.113.7"),
             (
                 NotifyEvent::Stopped,
-                "home.example.com A was refused permanently: 200: badauth; it is not sent again until you change the \
-                 configuration or run ddns --retry-stopped",
+                "home.example.com A was refused permanently: 200: badauth; it is not sent again unchanged: correct \
+                 the configuration or run ddns --retry-stopped",
             ),
             (NotifyEvent::Synchronized, "everything is up to date"),
             (NotifyEvent::TookOver, "router-a took over the lease of group home"),

@@ -46,7 +46,8 @@ pub struct Retry {
     pub outcome: Outcome,
     /// Whether the endpoint named the time itself (`Retry-After`).
     pub is_requested: bool,
-    lane: Lane,
+    /// The lane it is sent in.
+    pub lane: Lane,
 }
 
 /// Where an update is.
@@ -187,6 +188,17 @@ impl Queue {
         self.retries.remove(&job);
         self.set(job, Stage::Idle);
         self.list_with_crowded(lane);
+    }
+
+    /// What was started is not tried yet, and waits: by that nothing is known of its lane. Whether the update was queued again meanwhile.
+    pub fn put_back(&mut self, start: (UpdateId, Lane), retry: Retry) -> bool {
+        let job = start.0;
+        let is_outdated = self.stage(job) == Stage::SendingOutdated;
+        self.give_back(start);
+        self.retry_times.insert((retry.at, job));
+        self.retries.insert(job, retry);
+        self.set(job, Stage::WaitingToRetry);
+        is_outdated
     }
 
     /// What may start now: called until there is none.
@@ -346,6 +358,12 @@ impl Queue {
     /// How an update failed last, and when it is retried; none where it did not fail.
     pub fn retry(&self, job: UpdateId) -> Option<&Retry> {
         self.retries.get(&job)
+    }
+
+    /// When an update that failed is tried again: not before its lane is, too.
+    pub fn retry_at(&self, job: UpdateId) -> Option<Duration> {
+        let retry = self.retries.get(&job)?;
+        Some(self.lanes[retry.lane].pause.as_ref().map_or(retry.at, |pause| pause.until.max(retry.at)))
     }
 
     /// How many updates are sent later: they failed, or their lane pauses.

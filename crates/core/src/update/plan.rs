@@ -90,6 +90,8 @@ pub enum Reason {
     Drifted(u64),
     /// What was accepted is in the store of a group, which was not asked.
     InGroup,
+    /// It is up to date, and goes in one request with an update that is due.
+    Along,
 }
 
 impl fmt::Display for Reason {
@@ -102,6 +104,7 @@ impl fmt::Display for Reason {
             Self::NoCache => f.write_str("the cache is off"),
             Self::AskedFor => f.write_str("sent again on request"),
             Self::Drifted(_) => f.write_str("DNS has something else"),
+            Self::Along => f.write_str("goes in one request with another update"),
             Self::InGroup => f.write_str("if this host holds the lease, and its group has not recorded it as accepted"),
         }
     }

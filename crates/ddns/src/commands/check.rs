@@ -3,6 +3,8 @@
 
 mod show;
 
+pub(super) use show::findings;
+
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;

@@ -126,10 +126,17 @@ fn show_all(all: &[ServiceHistory], filter: &Filter, form: ReportFormat) -> io::
     for (at, (service, paths)) in all.iter().enumerate() {
         if form.json {
             let (process, configs) = (own_json::line(&service.process), json(&service.configs));
+            let found = records(paths, filter).and_then(Iterator::collect::<io::Result<Vec<Record>>>);
             let mut out = BufWriter::new(io::stdout().lock());
             let begin = if at == 0 { "[" } else { "," };
             write!(out, "{begin}\n{{\"process\": {process}, \"configurations\": {configs}, \"records\": ")?;
-            show_json(records(paths, filter)?, &mut out)?;
+            match found {
+                Ok(found) => show_json(found.into_iter().map(Ok), &mut out)?,
+                Err(error) => {
+                    code = fail(&format!("{}: the history cannot be read ({error})", name(service)));
+                    write!(out, "null")?;
+                }
+            }
             write!(out, "}}{}", if at + 1 == all.len() { "\n]\n" } else { "" })?;
         } else {
             let gap = if at == 0 { "" } else { "\n" };

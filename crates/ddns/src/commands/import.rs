@@ -46,6 +46,12 @@ fn import(given: &Given) -> Result<u8, u8> {
     let name = source.name.as_str();
     let peer = match from.map_or_else(|| detected(&source.text), Detected::Other) {
         Detected::Other(peer) => peer,
+        Detected::Own if given.has("json") => {
+            let none: [(); 0] = [];
+            return Ok(print(&json(&object! {
+                client: "ddns", file: name, written: false, taken_over: none, taken_over_in_another_way: none, not_taken_over: none
+            })));
+        }
         Detected::Own => {
             return Ok(print(&format!(
                 "{name} is a configuration of ddns: nothing to import. `ddns check -c {name}` checks it.\n"
@@ -232,7 +238,8 @@ fn report(
         print(&json(&object! {
             client: import.peer.key(), file: name, written: target.is_some() && !is_dry, taken_over: taken,
             taken_over_in_another_way: changed, not_taken_over: not_taken; target: target,
-            secret_files: secrets.map(|secrets| &secrets.files), may_hold_secrets: secrets.map(|secrets| &secrets.exposed)
+            secret_files: secrets.map(|secrets| &secrets.files), may_hold_secrets: secrets.map(|secrets| &secrets.exposed),
+            file_is_open: from.is_open.then_some(true), still_running: (target.is_some() && is_running(import.peer)).then_some(true)
         }));
         return;
     }

@@ -5,9 +5,10 @@ use std::io;
 use ddns_core::net::family::Family;
 use ddns_core::object;
 use ddns_core::recipe::{self, CERTAINTIES, KINDS, Question, Recipe};
-use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::text::diagnostic::{Diagnostic, Place, Severity};
 use serde::Serialize;
 
+use super::check::findings;
 use crate::cli::Given;
 use crate::load::read_text;
 use crate::output::layout::{beside, broken, width_of};
@@ -26,7 +27,7 @@ pub(crate) fn run(given: &Given) -> u8 {
             Ok(recipe) => print(&page(&recipe, width_of(io::stdout()))),
             Err(wrong) => complain(&wrong),
         },
-        (Some("check"), Some(file)) => check(file),
+        (Some("check"), Some(file)) => check(file, is_json),
         (Some("check"), None) => wrong("`ddns recipes check` needs the file of a recipe"),
         (Some("show"), None) => wrong("`ddns recipes show` needs the name of a recipe"),
         (_, Some(_)) => wrong(
@@ -50,8 +51,20 @@ fn read(file: &str) -> Result<String, Vec<Diagnostic>> {
 }
 
 /// Everything that `ddns init --recipe FILE` would find, and what is wrong with the configuration that it would write.
-fn check(file: &str) -> u8 {
-    let trial = match read(file).and_then(|text| Recipe::read(file, &text).map(|recipe| recipe.tried(&text))) {
+fn check(file: &str, is_json: bool) -> u8 {
+    let trial = read(file).and_then(|text| Recipe::read(file, &text).map(|recipe| recipe.tried(&text)));
+    if is_json {
+        let none: &[String] = &[];
+        let (found, untested) = match &trial {
+            Ok(trial) => (&trial.diagnostics, trial.unanswered.as_slice()),
+            Err(wrong) => (wrong, none),
+        };
+        let errors = findings(found, Severity::Error);
+        let code = if errors.is_empty() { 0 } else { 2 };
+        let all = object! { errors: errors, warnings: findings(found, Severity::Warning), untested: untested };
+        return print(&json(&all)).max(code);
+    }
+    let trial = match trial {
         Ok(trial) => trial,
         Err(wrong) => return complain(&wrong),
     };
@@ -69,7 +82,8 @@ fn check(file: &str) -> u8 {
 fn list(word: Option<&str>, is_json: bool) -> u8 {
     let recipes = recipe::search(word.unwrap_or_default());
     if is_json {
-        return print(&json(&recipes.iter().map(|recipe| programmatic(recipe, false)).collect::<Vec<_>>()));
+        let all = recipes.iter().map(|recipe| programmatic(recipe, false)).collect::<Vec<_>>();
+        return print(&json(&all)).max(u8::from(recipes.is_empty()));
     }
     if recipes.is_empty() {
         return fail("no recipe matches this word");
@@ -91,7 +105,12 @@ fn list(word: Option<&str>, is_json: bool) -> u8 {
 fn programmatic(recipe: &Recipe, is_whole: bool) -> impl Serialize {
     let question = |it: &Question| {
         let (name, ask, help, default) = (it.name.clone(), it.ask.clone(), it.help.clone(), it.default.clone());
-        object! { name: name, ask: ask, help: help, secret: it.secret, file: it.is_file, default: default }
+        let each = match it.each {
+            recipe::Each::Once => "once",
+            recipe::Each::Domain => "domain",
+            recipe::Each::Record => "record",
+        };
+        object! { name: name, ask: ask, help: help, each: each, secret: it.secret, file: it.is_file, default: default }
     };
     let families = || families(recipe).iter().map(|family| family.to_lowercase()).collect::<Vec<_>>();
     object! {
@@ -103,7 +122,7 @@ fn programmatic(recipe: &Recipe, is_whole: bool) -> impl Serialize {
         certainty: recipe.certainty;
         sources: is_whole.then_some(&recipe.sources),
         rules: is_whole.then_some(&recipe.rules),
-        families: is_whole.then(families),
+        families: (is_whole && recipe.has_entry()).then(families),
         notify: is_whole.then(|| recipe.has_notification()),
         questions: is_whole.then(|| recipe.questions.iter().map(question).collect::<Vec<_>>()),
     }

@@ -17,7 +17,7 @@ use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
 use crate::output::layout::{broken, table};
-use crate::output::{Ended, complain, fail, json, print};
+use crate::output::{Ended, complain, fail, json, print, refuse};
 use crate::watch::{Services, meant, name, note_closed_folder};
 
 /// How many rows that are up to date are shown; the rest is counted.
@@ -42,6 +42,10 @@ pub(crate) async fn run(given: Given) -> Ended {
         note_closed_folder(&environment, "status");
     }
     if given.has("alive") {
+        if form.json {
+            let message = "--alive has no --json: its exit status is what programs look at";
+            return Err(refuse(message, "leave out one of them"));
+        }
         return Ok(alive(&services));
     }
     let is_all = given.has("all") && !services.running.is_empty();
@@ -137,7 +141,7 @@ fn shown(status: &Status, silence: &str, form: ReportFormat) -> String {
             row.kind.clone(),
             address.map_or_else(|| "-".to_owned(), |ip| ip.to_string()),
             accepted,
-            state(row, now),
+            state(row, now, status.process.is_some()),
             row.dns.as_ref().map_or_else(|| "-".to_owned(), |dns| dns.text.clone()),
         ]
     }));
@@ -194,11 +198,15 @@ fn age(accepted: Accepted, now: u64) -> String {
     format!("{} ago", duration(Duration::from_secs(now.saturating_sub(accepted.at))))
 }
 
-fn state(row: &Row, now: u64) -> String {
-    let mut text = in_words(row) + &last(row);
+fn state(row: &Row, now: u64, is_running: bool) -> String {
+    let mut text = in_words(row, is_running) + &last(row);
     match (row.in_doubt, row.accepted()) {
         (Some(sent), Some(accepted)) if sent != accepted.ip => {
-            text += &format!("; the endpoint has {} (accepted {}) or {sent}", accepted.ip, age(accepted, now));
+            text += &format!(
+                "; the endpoint had {} (accepted {}), {sent} may have arrived",
+                accepted.ip,
+                age(accepted, now)
+            );
         }
         // Shown without a service: which address it is stands nowhere else.
         (Some(sent), None) if row.address != Some(sent) => {
@@ -221,7 +229,7 @@ fn last(row: &Row) -> String {
     let parts = match row.state {
         UpdateState::UpToDate => [row.last_status.map(|status| status.to_string()), took],
         // The reason names the status.
-        UpdateState::Retrying | UpdateState::HeldBack | UpdateState::Stopped => {
+        UpdateState::Retrying => {
             [took, row.failures.filter(|failures| *failures > 1).map(|failures| format!("{failures} attempts"))]
         }
         _ => [None, None],
@@ -231,13 +239,17 @@ fn last(row: &Row) -> String {
 }
 
 /// Its state, and what somebody should know about it.
-fn in_words(row: &Row) -> String {
+fn in_words(row: &Row, is_running: bool) -> String {
     let (word, why) = (row.state.word(), row.reason.as_deref().unwrap_or_default());
     let left = duration(Duration::from_secs(row.next.unwrap_or_default()));
     match row.state {
         UpdateState::Retrying => format!("{word} in {left}: {why}"),
         UpdateState::HeldBack => format!("{word} for {left}: {why}"),
-        UpdateState::Stopped => format!("{word}: the service said `{why}` (`ddns --retry-stopped` sends it again)"),
+        UpdateState::Stopped => {
+            // A service would learn only at its next synchronization what a single run did.
+            let way_out = if is_running { "ddns sync --retry-stopped" } else { "ddns --retry-stopped" };
+            format!("{word}: the service said `{why}` (`{way_out}` sends it again)")
+        }
         UpdateState::Accepted if row.is_expired => format!("{word}; the next run sends it again (cache_max_age)"),
         UpdateState::NoAddress if row.address.is_some() => {
             format!("{word} of the other family, and both are sent in one request")

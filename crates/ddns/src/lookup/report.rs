@@ -61,22 +61,24 @@ impl LookupReport {
                 verdict: address.unusable().unwrap_or("usable"),
             }
         });
-        let all = self.lists.iter().flat_map(|list| list.lookup.attempts.iter().map(move |one| (list.family, one)));
-        let sources = all.map(|(family, attempt)| {
+        let all = self.lists.iter().flat_map(|list| list.lookup.attempts.iter().map(move |one| (list, one)));
+        let sources = all.map(|(list, attempt)| {
             let (ip, why) = match &attempt.result {
                 Ok(choice) => (Some(choice.ip), &choice.why),
                 Err(why) => (None, why),
             };
             object! {
-                family: family.to_string(),
+                family: list.family.to_string(),
                 source: &attempt.source,
                 ip: ip,
                 why: why,
                 ms: attempt.took.as_millis(),
+                domains: &list.domains,
             }
         });
         let chosen = Family::ALL.map(|family| {
-            let first = self.lists.iter().find(|list| list.family == family).and_then(|list| list.lookup.found());
+            let mut found = self.lists.iter().filter(|list| list.family == family).map(|list| list.lookup.found());
+            let first = found.find(Option::is_some).flatten();
             first.map(|(source, choice)| object! { ip: choice.ip, source: source, why: &choice.why })
         });
         let [a, aaaa] = chosen;

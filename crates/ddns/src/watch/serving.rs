@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
 use ddns_core::engine::{self, Engine};
-use ddns_core::journal::SyncResult;
+use ddns_core::journal::{Row, SyncResult, UpdateState};
 use ddns_core::lease::membership::Membership;
 use ddns_core::text::duration::duration;
 use ddns_core::update::outcome::Tally;
@@ -198,11 +198,15 @@ impl<'a, 's> Serving<'a, 's> {
             let summary = self.status().summary();
             self.service.systemd.status(&format!("{summary}{next}"));
         }
+        if self.waiting.is_empty() {
+            return;
+        }
         let group = self.membership().filter(|_| self.driver.engine.is_standing_by());
+        let rows = self.driver.engine.rows();
         for request in std::mem::take(&mut self.waiting) {
             request.respond(match &group {
                 Some(group) => standing_by(group),
-                None => result(tally, postponed),
+                None => result(tally, postponed, &rows),
             });
         }
     }
@@ -253,10 +257,13 @@ fn standing_by(group: &Membership) -> SyncResult {
     SyncResult { good: group.is_good(), text }
 }
 
-/// The result of a synchronization, for the client that requested it. What waits after a failure was not accepted either.
-fn result(tally: Tally, postponed: usize) -> SyncResult {
-    let waiting = postponed.saturating_sub(tally.failed);
-    let waiting = if waiting > 0 { format!(", {waiting} retrying") } else { String::new() };
-    let is_good = postponed == 0 && tally.exit_code() == 0;
-    SyncResult { good: is_good, text: format!("{tally}{waiting}") }
+/// The result of a synchronization, for the client that requested it. What waits after an earlier failure is in no tally.
+fn result(tally: Tally, postponed: usize, rows: &[Row]) -> SyncResult {
+    let retrying = rows.iter().filter(|row| row.state == UpdateState::Retrying).count();
+    let text = match retrying.min(rows.len().saturating_sub(tally.all())) {
+        0 => tally.to_string(),
+        waiting if tally == Tally::default() => format!("{waiting} retrying"),
+        waiting => format!("{tally}, {waiting} retrying"),
+    };
+    SyncResult { good: postponed == 0 && tally.exit_code() == 0, text }
 }

@@ -8,6 +8,7 @@ use ddns_core::journal::{Filter, RecordKind};
 use ddns_core::metrics::CONTENT_TYPE;
 use ddns_core::object;
 use ddns_core::text::json::{Dialect, Value, parse};
+use ddns_core::update::domain::Domain;
 use ddns_core::web::check::{Finding, check, has_errors};
 use ddns_core::web::controls::{Content, EditForm};
 use ddns_core::web::edit::Op;
@@ -20,7 +21,7 @@ use super::configuration::{self, Edit, NotEdited, look};
 use super::history_queries;
 use super::reply::{Handled, Reply};
 use super::request::PageRequest;
-use super::site::{Ask, Site, containing};
+use super::site::{Ask, Site};
 use crate::clock::unix_time;
 
 /// So long the event loop may be busy when programs look after the service.
@@ -37,7 +38,7 @@ pub(super) fn error(status: u16, why: &str) -> Reply {
 
 /// What the service responds.
 async fn ask<T>(site: &Site, ask: impl FnOnce(Sender<T>) -> Ask) -> Result<T, Reply> {
-    site.ask(ask).await.ok_or_else(|| error(503, "the service ends"))
+    site.ask(ask).await.ok_or_else(|| error(503, "the service has no configuration yet, or it ends"))
 }
 
 /// The description of all of it.
@@ -70,7 +71,9 @@ pub(super) async fn addresses(site: &Site) -> Handled {
 /// Secrets are masked, and nothing is looked up: the addresses are those that the service knows.
 pub(super) async fn preview(site: &Site, request: &PageRequest) -> Handled {
     let (skip, take) = part(request)?;
-    let is_wanted = containing(&request.queried("domain").unwrap_or_default());
+    let domain = request.queried("domain").map(|domain| domain.to_lowercase());
+    let is_wanted =
+        Box::new(move |own: &Domain, _| domain.as_ref().is_none_or(|it| own.as_str().to_lowercase() == *it));
     let previews = ask(site, |done| Ask::Previews { is_wanted, skip, take, done }).await?;
     let now = unix_time().seconds;
     Ok(Reply::json(200, &previews.shown.iter().map(|preview| preview.json(now)).collect::<Vec<_>>()))
@@ -192,7 +195,7 @@ pub(super) async fn judge(site: &Site, request: &PageRequest) -> Handled {
 /// The same in time: where the event loop hangs, nobody says that all is well (I3).
 async fn in_time<T>(site: &Site, ask: fn(Sender<T>) -> Ask) -> Result<T, Reply> {
     let answer = timeout(PATIENCE, site.ask(ask)).await.ok().flatten();
-    answer.ok_or_else(|| Reply::text(503, "the service does not respond"))
+    answer.ok_or_else(|| Reply::text(503, "the service has no configuration yet, or it does not respond"))
 }
 
 pub(super) async fn alive(site: &Site) -> Handled {

@@ -167,8 +167,11 @@ fn admit(route: &WebRoute, request: &mut PageRequest, site: &Site) -> Result<(),
     if request.is_safe() || request.may_change(site) {
         return Ok(());
     }
-    let why = "requests that change anything must come from this page: load it again";
-    Err(if is_for_programs { api::error(403, why) } else { Reply::text(403, why) })
+    Err(if is_for_programs {
+        api::error(403, "POST and PATCH need the token of `web.token_file`, or must come from the page")
+    } else {
+        Reply::text(403, "requests that change anything must come from this page: load it again")
+    })
 }
 
 fn unauthorized(why: &str) -> Reply {

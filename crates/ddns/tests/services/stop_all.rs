@@ -104,7 +104,8 @@ fn h5_with_several_requests_at_once_no_more_than_those_are_made() {
 fn h5_without_a_cache_all_are_stopped_for_the_run_too() {
     let (receiver, _) = locked(200, "badauth");
     let config = with(&domains(40, &receiver, &json!("dyndns2")), &json!({"cache": false}));
-    Sandbox::new().sync(&config).expect(1).prints("39 stopped");
+    let run = Sandbox::new().sync(&config).expect(1).prints("39 stopped");
+    run.prints("It is not sent again until the next run: nothing is remembered without a cache.");
     assert_eq!(receiver.callbacks().len(), 1);
 }
 

@@ -275,13 +275,13 @@ fn taken(step: &LookupStep, entry: &Node) -> Result<Vec<(usize, Value)>, String>
     step.take.iter().map(take).collect()
 }
 
-/// What stands at a place; nothing but the way there is read.
-/// Whether a JSON text has nothing in a place, or an empty text.
-pub(super) fn lacks(text: &str, pointer: &Pointer) -> bool {
-    let Ok(document) = serde_json::from_str::<&RawValue>(text) else { return false };
-    find(document, pointer).is_none_or(|found| matches!(found.get(), "null" | "\"\""))
+/// Whether a JSON text has something in a place, and no empty text; `None` if it is no JSON.
+pub(super) fn has(text: &str, pointer: &Pointer) -> Option<bool> {
+    let document = serde_json::from_str::<&RawValue>(text).ok()?;
+    Some(find(document, pointer).is_some_and(|found| !matches!(found.get(), "null" | "\"\"")))
 }
 
+/// What stands at a place; nothing but the way there is read.
 fn find<'t>(document: &'t RawValue, pointer: &Pointer) -> Option<&'t RawValue> {
     pointer.steps().iter().try_fold(document, |raw, step| {
         if let Some(mut members) = members(raw) {

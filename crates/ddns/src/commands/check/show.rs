@@ -75,22 +75,23 @@ impl CheckReport {
                 object! { file: file, entry: entry, field: name, value: value, origin: origin }
             })
         });
-        let of = |severity| -> Vec<_> {
-            let meant = self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity);
-            let one = |Diagnostic { place, message, hint, .. }: &Diagnostic| {
-                let place = place.to_string().trim_end_matches(": ").to_owned();
-                object! { place: place, message: message.clone(), hint: hint.clone() }
-            };
-            meant.map(one).collect()
-        };
         json(&object! {
             settings: rows.collect::<Vec<_>>(),
-            errors: of(Severity::Error),
-            warnings: of(Severity::Warning);
+            errors: findings(&self.diagnostics, Severity::Error),
+            warnings: findings(&self.diagnostics, Severity::Warning);
             addresses: self.online.as_ref().map(Online::addresses_json),
             origins: self.online.as_ref().map(Online::origins_json),
         })
     }
+}
+
+/// What was found, for programs.
+pub(in crate::commands) fn findings(all: &[Diagnostic], severity: Severity) -> Vec<impl Serialize> {
+    let one = |Diagnostic { place, message, hint, .. }: &Diagnostic| {
+        let place = place.to_string().trim_end_matches(": ").to_owned();
+        object! { place: place, message: message.clone(), hint: hint.clone() }
+    };
+    all.iter().filter(|diagnostic| diagnostic.severity == severity).map(one).collect()
 }
 
 /// `  ttl = 300   config.json:7`; the origin stands below a value that leaves no room for it.

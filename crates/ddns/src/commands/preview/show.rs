@@ -439,6 +439,7 @@ fn json(looked: &LookResult<'_>, item: &Preview, options: &PreviewOptions, now: 
         request: item.redacted().map(preview::request_json);
         example: item.is_example.then_some(true),
         curl: options.curl.then(|| if item.is_example { None } else { item.curl(None) }),
-        requests: item.around_json(),
+        together: item.is_together.then_some(true),
+        requests: item.around_json(options.curl),
     }
 }
