@@ -302,6 +302,9 @@ impl Engine {
         for (id, claim, hold) in kept {
             let (at, domain, family) = plan.about(id);
             let Some(key) = self.key(at, domain, family) else { continue };
+            if let Some(by) = self.maker(&plan, at) {
+                ours.note_maker(key.callback, by);
+            }
             ours.change(&key, claim);
             ours.set_hold(&key, hold.clone());
             // What was sent is not taken back, whatever they were told.

@@ -106,12 +106,16 @@ fn result(found: Option<&str>) -> Lookup {
 }
 
 fn responded(status: u16) -> Facts {
-    let (body, line) = (Vec::new(), Line::Free);
+    responded_with(status, "", None)
+}
+
+fn responded_with(status: u16, body: &str, retry_after: Option<&str>) -> Facts {
+    let (body, line, retry_after) = (body.into(), Line::Free, retry_after.map(str::to_owned));
     Facts::Response(Box::new(ResponseFacts {
         status,
         body,
         is_whole: true,
-        retry_after: None,
+        retry_after,
         allow: None,
         date: None,
         via: None,
@@ -368,6 +372,109 @@ fn h6_without_a_cache_each_round_sends_what_min_interval_does_not_hold_back() {
     rig.on(Event::Network { family: Family::V4, is_settling: false });
     rig.now.steady += Duration::from_secs(60);
     assert_eq!(rig.all_accepted(Event::Time), 0, "it did not change, and this is no round");
+}
+
+#[test]
+fn h6_a_min_interval_ends_no_pause_and_forgets_no_failure() {
+    for (retry_after, sent_in, most) in [(Some("60"), 60, 1), (None, 9, 8)] {
+        let mut rig = Rig::new("\"auto\"", r#""ipv4": ["a.example"], "min_interval": "8s""#);
+        let (lookup, ..) = rig.begin(Event::Begin)[0];
+        let mut sent_at = Vec::new();
+        let mut open = rig.looked_up(lookup, Some("203.0.113.1"));
+        for second in 0..70 {
+            for (request, _) in std::mem::take(&mut open) {
+                sent_at.push(second);
+                rig.on(Event::Settled { request, facts: responded_with(500, "", retry_after) });
+            }
+            rig.now.steady += Duration::from_secs(1);
+            // A round every five seconds.
+            let event =
+                if second % 5 == 4 { Event::Network { family: Family::V4, is_settling: false } } else { Event::Time };
+            let effects = rig.on(event);
+            let begun = |effect: &Effect| if let Effect::LookUp { lookup, .. } = effect { Some(*lookup) } else { None };
+            let lookups: Vec<LookupId> = effects.iter().filter_map(begun).collect();
+            open = sent(effects);
+            open.extend(lookups.into_iter().flat_map(|lookup| rig.looked_up(lookup, Some("203.0.113.1"))));
+        }
+        let (last, first) = (sent_at.len(), sent_at.get(1).copied().unwrap_or(sent_in));
+        assert!((1..=most).contains(&last) && first >= sent_in, "{retry_after:?}: {sent_at:?}");
+        let journal = rig.journal();
+        assert!(!journal.iter().any(|what| matches!(what, What::Held(_))), "{journal:?}");
+        let settled =
+            journal.into_iter().filter_map(|what| if let What::Settled(one) = what { Some(one) } else { None });
+        for (number, (settled, at)) in settled.zip(&sent_at).enumerate() {
+            assert_eq!(settled.attempt as usize, number + 1);
+            let said = settled.retry_in.unwrap_or_default().as_secs();
+            let then = sent_at.get(number + 1).map_or(said, |then| then - at);
+            assert!(then.abs_diff(said) <= 2, "it says {said}, and it is {then}");
+        }
+    }
+}
+
+/// Two updates that need one login.
+const LOGIN: &str = r#""ipv4": ["a.example", "b.example"], "id": "http://127.0.0.1:9/__SESSION__/__DOMAIN__?ip=__IP__",
+    "before": {"id": "/login", "secret": {"/session": "__SESSION__"}, "keep": "1h"},
+    "expect": {"accept": {"status": 200}, "forget": {"status": 401}, "stop": {"status": 401}}"#;
+
+#[test]
+fn h22_an_update_that_waits_for_a_login_fails_by_nothing_but_a_login() {
+    for retry_after in [None, Some("300")] {
+        let mut rig = Rig::new("1", LOGIN);
+        let (lookup, ..) = rig.begin(Event::Begin)[0];
+        let [(login, _)] = rig.looked_up(lookup, Some("203.0.113.1"))[..] else { panic!("one login") };
+        assert_eq!(sent(rig.on(Event::Settled { request: login, facts: responded_with(500, "", retry_after) })), []);
+        let failed = |rig: &mut Rig| rig.journal().iter().filter(|what| matches!(what, What::Settled(_))).count();
+        assert_eq!(failed(&mut rig), 2, "both need it");
+        // The network comes and goes.
+        for _ in 0..5 {
+            let event = Event::Network { family: Family::V4, is_settling: false };
+            let [(lookup, ..)] = rig.begin(event)[..] else { continue };
+            assert_eq!(rig.looked_up(lookup, Some("203.0.113.1")), []);
+        }
+        assert_eq!(failed(&mut rig), 0);
+        // Somebody asks for it: what the service asked for counts more.
+        let (lookup, ..) = rig.begin(Event::Synchronize)[0];
+        assert_eq!(rig.looked_up(lookup, Some("203.0.113.1")).len(), usize::from(retry_after.is_none()));
+        assert_eq!(failed(&mut rig), 0);
+    }
+}
+
+#[test]
+fn h21_what_is_forgotten_is_not_taken_from_the_answer_that_others_share() {
+    let mut rig = Rig::new("1", LOGIN);
+    let (lookup, ..) = rig.begin(Event::Begin)[0];
+    let [(login, _)] = rig.looked_up(lookup, Some("203.0.113.1"))[..] else { panic!("one login") };
+    let facts = responded_with(200, r#"{"session": "old"}"#, None);
+    let [(first, _)] = sent(rig.on(Event::Settled { request: login, facts }))[..] else { panic!("one update") };
+    let [(second, _)] = rig.settled(first, 200)[..] else { panic!("the other") };
+    assert_eq!(rig.settled(second, 401), [], "the session has ended meanwhile");
+    rig.now.steady += Duration::from_secs(6);
+    let again = sent(rig.on(Event::Time));
+    assert_eq!(again.iter().map(|(_, url)| url.as_str()).collect::<Vec<_>>(), ["http://127.0.0.1:9/login"]);
+}
+
+#[test]
+fn h7_a_preview_shows_what_goes_along() {
+    let both = r#""ipv4": ["a.example"], "ipv6": ["a.example"], "combine": {"families": true},
+        "id": "http://127.0.0.1:9/?a=__IPV4__&b=__IPV6__""#;
+    let mut rig = Rig::new("\"auto\"", both);
+    for (event, v6) in [(Event::Begin, "2001:db8::1"), (Event::Synchronize, "2001:db8::2")] {
+        let [(first, ..), (second, ..)] = rig.begin(event)[..] else { panic!("two lookups") };
+        rig.looked_up(first, Some("203.0.113.1"));
+        let sent = rig.looked_up(second, Some(v6));
+        if v6.ends_with('1') {
+            rig.settled(sent[0].0, 200);
+        } else {
+            rig.on(Event::Settled { request: sent[0].0, facts: Facts::Failed { why: String::new(), reached: false } });
+        }
+    }
+    let shown = rig.engine.previews(|_, _| true, 0, 9);
+    let words: Vec<_> = shown.shown.iter().map(|one| (one.word(), one.sentence(0))).collect();
+    let expected = [
+        ("send", "would be sent: goes in one request with another update".to_owned()),
+        ("send", "would be sent: changed from 2001:db8::1".to_owned()),
+    ];
+    assert_eq!((words.as_slice(), shown.due), (&expected[..], 2));
 }
 
 #[test]

@@ -129,9 +129,8 @@ impl Hold {
         let is_ahead = |until: &u64| *until > now && *until <= now + LONGEST_WAIT;
         let wait = Some(self.wait_until).filter(is_ahead).map(|until| (until, HeldBy::Service));
         // One that was sent in the future was sent by a clock that is wrong.
-        // Not sooner: the second in which it was sent has begun before.
-        let whole = min_interval.as_secs() + 1;
-        let interval = self.sent.checked_add(whole).filter(|until| whole > 1 && *until > now && self.sent <= now);
+        let interval =
+            self.sent.checked_add(min_interval.as_secs()).filter(|until| is_ahead(until) && self.sent <= now);
         wait.into_iter().chain(interval.map(|until| (until, HeldBy::MinInterval))).max_by_key(|(until, _)| *until)
     }
 
@@ -291,12 +290,10 @@ mod tests {
             let hold = Hold { sent, wait_until, ..Hold::default() };
             hold.until(Duration::from_secs(min_interval), NOW).map(|(until, by)| (until - NOW, by))
         };
-        // The second in which it was sent counts, too.
-        assert_eq!(until(NOW - 5, 0, 60), Some((56, HeldBy::MinInterval)));
+        assert_eq!(until(NOW - 5, 0, 60), Some((55, HeldBy::MinInterval)));
         assert_eq!(until(NOW - 5, NOW + 100, 60), Some((100, HeldBy::Service)));
-        assert_eq!(until(NOW - 5, NOW + 10, 60), Some((56, HeldBy::MinInterval)));
-        assert_eq!(until(NOW - 61, NOW, 60), None, "both are over");
-        assert_eq!(until(NOW, 0, 0), None, "there is no interval");
+        assert_eq!(until(NOW - 5, NOW + 10, 60), Some((55, HeldBy::MinInterval)));
+        assert_eq!(until(NOW - 60, NOW, 60), None, "both are over");
         assert_eq!(until(NOW + 10, 0, 60), None, "sent by a clock that ran ahead");
         assert_eq!(until(0, NOW + LONGEST_WAIT + 1, 0), None, "no service asks for that");
         assert_eq!(until(u64::MAX, u64::MAX, 60), None, "the file may say anything");

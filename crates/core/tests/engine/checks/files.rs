@@ -51,8 +51,11 @@ impl World {
             let excused = self.files[file].excused.get(&at);
             let accepted = Duration::from_secs(entry.accepted.map_or(0, |accepted| accepted.at));
             let is_unknown = |flight: &Flight, lost: Duration| flight.sent <= lost && flight.may_arrive(lost);
+            // What ended without an answer is written a moment later.
             let is_lost = self.files[file].lost.is_some_and(|lost| {
-                lost + begin >= accepted || self.flights_of(at).any(|flight| is_unknown(flight, lost))
+                lost + begin >= accepted
+                    || self.now < lost + Duration::from_secs(45)
+                    || self.flights_of(at).any(|flight| is_unknown(flight, lost))
             });
             // Two processes of one configuration that cannot write do not know of each other.
             if is_lost && self.processes.len() > sites {
