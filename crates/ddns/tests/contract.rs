@@ -185,6 +185,7 @@ mod commands {
     mod init_services;
     mod listen;
     mod preview;
+    mod programs;
     mod quiet;
     mod recipe_records;
     mod recipes;
