@@ -157,9 +157,7 @@ impl Engine {
     ) -> Option<IpAddr> {
         let mut before = self.before.remove(&id).unwrap_or_default();
         let now = self.clock();
-        let replaced = std::mem::take(&mut before.replaced);
-        let others: Vec<ClaimKey> = if outcome.is_accepted() { replaced.clone() } else { Vec::new() };
-        self.settle_replaced(at, replaced, outcome.may_have_reached());
+        self.settle_replaced(at, std::mem::take(&mut before.replaced), outcome.may_have_reached());
         let key = self.key(at, update.domain, update.family)?;
         let store = self.plan.store_of(at);
         let known = self.stores[store].state.entry(&key);
@@ -222,7 +220,7 @@ impl Engine {
         let state = &self.stores[store].state;
         if outcome.is_accepted()
             && state.has_several()
-            && (state.is_being_replaced(&key, &settled, is_live) || state.was_replaced(&key, &settled, now, &others))
+            && (state.is_being_replaced(&key, &settled, is_live) || state.was_replaced(&key, &settled, now))
             && let Some(doubted) = settled.doubted()
         {
             settled = doubted;

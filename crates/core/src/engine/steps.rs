@@ -125,7 +125,7 @@ impl Engine {
                         return;
                     }
                     let (in_vain_until, retry_after) = (Some(until), is_requested.then_some(Duration::ZERO));
-                    let circumstances = Circumstances { in_vain_until, retry_after, ..Circumstances::default() };
+                    let circumstances = Circumstances { retry_after, in_vain_until, ..Circumstances::default() };
                     self.conclude(plan, request, &[outcome], Some(circumstances));
                     return;
                 }

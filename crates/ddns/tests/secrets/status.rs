@@ -14,7 +14,7 @@ fn failure(sandbox: &Sandbox, config: &Value) -> (String, String) {
     let mut reason = String::new();
     until(SOON, "the failure shows in status", || {
         let row = &status(sandbox).0["updates"][0];
-        reason = row["reason"].as_str().unwrap_or_default().to_owned();
+        row["reason"].as_str().unwrap_or_default().clone_into(&mut reason);
         // Until there is an address, the reason says why there is none.
         row["state"] != "no_address" && !reason.is_empty()
     });

@@ -1,6 +1,6 @@
 //! Two processes on one file: what each of them changed since it was read, in one (E4a).
 
-use super::{Accepted, Changed, Claim, ClaimKey, Fingerprint, InDoubt, KeptClaim, Saved, State};
+use super::{Accepted, Changed, Claim, ClaimKey, InDoubt, KeptClaim, Saved, State};
 use crate::net::family::Family;
 use crate::update::hold::UnderWay;
 
@@ -37,34 +37,30 @@ impl Claim {
 
 impl State {
     /// What other callbacks of the same file and origin claim of this domain and type.
-    fn others_of<'a>(&'a self, key: &'a ClaimKey) -> impl Iterator<Item = (Fingerprint, Claim)> + 'a {
+    fn others_of<'a>(&'a self, key: &'a ClaimKey) -> impl Iterator<Item = Claim> + 'a {
         let makers = self.callbacks.get(&key.callback).map_or(&[][..], |claims| &claims.by);
         let others = self.callbacks.iter().filter(move |(callback, claims)| {
             **callback != key.callback && claims.by.iter().any(|by| makers.contains(by))
         });
-        others.filter_map(|(callback, claims)| {
-            Some((*callback, claims.entries[key.family.index()].get(&key.domain).copied()?.into()))
-        })
+        others.filter_map(|(_, claims)| claims.entries[key.family.index()].get(&key.domain).copied().map(Claim::from))
     }
 
     /// Whether somebody else is sending another address of this domain and type by such a callback; `is_live`: by which marks.
     pub(crate) fn is_being_replaced(&self, key: &ClaimKey, claim: &Claim, is_live: impl Fn(&InDoubt) -> bool) -> bool {
         let is_other =
             |doubt: InDoubt| is_live(&doubt) && claim.accepted.is_some_and(|accepted| accepted.ip != doubt.ip);
-        self.others_of(key).any(|(_, other)| other.in_doubt.is_some_and(is_other))
+        self.others_of(key).any(|other| other.in_doubt.is_some_and(is_other))
     }
 
-    /// Whether such a callback had another address accepted since; claims that are in doubt because this one was sent, `before`, are older.
-    pub(crate) fn was_replaced(&self, key: &ClaimKey, claim: &Claim, now: u64, before: &[ClaimKey]) -> bool {
-        let is_later = |other: Accepted| {
-            let is_other = |own: Accepted| own.at <= other.at && own.ip != other.ip;
-            other.at <= now && claim.accepted.is_some_and(is_other)
-        };
-        let is_before = |callback: Fingerprint, other: &Claim| {
-            other.in_doubt.is_some() && before.iter().any(|before| before.callback == callback)
-        };
-        self.others_of(key)
-            .any(|(callback, other)| !is_before(callback, &other) && other.accepted.is_some_and(is_later))
+    /// Whether such a callback had another address accepted since. What is in doubt was so before something else was sent.
+    pub(crate) fn was_replaced(&self, key: &ClaimKey, claim: &Claim, now: u64) -> bool {
+        self.others_of(key).any(|other| {
+            let is_later = |(own, its): (Accepted, Accepted)| {
+                let is_after = own.at < its.at || own.at == its.at && other.in_doubt.is_none();
+                is_after && its.at <= now && own.ip != its.ip
+            };
+            claim.accepted.zip(other.accepted).is_some_and(is_later)
+        })
     }
 
     /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
@@ -115,7 +111,7 @@ impl State {
             // Another one was sent meanwhile by another callback, or is about to.
             if is_changed
                 && (self.is_being_replaced(key, &merged, |doubt| doubt.is_foreign(own, now))
-                    || self.was_replaced(key, &merged, now, &[]))
+                    || self.was_replaced(key, &merged, now))
                 && let Some(doubted) = merged.doubted()
             {
                 merged = doubted;
