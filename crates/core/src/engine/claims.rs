@@ -296,10 +296,10 @@ impl Engine {
         let is_of_group = self.is_of_group(at);
         let Some(by) = self.maker(plan, at) else { return };
         // What a mark that is renewed would have replaced may be part of the request now.
-        for (id, _) in batch {
-            if let Some(before) = self.before.get_mut(id) {
-                let replaced = std::mem::take(&mut before.replaced);
-                self.settle_replaced(at, replaced, false);
+        if !self.before.is_empty() {
+            for (id, _) in batch {
+                let replaced = self.before.get_mut(id).map(|before| std::mem::take(&mut before.replaced));
+                self.settle_replaced(at, replaced.unwrap_or_default(), false);
             }
         }
         for (id, update) in batch {
