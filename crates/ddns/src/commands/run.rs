@@ -94,8 +94,9 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
         Effect::Ended(code) => code,
         Effect::Idle { tallies, postponed } => {
             let mut all = Tally::default();
-            for (tally, log) in tallies.iter().zip(&logs) {
-                log.line(level_of(*tally, log), || tally.to_string());
+            for ((tally, log), (config, _)) in tallies.iter().zip(&logs).zip(configs.iter()) {
+                let whose = if logs.len() > 1 { format!("{}: ", config.name) } else { String::new() };
+                log.line(level_of(*tally, log), || format!("{whose}{tally}"));
                 all = all.plus(*tally);
             }
             if let Some(notifier) = &mut notifier {

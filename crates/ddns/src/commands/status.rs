@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::time::Duration;
 
+use ddns_core::config::Cache;
 use ddns_core::config::validate::Valid;
 use ddns_core::journal::{DnsState, Row, Status, UpdateState};
 use ddns_core::lease::membership::Membership;
@@ -60,6 +61,13 @@ pub(crate) async fn run(given: Given) -> Ended {
         let client = Client::default();
         let examined = load::examine(given.settings, &environment, &client).await;
         let configs = examined.result.map_err(|wrong| complain(&wrong))?;
+        let is_off = |(config, _): &Valid| {
+            config.group.is_none() && config.entries.iter().all(|entry| entry.cache == Cache::Off)
+        };
+        if !configs.is_empty() && configs.iter().all(is_off) && !form.json {
+            let note = format!("{silence} Nothing is remembered between runs: `cache` is off.");
+            return Ok(print(&broken(&note, 0, form.width)).max(NOT_RUNNING));
+        }
         if !configs.is_empty() {
             all.push(from_caches(configs, &environment));
         }

@@ -66,6 +66,14 @@ fn h12_l14_what_has_nothing_to_tell_is_json_too() {
 }
 
 #[test]
+fn i3_without_a_cache_and_a_service_nothing_is_said_of_updates() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    sandbox.sync(&endpoint.config(&json!({"cache": false}))).expect(0);
+    let run = sandbox.run(&["status", "-c", "config.json"]).expect(3);
+    run.prints("Nothing is remembered between runs: `cache` is off.").never_prints("in doubt");
+}
+
+#[test]
 fn i4_of_a_history_that_cannot_be_read_the_others_are_still_shown() {
     let sandbox = host();
     let endpoint = Endpoint::new();

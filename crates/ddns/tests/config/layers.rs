@@ -361,7 +361,9 @@ fn b12_several_files_and_files_with_providers_are_all_run() {
         &["-c", "a.json", "-c", "b.json", "--config", "c.json"],
         &["--config", "a.json", "b.json", "c.json"],
     ] {
-        ends(&sandbox.run(args), 0, &args.join(" "));
+        let run = sandbox.run(args);
+        ends(&run, 0, &args.join(" "));
+        run.prints("a.json: 1 accepted").prints("c.json: 2 accepted");
         assert_eq!(targets(&receiver), all, "{args:?}");
         receiver.take();
     }

@@ -366,7 +366,11 @@ fn closing(looked: &LookResult<'_>, families: &[FamilyUpdates<'_>]) -> String {
     let most = if families.iter().any(has_group) { "at most " } else { "" };
     let others = [
         (PreviewKind::Held, "is held back", "are held back"),
-        (PreviewKind::Waiting, "waits for an earlier request", "wait for an earlier request"),
+        (
+            PreviewKind::Waiting,
+            "is sent after an earlier request has ended",
+            "are sent after an earlier request has ended",
+        ),
         (PreviewKind::Stopped, "is stopped", "are stopped"),
         (PreviewKind::Without, "has no address", "have no address"),
     ];
