@@ -220,13 +220,23 @@ impl Engine {
         let state = &self.stores[store].state;
         if outcome.is_accepted()
             && state.has_several()
-            && (state.is_being_replaced(&key, &settled, is_live) || state.was_replaced(&key, &settled, now))
+            && (state.is_being_replaced(&key, &settled, is_live)
+                || state.was_replaced(&key, &settled, now, |callback| self.has_beside(store, callback, update)))
             && let Some(doubted) = settled.doubted()
         {
             settled = doubted;
         }
         self.set(store, &key, settled);
         previous
+    }
+
+    /// Whether an entry that is configured now sends an update by this callback.
+    fn has_beside(&self, store: StoreId, callback: Fingerprint, update: &Update<'_>) -> bool {
+        let entries = (0..self.plan.entry_count()).filter(|at| self.plan.store_of(*at) == store);
+        entries.map(|at| (self.plan.entry(at), self.entries[at].callback)).any(|(entry, own)| {
+            let own = own.map(|own| entry.callback.fingerprint_of(own, update.domain, update.family));
+            own == Some(callback) && entry.domains_of(update.family).contains(update.domain)
+        })
     }
 
     /// What may be in doubt under a mark of ours, because something of other processes was taken in since it was made.

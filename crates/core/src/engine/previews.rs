@@ -1,6 +1,7 @@
 //! An update as somebody may see it before it is sent: what is to be done about it, and its request.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::rc::Rc;
 
@@ -58,15 +59,19 @@ pub struct Previews {
     pub due: usize,
 }
 
+/// What is to be done about the updates of one request, and about those that are stopped; `None` if it cannot be sent.
+type BatchVerdict = Option<(Verdict, Vec<(UpdateId, Verdict)>)>;
+
 impl Engine {
     /// The updates of these domains, without the first `skip`, and no more than `take`.
     pub fn previews(&self, is_wanted: impl Fn(&Domain, Family) -> bool, skip: usize, take: usize) -> Previews {
         let mut previews = Previews { shown: Vec::new(), total: 0, due: 0 };
+        let mut batches = HashMap::new();
         for at in 0..self.plan.entry_count() {
             for family in Family::ALL {
                 let ids = (self.plan.first(at, family)..).zip(self.plan.entry(at).domains_of(family));
                 for (id, _) in ids.filter(|(_, domain)| is_wanted(domain, family)) {
-                    previews.due += usize::from(matches!(self.verdict(id), Some(Verdict::Send(_))));
+                    previews.due += usize::from(matches!(self.verdict(id, &mut batches), Some(Verdict::Send(_))));
                     if previews.total >= skip && previews.shown.len() < take {
                         previews.shown.push(self.preview(id, false));
                     }
@@ -102,7 +107,7 @@ impl Engine {
             domain: domain.to_string(),
             family,
             address: update.map(|update| (update.ip, self.source(at, family))),
-            verdict: self.verdict(id),
+            verdict: self.verdict(id, &mut HashMap::new()),
             decided: self.decision(at, id),
             is_together: members().next().is_some_and(|(first, _)| *first != id),
             is_example: members().any(|(_, update)| self.found(at, update.family).is_none()),
@@ -149,19 +154,27 @@ impl Engine {
         Some(self.redacted(id, &updates, template, taken, reveal))
     }
 
-    /// What is to be done about an update; `None` if there is no address.
-    fn verdict(&self, id: UpdateId) -> Option<Verdict> {
-        let own = self.supposed(&self.plan, id).map(|update| self.judge(self.plan.entry_of(id), &update))?;
-        let combined = self.plan.is_combined(self.plan.entry_of(id)).then(|| self.batch(&self.plan, id)).flatten();
-        let Some((at, mut batch)) = combined else { return Some(own) };
-        let (verdict, stopped) = self.judge_batch(at, &mut batch, true);
-        if let Some((.., stopped)) = stopped.into_iter().find(|(stopped, ..)| *stopped == id) {
-            return Some(stopped);
+    /// What is to be done about an update; `None` if there is no address. `batches`: what is known of requests with several.
+    fn verdict(&self, id: UpdateId, batches: &mut HashMap<UpdateId, BatchVerdict>) -> Option<Verdict> {
+        let (at, update) = (self.plan.entry_of(id), self.supposed(&self.plan, id)?);
+        let own = self.judge_by(at, &update, self.rules(id, at, false));
+        if !self.plan.is_combined(at) {
+            return Some(own);
         }
-        Some(match (verdict, own) {
-            (Verdict::Send(_), own @ Verdict::Send(_)) | (Verdict::UpToDate(_), own) => own,
-            (Verdict::Send(_), _) => Verdict::Send(Reason::Along),
-            (verdict, _) => verdict,
+        let judge = || {
+            let (at, mut batch) = self.batch(&self.plan, id)?;
+            let (verdict, stopped) = self.judge_batch(at, &mut batch, false);
+            Some((verdict, stopped.into_iter().map(|(id, _, verdict)| (id, verdict)).collect()))
+        };
+        let Some((verdict, stopped)) = batches.entry(self.plan.leader(id)).or_insert_with(judge) else {
+            return Some(own);
+        };
+        let stopped = stopped.iter().find(|(stopped, _)| *stopped == id).map(|(_, verdict)| verdict.clone());
+        Some(match (verdict, own, stopped) {
+            (_, _, Some(stopped)) => stopped,
+            (Verdict::Send(_), own @ Verdict::Send(_), _) | (Verdict::UpToDate(_), own, _) => own,
+            (Verdict::Send(_), ..) => Verdict::Send(Reason::Along),
+            (verdict, ..) => verdict.clone(),
         })
     }
 

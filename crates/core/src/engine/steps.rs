@@ -120,8 +120,7 @@ impl Engine {
                     let (outcome, until, is_requested) = (outcome.clone(), *until, *is_requested);
                     // It failed before, and has not been tried again by this.
                     if let Some(before) = self.queue.retry(id).cloned() {
-                        let is_requested = is_requested || before.is_requested;
-                        self.queue.put_back(request.start, Retry { at: until, is_requested, ..before });
+                        self.queue.put_back(request.start, Retry { at: until, outcome, is_requested, ..before });
                         return;
                     }
                     let (in_vain_until, retry_after) = (Some(until), is_requested.then_some(Duration::ZERO));

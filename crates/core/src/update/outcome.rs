@@ -166,11 +166,6 @@ impl Tally {
         }
     }
 
-    /// How many there were.
-    pub fn all(self) -> usize {
-        self.accepted + self.failed + self.up_to_date + self.without_address + self.held_back + self.stopped
-    }
-
     /// Whether anything happened: not every update was up to date already.
     pub fn is_news(self) -> bool {
         self.accepted + self.failed + self.without_address + self.held_back + self.stopped > 0

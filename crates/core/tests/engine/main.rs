@@ -131,11 +131,11 @@ fn play(seed: u64, flaw: Flaw, (shapes, size, faults): &(Vec<Shape>, Size, Fault
             // being sent.
             let most = if shape.is_verified || has_steps { 12 } else { 8 };
             // Answers that are shared stay until something else happens.
-            let more = if has_steps { size + 4000 } else { size / 4 + 1000 };
+            let more = if has_steps { size.saturating_add(4000) } else { size / 4 + 1000 };
             if woken > 1800 / 50 * most {
                 world.fail(|| format!("L2: process {process} was woken {woken} times in half an hour of rest"));
             }
-            if is_measured && grown > size + more {
+            if is_measured && grown > size.saturating_add(more) {
                 world.fail(|| format!("L3: process {process} grew from {size} to {grown} in half an hour of rest"));
             }
         }

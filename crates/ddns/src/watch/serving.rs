@@ -257,13 +257,13 @@ fn standing_by(group: &Membership) -> SyncResult {
     SyncResult { good: group.is_good(), text }
 }
 
-/// The result of a synchronization, for the client that requested it. What waits after an earlier failure is in no tally.
+/// The result of a synchronization, for the client that requested it. What waits for a retry may have failed before.
 fn result(tally: Tally, postponed: usize, rows: &[Row]) -> SyncResult {
     let retrying = rows.iter().filter(|row| row.state == UpdateState::Retrying).count();
-    let text = match retrying.min(rows.len().saturating_sub(tally.all())) {
+    let text = match retrying {
         0 => tally.to_string(),
-        waiting if tally == Tally::default() => format!("{waiting} retrying"),
-        waiting => format!("{tally}, {waiting} retrying"),
+        _ if tally == Tally::default() => format!("{retrying} retrying"),
+        _ => format!("{tally}; {retrying} retrying"),
     };
     SyncResult { good: postponed == 0 && tally.exit_code() == 0, text }
 }

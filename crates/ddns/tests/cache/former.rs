@@ -203,3 +203,17 @@ fn e4_members_that_are_not_known_are_kept() {
     assert!(!sandbox.path("cache.json.damaged").exists());
     assert_eq!(fs::read_dir(sandbox.path("")).expect("the folder").count(), 3, "configuration, cache and history");
 }
+
+/// Two views of one name, for example: neither takes the place of the other.
+#[test]
+fn e3_two_entries_with_one_domain_at_one_origin_are_both_up_to_date() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    let entry = |path: &str, ip: &str| {
+        let id = receiver.url(&format!("{path}?d=__DOMAIN__&ip=__IP__"));
+        json!({"provider": "callback", "id": id, "ipv4": ["a.example"], "index4": format!("shell:echo {ip}")})
+    };
+    let config = json!({"providers": [entry("/in", "203.0.113.7"), entry("/out", "203.0.113.8")]});
+    sandbox.sync(&config).expect(0).prints("2 accepted");
+    sandbox.sync(&config).expect(0);
+    assert_eq!(receiver.take().len(), 2);
+}

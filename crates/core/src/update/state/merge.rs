@@ -1,6 +1,6 @@
 //! Two processes on one file: what each of them changed since it was read, in one (E4a).
 
-use super::{Accepted, Changed, Claim, ClaimKey, InDoubt, KeptClaim, Saved, State};
+use super::{Accepted, Changed, Claim, ClaimKey, Fingerprint, InDoubt, KeptClaim, Saved, State};
 use crate::net::family::Family;
 use crate::update::hold::UnderWay;
 
@@ -37,29 +37,38 @@ impl Claim {
 
 impl State {
     /// What other callbacks of the same file and origin claim of this domain and type.
-    fn others_of<'a>(&'a self, key: &'a ClaimKey) -> impl Iterator<Item = Claim> + 'a {
+    fn others_of<'a>(&'a self, key: &'a ClaimKey) -> impl Iterator<Item = (Fingerprint, Claim)> + 'a {
         let makers = self.callbacks.get(&key.callback).map_or(&[][..], |claims| &claims.by);
         let others = self.callbacks.iter().filter(move |(callback, claims)| {
             **callback != key.callback && claims.by.iter().any(|by| makers.contains(by))
         });
-        others.filter_map(|(_, claims)| claims.entries[key.family.index()].get(&key.domain).copied().map(Claim::from))
+        others.filter_map(|(callback, claims)| {
+            Some((*callback, claims.entries[key.family.index()].get(&key.domain).copied()?.into()))
+        })
     }
 
     /// Whether somebody else is sending another address of this domain and type by such a callback; `is_live`: by which marks.
     pub(crate) fn is_being_replaced(&self, key: &ClaimKey, claim: &Claim, is_live: impl Fn(&InDoubt) -> bool) -> bool {
         let is_other =
             |doubt: InDoubt| is_live(&doubt) && claim.accepted.is_some_and(|accepted| accepted.ip != doubt.ip);
-        self.others_of(key).any(|other| other.in_doubt.is_some_and(is_other))
+        self.others_of(key).any(|(_, other)| other.in_doubt.is_some_and(is_other))
     }
 
-    /// Whether such a callback had another address accepted since. What is in doubt was so before something else was sent.
-    pub(crate) fn was_replaced(&self, key: &ClaimKey, claim: &Claim, now: u64) -> bool {
-        self.others_of(key).any(|other| {
+    /// Whether such a callback, other than those that are configured beside it (`is_beside`), had another address accepted since. What is
+    /// in doubt was so before something else was sent.
+    pub(crate) fn was_replaced(
+        &self,
+        key: &ClaimKey,
+        claim: &Claim,
+        now: u64,
+        is_beside: impl Fn(Fingerprint) -> bool,
+    ) -> bool {
+        self.others_of(key).any(|(callback, other)| {
             let is_later = |(own, its): (Accepted, Accepted)| {
                 let is_after = own.at < its.at || own.at == its.at && other.in_doubt.is_none();
                 is_after && its.at <= now && own.ip != its.ip
             };
-            claim.accepted.zip(other.accepted).is_some_and(is_later)
+            claim.accepted.zip(other.accepted).is_some_and(is_later) && !is_beside(callback)
         })
     }
 
@@ -111,7 +120,7 @@ impl State {
             // Another one was sent meanwhile by another callback, or is about to.
             if is_changed
                 && (self.is_being_replaced(key, &merged, |doubt| doubt.is_foreign(own, now))
-                    || self.was_replaced(key, &merged, now))
+                    || self.was_replaced(key, &merged, now, |_| false))
                 && let Some(doubted) = merged.doubted()
             {
                 merged = doubted;
