@@ -61,7 +61,9 @@ fn f6_a_run_that_a_signal_ends_leaves_no_program_behind() {
         let sandbox = Sandbox::new();
         let hang = "shell:sleep 200 & echo $! >child.pid; wait";
         sandbox.write("config.json", with(&home("http://127.0.0.1:9/"), &json!({"index4": hang})).to_string());
-        let mut run = sandbox.command(&[]).spawn().expect("the program starts");
+        // In the background of a script, signals may be ignored.
+        let defaults = ["env", "--default-signal=INT,TERM"];
+        let mut run = sandbox.command_by(&defaults, &[]).spawn().expect("the program starts");
         until(SOON, "the program runs", || sandbox.path("child.pid").exists() && !sandbox.read("child.pid").is_empty());
         let process = i32::try_from(run.id()).ok().and_then(Pid::from_raw).expect("a process number");
         kill_process(process, signal).expect("it runs");
