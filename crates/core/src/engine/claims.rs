@@ -230,15 +230,6 @@ impl Engine {
         previous
     }
 
-    /// Whether an entry that is configured now sends an update by this callback.
-    fn has_beside(&self, store: StoreId, callback: Fingerprint, update: &Update<'_>) -> bool {
-        let entries = (0..self.plan.entry_count()).filter(|at| self.plan.store_of(*at) == store);
-        entries.map(|at| (self.plan.entry(at), self.entries[at].callback)).any(|(entry, own)| {
-            let own = own.map(|own| entry.callback.fingerprint_of(own, update.domain, update.family));
-            own == Some(callback) && entry.domains_of(update.family).contains(update.domain)
-        })
-    }
-
     /// What may be in doubt under a mark of ours, because something of other processes was taken in since it was made.
     fn doubt_of_others(&self, at: usize, known: Claim) -> Option<InDoubt> {
         let mark = known.in_doubt.filter(|doubt| doubt.by == self.own && doubt.until > 0)?;

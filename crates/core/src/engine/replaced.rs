@@ -6,7 +6,8 @@ use super::Engine;
 use super::plan::{Plan, StoreId};
 use crate::net::family::Family;
 use crate::schedule::queue::UpdateId;
-use crate::update::state::{Claim, ClaimKey, InDoubt, Sending};
+use crate::update::Update;
+use crate::update::state::{Claim, ClaimKey, Fingerprint, InDoubt, Sending};
 
 /// A claim that is in doubt because of requests of ours.
 #[derive(Debug, Clone, Copy)]
@@ -81,6 +82,15 @@ impl Engine {
         if !ids.is_empty() {
             self.mark_replaced(&plan, store, &ids, &sending);
         }
+    }
+
+    /// Whether an entry that is configured now sends an update by this callback.
+    pub(super) fn has_beside(&self, store: StoreId, callback: Fingerprint, update: &Update<'_>) -> bool {
+        let entries = (0..self.plan.entry_count()).filter(|at| self.plan.store_of(*at) == store);
+        entries.map(|at| (self.plan.entry(at), self.entries[at].callback)).any(|(entry, own)| {
+            let own = own.map(|own| entry.callback.fingerprint_of(own, update.domain, update.family));
+            own == Some(callback) && entry.domains_of(update.family).contains(update.domain)
+        })
     }
 
     /// A request has ended that would replace these claims: where nothing of it was sent, nor of any other, they count again.
