@@ -162,16 +162,19 @@ impl World {
                 // As in S15.
                 let is_missing = entry.combine.is_some() && self.processes.len() > 1;
                 let accepted = Duration::from_secs(row.accepted.unwrap_or(0).saturating_sub(crate::world::BEGIN));
+                let has = self.origins[entry.origin].has.get(&(name, family)).copied().flatten();
                 let is_excused = is_missing
                     || self.processes.len() > self.shapes.len() && self.is_lost(entry, accepted)
                     || self.unruly.contains(&key)
-                    || self.files.iter().any(|file| file.excused.contains_key(&key));
+                    || self.files.iter().any(|file| file.excused.contains_key(&key))
+                    || entry.cache.is_some_and(|file| {
+                        self.files[file].applied.get(&key).copied().flatten() != has
+                    });
                 // A wait is remembered by a time of day, and lasts longer where the clock is set back.
                 let is_waiting = row.state == UpdateState::HeldBack && self.counts.contains_key("clock set");
                 if row.state == UpdateState::Stopped || is_excused || is_waiting {
                     continue;
                 }
-                let has = self.origins[entry.origin].has.get(&(name, family)).copied().flatten();
                 // What another process was sending at the same time is in doubt until the next round.
                 let is_fine = row.state == UpdateState::UpToDate
                     || matches!(row.state, UpdateState::Sending | UpdateState::HeldBack) && row.accepted_address == has;
