@@ -3,8 +3,9 @@
 use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::support::terminal::{at_terminal, fits};
 use crate::support::{Run, Sandbox, mode};
@@ -305,6 +306,24 @@ fn l17_files_have_limits_and_must_be_text() {
     let path = sandbox.write("open.conf", ddclient());
     fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("a mode");
     reports(sandbox.run(&["import", "open.conf", "--dry-run"]).expect(0), "Everybody can write to open.conf");
+    let run = sandbox.run(&["import", "open.conf", "--dry-run", "--json"]).expect(0);
+    assert!(run.stdout.contains(r#""file_is_open": true"#), "{}", run.stdout);
     sandbox.run(&["import", "open.conf", "no/such/folder/c.json"]).expect(0);
     sandbox.run(&["check", "-c", "no/such/folder/c.json"]).expect(0);
+}
+
+#[test]
+fn l14_a_client_that_still_runs_is_named() {
+    let sandbox = Sandbox::new();
+    let text = "config service 'x'\n option enabled '1'\n option service_name 'duckdns.org'\n option lookup_host 'a.duckdns.org'\n \
+                option domain 'a'\n option password 't'\n";
+    sandbox.write("ddns", text);
+    let report = || sandbox.run(&["import", "ddns", "--json", "one.json"]).expect(0);
+    assert!(!report().stdout.contains("still_running"));
+    let mut client = Command::new("sleep").arg0("dynamic_dns_updater.sh").arg("60").spawn().expect("a program");
+    fs::remove_file(sandbox.path("one.json")).expect("a file");
+    let (for_programs, for_people) = (report(), sandbox.run(&["import", "ddns", "two.json"]).expect(0));
+    client.kill().and_then(|()| client.wait()).expect("an end");
+    assert!(for_programs.stdout.contains(r#""still_running": true"#), "{}", for_programs.stdout);
+    reports(for_people, "is still running: stop it before ddns sends");
 }

@@ -334,13 +334,16 @@ fn h16_what_a_refused_login_says_is_shown_where_it_holds_no_secret() {
     let login = json!({"id": "/find", "method": "POST", "secret": {"/data/session": "__SESSION__"},
         "expect": {"accept": {"json": {"/status": "success"}}, "stop": {"json": {"/code": 4013}}}});
     let more = json!({"before": login, "id": "/u/__SESSION__?ip=__IP__"});
-    for (answer, is_shown) in [
-        (r#"{"status": "error", "code": 1, "message": "maintenance", "data": ""}"#, true),
-        (r#"{"status": "error", "code": 4013, "message": "maintenance"}"#, true),
-        (r#"{"status": "error", "code": 1, "message": "maintenance", "data": {"session": "s3cret"}}"#, false),
-        ("maintenance", false),
+    for (status, answer, is_shown) in [
+        (200, r#"{"status": "error", "code": 1, "message": "maintenance", "data": ""}"#, true),
+        (200, r#"{"status": "error", "code": 4013, "message": "maintenance"}"#, true),
+        (200, r#"{"status": "error", "code": 1, "message": "maintenance", "data": {"session": "s3cret"}}"#, false),
+        (200, "maintenance", false),
+        (401, "maintenance", true),
+        (401, r#"{"message": "maintenance", "data": {"session": ""}}"#, true),
+        (401, r#"{"message": "maintenance", "data": {"session": "s3cret"}}"#, false),
     ] {
-        let (receiver, sandbox) = (finding(answer), Sandbox::new());
+        let (receiver, sandbox) = (Receiver::responding(move |_| Response::with_body(status, answer)), Sandbox::new());
         let run = sandbox.sync(&with(&config(&receiver, &more), &json!({"endpoint": receiver.url("/")}))).expect(1);
         assert_eq!(run.stderr.contains("maintenance"), is_shown, "{answer}: {}", run.stderr);
         run.never_prints("s3cret");
