@@ -103,13 +103,8 @@ pub enum Event {
     Reload(Rc<Plan>),
     /// Save what is not saved yet.
     Save,
-    /// Addresses or routes of this host changed.
-    Network {
-        /// Of which family.
-        family: Family,
-        /// Whether the kernel is still finding out whether an address is good.
-        is_settling: bool,
-    },
+    /// Addresses or routes of this host changed, of this family.
+    Network(Family),
     /// Somebody asked for a synchronization, or the machine has slept.
     Synchronize,
     /// Services may get what they refused for good.
@@ -425,9 +420,9 @@ impl Engine {
             Event::Stop => self.close(None),
             Event::Reload(plan) => self.close(Some(plan)),
             Event::Save => self.save(Durability::Power),
-            Event::Network { family, is_settling } => {
+            Event::Network(family) => {
                 if let Some(schedule) = &mut self.schedule {
-                    schedule.network_changed(family, is_settling, now.steady);
+                    schedule.network_changed(family, now.steady);
                 }
             }
             Event::Synchronize => {

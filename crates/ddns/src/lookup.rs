@@ -69,6 +69,10 @@ pub(crate) async fn look_up_all(query: Query<'_>, client: &Client) -> Lookup {
 
 async fn ask_in_order(query: Query<'_>, client: &Client, all: bool) -> Lookup {
     let mut lookup = Lookup::default();
+    // Whoever is asked sees an address of this host, or a router's that has its own.
+    if query.family == Family::V6 && query.sources.iter().any(Source::is_of_this_host) {
+        interfaces::settle().await;
+    }
     for source in query.sources {
         let start = Instant::now();
         let result = quorum::ask(source, query, client).await;

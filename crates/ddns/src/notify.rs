@@ -37,6 +37,9 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// So many characters are shown of what came back.
 const MAX_SAID: usize = 200;
 
+/// What follows within this is a step of the same change.
+const STEP: Duration = Duration::from_secs(1);
+
 /// All notifications of a run.
 pub(crate) struct Notifier<'a> {
     each: Vec<One<'a>>,
@@ -48,6 +51,8 @@ pub(crate) struct Notifier<'a> {
     missing: BTreeSet<(usize, Family)>,
     /// Lookups of them since the last review, and why the last one failed.
     unanswered: BTreeMap<(usize, Family), String>,
+    /// When the want of an address was last counted as a failure.
+    counted: BTreeMap<(usize, Family), Option<Instant>>,
     /// Where this is a single run: when it began to notify.
     began: Option<Instant>,
 }
@@ -86,7 +91,8 @@ impl<'a> Notifier<'a> {
             return None;
         }
         let (sending, missing, unanswered) = (FuturesUnordered::new(), BTreeSet::new(), BTreeMap::new());
-        Some(Box::new(Self { each, client, sending, plan, missing, unanswered, began: None }))
+        let counted = BTreeMap::new();
+        Some(Box::new(Self { each, client, sending, plan, missing, unanswered, counted, began: None }))
     }
 
     /// Takes in what happened.
@@ -139,6 +145,12 @@ impl<'a> Notifier<'a> {
         let now = unix_time().seconds;
         let plan = Rc::clone(&self.plan);
         for ((entry, family), why) in std::mem::take(&mut self.unanswered) {
+            // One change of the network comes in steps, each with a lookup.
+            let counted = self.counted.entry((entry, family)).or_default();
+            if counted.is_some_and(|at| at.elapsed() < STEP) {
+                continue;
+            }
+            *counted = Some(Instant::now());
             let why = format!("no {family} address found ({why})");
             let outcome = Outcome::Failed(Why::NoResponse { why, reached: false });
             let is_missing = self.missing.contains(&(entry, family));

@@ -26,6 +26,12 @@ impl LocalAddress {
         }
     }
 
+    /// Whether the kernel will know soon that it is unique: meanwhile it may use a temporary one of the same network.
+    pub fn is_settling(&self) -> bool {
+        let Flags { temporary, tentative, dad_failed, down, unplugged, .. } = self.flags;
+        tentative && !(temporary || dad_failed || down || unplugged) && unusable(self.ip, Trust::Own).is_none()
+    }
+
     fn is_usable(&self, family: Family) -> bool {
         Family::of(self.ip) == Some(family) && self.unusable().is_none()
     }
@@ -164,6 +170,7 @@ mod tests {
                 dad_failed: has("dadfailed"),
                 permanent: has("permanent"),
                 down: has("down"),
+                unplugged: has("unplugged"),
             },
             valid: Lifetime::Unknown,
             preferred: Lifetime::Unknown,
@@ -285,6 +292,21 @@ mod tests {
             let pattern = Regex::new(pattern).expect("a pattern");
             let chosen = text_of(matching(&pattern, family, &host));
             assert!(chosen.starts_with(expected), "{pattern}: {chosen}");
+        }
+    }
+
+    #[test]
+    fn f2_a_stable_address_that_is_tentative_is_waited_for() {
+        for (text, expected) in [
+            ("eth0 2001:db8::7/64 tentative", true),
+            ("eth0 2001:db8::7/64", false),
+            ("eth0 2001:db8::7/64 tentative temporary", false),
+            ("eth0 2001:db8::7/64 tentative dadfailed", false),
+            ("eth0 2001:db8::7/64 tentative down", false),
+            ("eth0 2001:db8::7/64 tentative unplugged", false),
+            ("eth0 fe80::7/64 tentative", false),
+        ] {
+            assert_eq!(row(text).is_settling(), expected, "{text}");
         }
     }
 

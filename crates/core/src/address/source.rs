@@ -222,6 +222,15 @@ impl fmt::Debug for Source {
 
 /// How a source is named in messages: redacted, since commands and the query of an address may hold keys.
 impl Source {
+    /// Whether what it gives is an address of this host, or hangs on the one that this host asks from.
+    pub fn is_of_this_host(&self) -> bool {
+        match self {
+            Self::Command(_) | Self::Shell(_) | Self::Push(_) | Self::Router(_) => false,
+            Self::Quorum(_, sources) => sources.iter().any(Self::is_of_this_host),
+            _ => true,
+        }
+    }
+
     /// Whether a request of it has something that must not be seen.
     pub fn has_secret(&self) -> bool {
         match self {

@@ -116,9 +116,11 @@ impl Expect {
         agrees: Agrees<'_>,
     ) -> Vec<Judgement> {
         let text = String::from_utf8_lossy(&body[..body.len().min(BODY_LIMIT)]);
+        // Some pages are saved with a byte order mark: `^` is after it.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         match self {
-            Self::Dyndns2 => dyndns2::judge(status, &text, domains, sent),
-            Self::Conditions(conditions) => vec![conditions.judge(status, &text, is_kept, agrees)],
+            Self::Dyndns2 => dyndns2::judge(status, text, domains, sent),
+            Self::Conditions(conditions) => vec![conditions.judge(status, text, is_kept, agrees)],
         }
     }
 }

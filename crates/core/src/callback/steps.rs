@@ -324,6 +324,7 @@ impl Callback {
         search: &mut Search,
     ) -> StepEnd {
         let Some(step) = self.steps().get(number) else { return StepEnd::Found(Found::Nothing) };
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let judgement = self.judge_step(step, about, is_kept, status, text);
         let found = match judgement.verdict {
             Meaning::Accepted | Meaning::Unchanged => match search.feed(self, step, about, text) {

@@ -73,7 +73,7 @@ impl Engine {
                 if verdict == Meaning::Forget {
                     self.forget_kept(request);
                 }
-                let said = if is_secret { String::new() } else { self.said(at, text.as_bytes()) };
+                let said = if is_secret { String::new() } else { self.words(at, text) };
                 let said = if said.is_empty() { String::new() } else { format!(": `{said}`") };
                 self.step_failed(plan, request, Some(status), &format!("{}{said}", with_reason(status)))
             }

@@ -1,5 +1,6 @@
 //! A request has ended: what the response means, what is remembered of it, and what is sent next.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
@@ -56,7 +57,7 @@ pub struct ResponseFacts {
     pub retry_after: Option<String>,
     /// `Allow`, as it was written.
     pub allow: Option<String>,
-    /// `Date`, as it was written, where the status is one of 400 to 499, or the body counts.
+    /// `Date`, as it was written, where the status is one of 400 to 499, a pause is asked for, or the body counts.
     pub date: Option<String>,
     /// The proxy that it came through.
     pub via: Option<String>,
@@ -64,6 +65,24 @@ pub struct ResponseFacts {
     pub is_relayed: bool,
     /// How the line of new connections at the endpoint was at the end.
     pub line: Line,
+}
+
+impl ResponseFacts {
+    /// How long the endpoint asks to be left alone. Its own clock made the date.
+    pub(super) fn requested_pause(&self, now: u64) -> Option<Duration> {
+        let its_now = || self.date.as_deref().and_then(http_seconds);
+        self.retry_after.as_deref().and_then(|text| retry_after::parse(text, its_now().unwrap_or(now)))
+    }
+
+    /// Its body as it may be shown, once it is masked: where it broke off in a word, that may be part of a secret.
+    fn text(&self) -> Cow<'_, str> {
+        let mut text = String::from_utf8_lossy(&self.body);
+        if !self.is_whole {
+            let rest = text.trim_end_matches(|letter: char| !letter.is_whitespace() && !"\"'<>=:&,;".contains(letter));
+            text = Cow::Owned(format!("{rest}…"));
+        }
+        text
+    }
 }
 
 impl Engine {
@@ -84,8 +103,7 @@ impl Engine {
             }
             Facts::Response(response) => {
                 self.show(&plan, at, &response, self.now.steady.saturating_sub(request.began));
-                let mut asked =
-                    response.retry_after.as_deref().and_then(|text| retry_after::parse(text, self.now.day.seconds));
+                let mut asked = response.requested_pause(self.now.day.seconds);
                 let (mut outcomes, because) = self.judge_response(&plan, at, &response, &request);
                 for outcome in &mut outcomes {
                     if let Outcome::Failed(Why::Wait { wait, .. }) = outcome {
@@ -198,6 +216,7 @@ impl Engine {
             self.queue.withdraw(id);
         }
         let retry_in = self.queue.retry_at(id).map(|at| at.saturating_sub(now));
+        let is_requested = self.queue.retry(id).is_some_and(|retry| retry.is_requested);
         if self.entries[at].origin.is_none() {
             self.entries[at].origin =
                 plan.entry(at).callback.request.target.fixed_part().map(|url| url.origin().into());
@@ -216,6 +235,7 @@ impl Engine {
                 attempt: before.as_ref().map_or(1, |(failures, _)| failures.saturating_add(1)),
                 is_repeat: before.as_ref().is_some_and(|(_, before)| before == outcome),
                 retry_in: retry_in.filter(|_| outcome.is_retried()),
+                is_requested,
                 relay: circumstances.relay.clone(),
                 allow: circumstances.allow.clone(),
             }));
@@ -274,7 +294,7 @@ impl Engine {
             self.hint_at_expect(at, response);
             let mut outcome = Outcome::of_status(status);
             if let Outcome::Failed(Why::Response { words, .. }) = &mut outcome {
-                *words = self.said(at, &response.body);
+                *words = self.words(at, &response.text());
             }
             return (smallvec![request.made(outcome)], Vec::new());
         };
@@ -345,8 +365,7 @@ impl Engine {
         if response.body.is_empty() {
             return;
         }
-        let text = String::from_utf8_lossy(&response.body);
-        let masked = self.masked(at, &text);
+        let masked = self.masked(at, &response.text());
         let shown: String = masked.chars().take(SHOWN_BODY).collect();
         let cut = if shown.len() < masked.len() { "…" } else { "" };
         self.say(at, Level::Debug, || format!("< {shown}{cut}"));
@@ -380,7 +399,7 @@ impl Engine {
             Meaning::Accepted => Outcome::Accepted(status),
             Meaning::Unchanged => Outcome::Unchanged(status),
             Meaning::Rejected | Meaning::Forget | Meaning::Nothing if !(200..300).contains(&status) => {
-                Outcome::Failed(Why::Response { status, words: self.said(at, &response.body) })
+                Outcome::Failed(Why::Response { status, words: self.words(at, &response.text()) })
             }
             Meaning::Rejected | Meaning::Forget | Meaning::Nothing => {
                 Outcome::Failed(Why::Response { status, words: words() })
@@ -393,11 +412,6 @@ impl Engine {
     /// The words of a service as they may be seen: in one line without markup, and masked before they are cut.
     pub(super) fn words(&self, at: usize, words: &str) -> String {
         bare(&self.masked(at, words))
-    }
-
-    /// What a service said, as it may be seen.
-    pub(super) fn said(&self, at: usize, body: &[u8]) -> String {
-        self.words(at, &String::from_utf8_lossy(body))
     }
 }
 

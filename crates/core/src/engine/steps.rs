@@ -205,8 +205,7 @@ impl Engine {
                 return;
             }
         };
-        let asked = response.retry_after.as_deref();
-        let asked = asked.and_then(|text| crate::schedule::retry_after::parse(text, self.now.day.seconds));
+        let asked = response.requested_pause(self.now.day.seconds);
         let (waiting, mut pages) = self.waiting_for(key);
         let mut all = vec![request];
         all.extend(waiting);

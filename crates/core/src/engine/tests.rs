@@ -369,7 +369,7 @@ fn h6_without_a_cache_each_round_sends_what_min_interval_does_not_hold_back() {
     let mut rig = Rig::new("\"auto\"", r#""ipv4": ["a.example"], "cache": false"#);
     let events = [Event::Begin, Event::Synchronize, Event::Synchronize];
     assert_eq!(events.map(|event| rig.all_accepted(event)), [1, 1, 1]);
-    rig.on(Event::Network { family: Family::V4, is_settling: false });
+    rig.on(Event::Network(Family::V4));
     rig.now.steady += Duration::from_secs(60);
     assert_eq!(rig.all_accepted(Event::Time), 0, "it did not change, and this is no round");
 }
@@ -388,8 +388,7 @@ fn h6_a_min_interval_ends_no_pause_and_forgets_no_failure() {
             }
             rig.now.steady += Duration::from_secs(1);
             // A round every five seconds.
-            let event =
-                if second % 5 == 4 { Event::Network { family: Family::V4, is_settling: false } } else { Event::Time };
+            let event = if second % 5 == 4 { Event::Network(Family::V4) } else { Event::Time };
             let effects = rig.on(event);
             let begun = |effect: &Effect| if let Effect::LookUp { lookup, .. } = effect { Some(*lookup) } else { None };
             let lookups: Vec<LookupId> = effects.iter().filter_map(begun).collect();
@@ -427,7 +426,7 @@ fn h22_an_update_that_waits_for_a_login_fails_by_nothing_but_a_login() {
         assert_eq!(failed(&mut rig), 2, "both need it");
         // The network comes and goes.
         for _ in 0..5 {
-            let event = Event::Network { family: Family::V4, is_settling: false };
+            let event = Event::Network(Family::V4);
             let [(lookup, ..)] = rig.begin(event)[..] else { continue };
             assert_eq!(rig.looked_up(lookup, Some("203.0.113.1")), []);
         }
@@ -566,7 +565,7 @@ fn event() -> impl Strategy<Value = Event> {
         0 => Event::Time,
         1 => Event::Stop,
         2 => Event::Save,
-        3 => Event::Network { family: Family::V4, is_settling: false },
+        3 => Event::Network(Family::V4),
         4 => Event::Synchronize,
         5 => Event::RetryStopped,
         _ => Event::Begin,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::in_flight::{InFlight, SequencePart};
 use super::{Engine, Mode, RequestId};
+use crate::config::Cache;
 use crate::dns::{DnsVerdict, why_not_asked};
 use crate::journal::{DnsState, Endpoint, Row, UpdateState, tell_apart};
 use crate::net::family::Family;
@@ -52,9 +53,11 @@ impl Engine {
         self.requests.get(&request).filter(is_update).map_or(&[], |request| &request.members)
     }
 
-    /// Whether every update of a configuration, whose family is not switched off, is up to date.
+    /// Whether every update of a configuration, whose family is not switched off, is up to date, as far as it is remembered: a single
+    /// run without a cache sends everything, and its tally says what came of it.
     pub fn is_well(&self, config: usize) -> bool {
-        let entries = (0..self.plan.entry_count()).filter(|at| self.plan.config_of(*at) == config);
+        let is_remembered = |at: &usize| self.mode == Mode::Service || self.plan.entry(*at).cache != Cache::Off;
+        let entries = self.plan.entries_of(config).filter(is_remembered);
         let families = entries.flat_map(|at| Family::ALL.map(|family| (at, family)));
         families.filter(|(at, family)| !self.plan.entry(*at).sources_of(*family).is_empty()).all(|(at, family)| {
             let domains = (self.plan.first(at, family)..).zip(self.plan.entry(at).domains_of(family));

@@ -231,6 +231,8 @@ pub struct Settled {
     pub is_repeat: bool,
     /// When it is sent again; `None` if it is not, or nobody knows.
     pub retry_in: Option<Duration>,
+    /// Whether the endpoint asked for that.
+    pub is_requested: bool,
     /// A proxy that may have responded in the endpoint's place.
     pub relay: Option<String>,
     /// What the endpoint allows, as it was written.

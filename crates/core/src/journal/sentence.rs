@@ -61,7 +61,14 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool, is_remembered: 
     let update = format!("{} {}", settled.about, settled.ip);
     let took = settled.took.as_millis();
     let endpoint = origin.unwrap_or("the endpoint");
-    let again = settled.retry_in.map_or_else(String::new, |retry| format!("; retry in {}", duration(retry)));
+    let again = match (&settled.outcome, settled.retry_in) {
+        (Outcome::Failed(Why::Wait { wait: Some(wait), .. }), None) if is_remembered => {
+            format!("; it is not sent for {}", duration(*wait))
+        }
+        (Outcome::Failed(Why::Wait { .. }), Some(retry)) => format!("; retry in {}", duration(retry)),
+        (_, Some(retry)) if settled.is_requested => format!("; retry in {}, as {endpoint} asks", duration(retry)),
+        (_, retry) => retry.map_or_else(String::new, |retry| format!("; retry in {}", duration(retry))),
+    };
     match &settled.outcome {
         outcome @ (Outcome::Accepted(status) | Outcome::Unchanged(status) | Outcome::Made(status)) => {
             let by = origin.map(|origin| format!(" by {origin}")).unwrap_or_default();
@@ -248,11 +255,20 @@ mod tests {
             attempt: 1,
             is_repeat: false,
             retry_in: Some(Duration::from_secs(2)),
+            is_requested: false,
             relay: None,
             allow: None,
         };
         let expected = "home.example.com A 203.0.113.7: failed: the endpoint responded with 404 Not Found (5 ms); retry in \
                         2 s. Is the path in `id` right? --debug shows the response.";
         assert_eq!(line(&settled, None, false, true), expected);
+        let requested = Settled { is_requested: true, ..settled.clone() };
+        assert!(line(&requested, None, false, true).contains("; retry in 2 s, as the endpoint asks. "));
+        let wait = Some(Duration::from_secs(1800));
+        let outcome = Outcome::Failed(Why::Wait { status: 429, words: "slow".to_owned(), wait });
+        let waiting = Settled { outcome, retry_in: None, ..settled };
+        let expected = "failed: the endpoint asks to wait: 429 `slow` (5 ms); it is not sent for 30 min";
+        assert!(line(&waiting, None, false, true).ends_with(expected), "{}", line(&waiting, None, false, true));
+        assert!(!line(&waiting, None, false, false).contains("not sent"), "nothing is remembered");
     }
 }

@@ -27,6 +27,7 @@ fn settled(outcome: Outcome) -> Settled {
         took: Duration::from_micros(12_999),
         attempt: 1,
         is_repeat: false,
+        is_requested: false,
         retry_in: None,
         relay: None,
         allow: None,

@@ -40,6 +40,7 @@ fn settled(outcome: Outcome, attempt: u32) -> What {
         took: Duration::from_millis(30),
         attempt,
         is_repeat: false,
+        is_requested: false,
         retry_in: None,
         relay: None,
         allow: None,

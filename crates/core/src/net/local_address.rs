@@ -60,6 +60,8 @@ pub struct Flags {
     pub permanent: bool,
     /// Its interface is switched off.
     pub down: bool,
+    /// Its interface has no cable, or no other side.
+    pub unplugged: bool,
 }
 
 /// How long an address lasts: a number of seconds, `"forever"` or null in JSON.

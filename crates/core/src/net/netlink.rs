@@ -50,6 +50,9 @@ const SEVERAL: u16 = 9;
 /// Among the flags of an interface: it is switched on.
 const UP: u32 = 0x01;
 
+/// It has a cable, or what takes its place.
+const LOWER_UP: u32 = 0x1_0000;
+
 const FAMILY_V4: u8 = 2;
 const FAMILY_V6: u8 = 10;
 
@@ -108,12 +111,13 @@ pub fn addresses(
     })
 }
 
-/// Reads one piece of the response and appends the numbers of the interfaces that are switched off to `down`.
-pub fn links_that_are_down(message_bytes: &[u8], down: &mut Vec<u32>) -> Result<DumpState, String> {
+/// Reads one piece of the response, and says of each address whether its interface is switched off or has no cable.
+pub fn links(message_bytes: &[u8], addresses: &mut [LocalAddress]) -> Result<DumpState, String> {
     each(message_bytes, NEW_LINK, |body| {
         let field = |at: usize| number(body.get(at..).unwrap_or_default());
-        if field(8)? & UP == 0 {
-            down.push(field(4)?);
+        let (index, flags) = (field(4)?, field(8)?);
+        for address in addresses.iter_mut().filter(|address| address.index == index) {
+            (address.flags.down, address.flags.unplugged) = (flags & UP == 0, flags & LOWER_UP == 0);
         }
         Ok(())
     })
@@ -303,6 +307,7 @@ fn flags_of(bits: u32, ip: IpAddr) -> Flags {
         permanent: has(0x80),
         // Its interface decides that.
         down: false,
+        unplugged: false,
     }
 }
 

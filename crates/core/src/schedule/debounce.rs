@@ -18,9 +18,6 @@ pub(super) const GAP: Duration = Duration::from_secs(1);
 /// However long an address flaps, lookups are no further apart than this.
 pub(super) const LONGEST_GAP: Duration = Duration::from_secs(30);
 
-/// The kernel needs about two seconds to know that an address is unique. After this, it is not waited for any more.
-pub(super) const SETTLING: Duration = Duration::from_secs(5);
-
 /// So many addresses are remembered: one that comes back is not new.
 pub(super) const REMEMBERED: usize = 16;
 
@@ -33,8 +30,6 @@ pub(super) struct Debounce {
     last: Option<Duration>,
     /// How many followed each other.
     count: usize,
-    /// Since when an address has been settling.
-    settling: Option<Duration>,
     /// What lookups found, the latest last.
     seen: VecDeque<IpAddr>,
     /// Whether one of those that followed each other found an address that was not seen before.
@@ -48,21 +43,13 @@ impl Debounce {
     }
 
     /// Takes in a change.
-    pub(super) fn changed(&mut self, is_settling: bool, now: Duration) {
+    pub(super) fn changed(&mut self, now: Duration) {
         if self.at.is_none() && self.is_quiet(now) {
             self.count = 0;
             self.has_news = false;
         }
         let at = self.last.map_or(now, |last| now.max(last + self.gap()));
-        let at = if is_settling {
-            // The kernel will report when the address is good.
-            at.max(*self.settling.get_or_insert(now) + SETTLING)
-        } else {
-            self.settling = None;
-            at
-        };
-        let has_settled = self.at.is_some() && !is_settling;
-        self.at = Some(if has_settled { at } else { self.at.map_or(at, |before| before.max(at)) });
+        self.at = Some(at);
     }
 
     /// Whether a lookup is due now; then it counts as done.
@@ -73,7 +60,6 @@ impl Debounce {
         self.count += 1;
         self.last = Some(now);
         self.at = None;
-        self.settling = None;
         true
     }
 

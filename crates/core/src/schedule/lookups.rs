@@ -85,10 +85,9 @@ impl Schedule {
         self.rounds.iter_mut().for_each(|round| round.next = now);
     }
 
-    /// An address or a default route of the family changed. `is_settling`: the kernel is still finding out whether an address
-    /// is good.
-    pub fn network_changed(&mut self, family: Family, is_settling: bool, now: Duration) {
-        self.changes[family.index()].changed(is_settling, now);
+    /// An address or a default route of the family changed.
+    pub fn network_changed(&mut self, family: Family, now: Duration) {
+        self.changes[family.index()].changed(now);
     }
 
     /// Takes in the address that the sources of an entry gave; none where they failed.

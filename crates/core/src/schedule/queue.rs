@@ -32,9 +32,6 @@ const MOST: usize = 768;
 /// Where requests hang, another starts beside them each time that this has passed (A6).
 const HANGING: Duration = Duration::from_millis(250);
 
-/// However long a pause an endpoint asks for, it counts as no more.
-const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
-
 /// An update that failed, and when it is retried.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
@@ -274,8 +271,9 @@ impl Queue {
         self.set(job, Stage::Idle);
         match self.backoff {
             Some(backoff) if outcome.is_retried() => {
-                let requested =
-                    requested.map(|requested| retry_after::spread(requested.min(LONGEST_PAUSE), backoff.cap, jitter));
+                let requested = requested.map(|requested| {
+                    retry_after::spread(requested.min(retry_after::LONGEST_PAUSE), backoff.cap, jitter)
+                });
                 self.plan_retry(job, lane, backoff, (outcome, requested), now, jitter);
                 self.change_pause(lane, |state| state.fail(outcome, requested, backoff, now, jitter));
             }

@@ -194,7 +194,7 @@ impl Group {
             What::Address(host, family) => {
                 self.fresh = self.fresh.wrapping_add(1).max(1);
                 self.hosts[host].address[family.index()] = address(family, self.fresh);
-                self.feed(host, Event::Network { family, is_settling: false });
+                self.feed(host, Event::Network(family));
             }
             What::Mood(mood) => self.origin.mood = mood,
             What::Grant => self.grant(),

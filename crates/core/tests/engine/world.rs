@@ -308,7 +308,7 @@ impl World {
                 self.found(process, lookup, entry, family, found);
             }
             What::Changed { to: (process, _), family } => {
-                self.feed(process, Event::Network { family, is_settling: false });
+                self.feed(process, Event::Network(family));
             }
             What::Seen { to: (process, _), round, sighting } => {
                 self.feed(process, Event::SeenInDns { round, sighting, questions: [1, 0] });

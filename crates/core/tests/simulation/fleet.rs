@@ -83,7 +83,7 @@ impl Figures {
             };
             if change.take_if(|at| *at <= now).is_some() {
                 address = new;
-                host.tell(Event::Network { family: Family::V4, is_settling: false }, now);
+                host.tell(Event::Network(Family::V4), now);
             }
             if let Some((_, since, request)) = under_way.take_if(|(at, ..)| *at <= now) {
                 let is_down = (OUTAGE..RETURN).contains(&since);

@@ -235,7 +235,7 @@ impl World {
             Step::Address(address) => {
                 self.address = address;
                 self.changes.extend(address.map(|ip| (ip, number)));
-                self.host.tell(Event::Network { family: Family::V4, is_settling: false }, now);
+                self.host.tell(Event::Network(Family::V4), now);
             }
             Step::Mode(mode) => self.mode = mode,
             Step::Woke => self.host.tell(Event::Synchronize, now),

@@ -22,6 +22,8 @@ pub(super) fn ask(family: Family) -> Result<Choice, String> {
     let route = asked.map_err(|error| format!("there is no {family} route to the internet ({error})"))?.ip();
     match interfaces::list() {
         Ok(addresses) => toward_internet(route, &addresses),
+        // It may be a temporary one.
+        Err(error) if family == Family::V6 => Err(error),
         // The kernel's choice stands, with a word about what is not known of it.
         Err(error) => toward_internet(route, &[]).map(|choice| Choice {
             why: format!("{} (the addresses of this host cannot be listed: {error})", choice.why),

@@ -1,15 +1,33 @@
 //! All addresses of this host's interfaces.
 
+use std::time::Duration;
+
 use ddns_core::net::local_address::LocalAddress;
 use ddns_core::text::order;
+use tokio::time::{Instant, sleep};
 
 use crate::platform;
+
+/// The kernel needs up to two seconds to know that an address is unique. It is not waited for any longer than this...
+const SETTLING: Duration = Duration::from_secs(3);
+
+/// ...and looked at so often.
+const EVERY: Duration = Duration::from_millis(50);
 
 /// By the number of the interface, then as the system lists them.
 pub(crate) fn list() -> Result<Vec<LocalAddress>, String> {
     let mut found = platform::local_addresses()?;
     order::sort_by_key(&mut found, |address| address.index);
     Ok(found)
+}
+
+/// Waits until the kernel knows whether the stable addresses are unique: before, a temporary one would be taken in their place.
+/// It does not report that it has begun.
+pub(super) async fn settle() {
+    let until = Instant::now() + SETTLING;
+    while Instant::now() < until && list().is_ok_and(|found| found.iter().any(LocalAddress::is_settling)) {
+        sleep(EVERY).await;
+    }
 }
 
 #[cfg(test)]

@@ -42,10 +42,6 @@ impl Kernel {
     pub(crate) fn poll(&mut self, _: &mut Context<'_>) -> Poll<[bool; 2]> {
         match *self {}
     }
-
-    pub(crate) fn is_settling(&self, _: Family) -> bool {
-        match *self {}
-    }
 }
 
 /// Wakes at a time.

@@ -5,8 +5,6 @@ use std::io;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use ddns_core::net::family::Family;
-
 use super::announcements::Announcements;
 use super::control::{Control, ControlRequest};
 use super::files::Files;
@@ -119,10 +117,5 @@ impl Events {
             Some(control) => control.poll(context).map(ServiceEvent::Control),
             None => Poll::Pending,
         }
-    }
-
-    /// Whether an address of the family has not settled yet.
-    pub(super) fn is_settling(&self, family: Family) -> bool {
-        self.kernel.as_ref().is_some_and(|kernel| kernel.is_settling(family))
     }
 }

@@ -108,6 +108,20 @@ fn d6_auto_lets_an_unknown_issuer_pass_for_a_local_host_and_warns_once() {
 }
 
 #[test]
+fn d6_auto_lets_an_expired_certificate_of_an_unknown_issuer_pass_as_it_is_not_verified_anyway() {
+    for (from, to) in [(2001, 2002), (2101, 2102)] {
+        let mut params = params_for("localhost");
+        (params.not_before, params.not_after) = (date_time_ymd(from, 1, 1), date_time_ymd(to, 1, 1));
+        let server = Authority::new("stranger").server_with(&params, &[&version::TLS13]);
+        let sandbox = Authority::new("known").trusted();
+        sandbox.sync(&secure(&server.url("/hook"), &json!("auto"))).expect(0).prints("is trusted unverified");
+        let verified = sandbox.sync(&secure(&server.url("/other"), &json!(true))).expect(1);
+        verified.prints("an issuer that this system does not trust").prints("set `ssl`");
+        assert_eq!(server.seen().len(), 1);
+    }
+}
+
+#[test]
 fn d6_auto_lets_nothing_else_pass() {
     let authority = Authority::new("known");
     let mut expired = params_for("localhost");

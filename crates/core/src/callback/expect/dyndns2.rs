@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::{Judgement, Meaning};
+use crate::schedule::retry_after::LONGEST_PAUSE;
 
 /// The service knows what is wrong, and it does not get better by asking again.
 const STOP: [&str; 10] =
@@ -70,5 +71,5 @@ fn wanted(code: &str) -> Option<Duration> {
         _ => (rest, 1),
     };
     let number: u32 = number.parse().ok()?;
-    Some(Duration::from_secs(u64::from(number) * unit))
+    Some(Duration::from_secs(u64::from(number) * unit).min(LONGEST_PAUSE))
 }

@@ -12,7 +12,7 @@ use super::{
     number,
 };
 use crate::net::family::Family;
-use crate::net::local_address::Flags;
+use crate::net::local_address::{Flags, LocalAddress};
 use crate::net::network::Network;
 
 const DELETE_LINK: u16 = 17;
@@ -36,7 +36,7 @@ const HEAD: usize = 12;
 /// The groups to listen to: interfaces, and addresses, routes and rules of both families.
 pub const GROUPS: u32 = 0x1 | 0x10 | 0x40 | 0x80 | 0x100 | 0x400 | 0x4_0000;
 
-/// What the kernel has notified so far.
+/// What there was at first, and what the kernel has notified since.
 #[derive(Debug, Default)]
 pub struct Monitor {
     addresses: HashMap<(u32, IpAddr), Flags>,
@@ -45,6 +45,14 @@ pub struct Monitor {
 }
 
 impl Monitor {
+    /// Knows these addresses.
+    pub fn new(addresses: &[LocalAddress]) -> Self {
+        let links = addresses.iter().map(|address| (address.index, !address.flags.down)).collect();
+        let flags = |address: &LocalAddress| Flags { down: false, unplugged: false, ..address.flags };
+        let addresses = addresses.iter().map(|address| ((address.index, address.ip), flags(address))).collect();
+        Self { addresses, links }
+    }
+
     /// Takes notifications in. The result, by [`Family::index`]: whether the host's address may have changed.
     pub fn take(&mut self, bytes: &[u8]) -> [bool; 2] {
         let mut changed = [false; 2];
@@ -59,14 +67,6 @@ impl Monitor {
             }
         }
         changed
-    }
-
-    /// Whether an address of the family is there of which the kernel does not know yet whether it is good.
-    pub fn is_settling(&self, family: Family) -> bool {
-        let is_settling = |ip: &IpAddr, flags: &Flags| {
-            Family::of(*ip) == Some(family) && flags.tentative && !flags.dad_failed && !is_link_local(*ip)
-        };
-        self.addresses.iter().any(|((_, ip), flags)| is_settling(ip, flags))
     }
 
     fn is_change(&mut self, message: &Message<'_>) -> Result<[bool; 2], MalformedMessage> {
@@ -99,13 +99,20 @@ impl Monitor {
             NEW_LINK | DELETE_LINK => {
                 let field = |at: usize| number(message.body.get(at..).unwrap_or_default());
                 let (index, is_up) = (field(4)?, field(8)? & UP != 0);
-                let is_changed = if message.kind == DELETE_LINK {
-                    self.links.remove(&index).is_none_or(|was_up| was_up)
+                let was_up = if message.kind == DELETE_LINK {
+                    self.links.remove(&index)
                 } else {
-                    // An interface that was on and stays on is no change.
-                    self.links.insert(index, is_up).map_or(!is_up, |was_up| was_up != is_up)
+                    self.links.insert(index, is_up)
                 };
-                Ok([is_changed; 2])
+                // An interface that stays as it is is no change. Containers come and go with interfaces that have no address.
+                let is_changed = was_up != Some(is_up);
+                let has = |family| {
+                    let is_on = |(at, ip): &(u32, IpAddr)| {
+                        *at == index && Family::of(*ip) == Some(family) && !is_link_local(*ip)
+                    };
+                    self.addresses.keys().any(is_on)
+                };
+                Ok(Family::ALL.map(|family| is_changed && has(family)))
             }
             _ => Ok([false; 2]),
         }
@@ -192,16 +199,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tentative_address_is_waited_for() {
+    fn a_tentative_address_is_no_change_before_it_is_good() {
         let mut monitor = Monitor::default();
         assert_eq!(monitor.take(&v6(NEW_ADDRESS, TENTATIVE)), NOTHING);
-        assert!(monitor.is_settling(Family::V6) && !monitor.is_settling(Family::V4));
         assert_eq!(monitor.take(&v6(NEW_ADDRESS, 0)), V6_CHANGED);
-        assert!(!monitor.is_settling(Family::V6));
         assert_eq!(monitor.take(&v6(NEW_ADDRESS, 0x20)), V6_CHANGED, "deprecated");
         assert_eq!(monitor.take(&v6(DELETE_ADDRESS, 0)), V6_CHANGED);
         assert_eq!(monitor.take(&v6(NEW_ADDRESS, TENTATIVE | 0x08)), NOTHING, "somebody else has it");
-        assert!(!monitor.is_settling(Family::V6));
         assert_eq!(monitor.take(&v6(DELETE_ADDRESS, TENTATIVE)), NOTHING);
     }
 
@@ -243,13 +247,28 @@ mod tests {
     }
 
     #[test]
-    fn an_interface_counts_when_it_is_switched() {
+    fn an_interface_with_an_address_counts_when_it_is_switched() {
         let mut monitor = Monitor::default();
-        assert_eq!(monitor.take(&link(NEW_LINK, UP)), NOTHING);
+        for (kind, flags) in [(NEW_LINK, UP), (NEW_LINK, 0), (DELETE_LINK, 0), (NEW_LINK, UP)] {
+            assert_eq!(monitor.take(&link(kind, flags)), NOTHING, "no address");
+        }
+        assert_eq!(monitor.take(&v4(NEW_ADDRESS)), V4_CHANGED);
         assert_eq!(monitor.take(&link(NEW_LINK, UP | 0x1_0000)), NOTHING, "its cable is another matter");
-        assert_eq!(monitor.take(&link(NEW_LINK, 0)), [true, true]);
-        assert_eq!(monitor.take(&link(NEW_LINK, UP)), [true, true]);
+        assert_eq!(monitor.take(&link(NEW_LINK, 0)), V4_CHANGED);
+        assert_eq!(monitor.take(&link(NEW_LINK, UP)), V4_CHANGED);
+        assert_eq!(monitor.take(&v6(NEW_ADDRESS, 0)), V6_CHANGED);
         assert_eq!(monitor.take(&link(DELETE_LINK, 0)), [true, true]);
+    }
+
+    #[test]
+    fn what_was_there_at_first_is_known() {
+        let mut found = Vec::new();
+        super::super::addresses(&v4(NEW_ADDRESS), |_| Some(String::new()), &mut found).expect("an address");
+        let mut monitor = Monitor::new(&found);
+        assert_eq!(monitor.take(&v4(NEW_ADDRESS)), NOTHING, "renewed");
+        assert_eq!(monitor.take(&link(NEW_LINK, UP)), NOTHING);
+        assert_eq!(monitor.take(&link(NEW_LINK, 0)), V4_CHANGED);
+        assert_eq!(monitor.take(&v4(DELETE_ADDRESS)), V4_CHANGED);
     }
 
     proptest! {

@@ -96,11 +96,16 @@ fn interfaces_that_are_switched_off_are_found() {
         bytes.resize(32, 0);
         bytes
     };
-    let mut down = Vec::new();
-    let piece = [link(1, 0x49), link(2, 0x1002), link(3, 0x1043)].concat();
-    assert_eq!(links_that_are_down(&piece, &mut down), Ok(DumpState::More));
-    assert_eq!(down, [2]);
-    assert!(links_that_are_down(&piece[..40], &mut down).is_err());
+    let mut found = vec![one(&address_message([FAMILY_V4, 24, 0, 0], &[attribute(LOCAL, &V4)]))];
+    let mut flags_with = |flags| {
+        let piece = [link(1, 0x1_0049), link(2, flags), link(3, 0x1_1043)].concat();
+        assert_eq!(links(&piece, &mut found), Ok(DumpState::More));
+        assert!(links(&piece[..40], &mut found).is_err());
+        (found[0].flags.down, found[0].flags.unplugged)
+    };
+    assert_eq!(flags_with(0x1002), (true, true));
+    assert_eq!(flags_with(0x1003), (false, true));
+    assert_eq!(flags_with(0x1_1043), (false, false));
 }
 
 #[test]

@@ -3,7 +3,7 @@ use std::net::Ipv4Addr;
 use proptest::prelude::*;
 
 use super::*;
-use crate::schedule::debounce::{GAP, LONGEST_GAP, SETTLING, STEPS};
+use crate::schedule::debounce::{GAP, LONGEST_GAP, STEPS};
 
 const INTERVAL: Duration = Duration::from_secs(300);
 
@@ -32,44 +32,21 @@ fn rounds_come_at_the_interval_spread_by_a_tenth() {
 #[test]
 fn the_first_change_is_taken_at_once_and_those_that_follow_together() {
     let mut schedule = running();
-    schedule.network_changed(Family::V4, false, ms(1000));
+    schedule.network_changed(Family::V4, ms(1000));
     assert_eq!(schedule.due(ms(1000), 0.5).families, [true, false]);
     // The steps of one change: the old address goes, the new one comes, its route comes.
     for (at, due) in [(1001, 1002), (1030, 1052)] {
-        schedule.network_changed(Family::V4, false, ms(at));
+        schedule.network_changed(Family::V4, ms(at));
         assert_eq!(schedule.wake_at(), Some(ms(due)));
         assert_eq!(schedule.due(ms(due), 0.5).families, [true, false]);
     }
     for at in [1060, 1200, 1900] {
-        schedule.network_changed(Family::V4, false, ms(at));
+        schedule.network_changed(Family::V4, ms(at));
         assert!(schedule.due(ms(at), 0.5).is_empty(), "{at}");
     }
     assert_eq!(schedule.wake_at(), Some(ms(2052)));
     assert_eq!(schedule.due(ms(2052), 0.5).families, [true, false]);
     assert_eq!(schedule.wake_at(), schedule.next_round());
-}
-
-#[test]
-fn one_family_does_not_wait_for_the_other() {
-    let mut schedule = running();
-    schedule.network_changed(Family::V6, true, ms(1000));
-    schedule.network_changed(Family::V4, false, ms(1001));
-    assert_eq!(schedule.due(ms(1001), 0.5).families, [true, false]);
-}
-
-#[test]
-fn an_address_that_settles_is_waited_for_but_not_for_ever() {
-    let mut schedule = running();
-    schedule.network_changed(Family::V6, true, ms(1000));
-    assert!(schedule.due(ms(1000), 0.5).is_empty());
-    schedule.network_changed(Family::V6, false, ms(2500));
-    assert_eq!(schedule.due(ms(2500), 0.5).families, [false, true]);
-
-    let mut schedule = running();
-    schedule.network_changed(Family::V6, true, ms(1000));
-    schedule.network_changed(Family::V6, true, ms(4000));
-    assert_eq!(schedule.wake_at(), Some(ms(6000)));
-    assert_eq!(schedule.due(ms(6000), 0.5).families, [false, true]);
 }
 
 #[test]
@@ -79,7 +56,7 @@ fn an_address_that_flaps_is_damped_and_the_last_change_is_not_lost() {
     // A thousand changes in a hundred seconds.
     for change in 0..1000 {
         let now = ms(1000 + change * 100);
-        schedule.network_changed(Family::V4, false, now);
+        schedule.network_changed(Family::V4, now);
         if schedule.due(now, 0.5).families[0] {
             lookups.push(now.as_secs());
         }
@@ -91,9 +68,9 @@ fn an_address_that_flaps_is_damped_and_the_last_change_is_not_lost() {
     // And when it is quiet again, the next is taken at once.
     let later = last + LONGEST_GAP * 3;
     let _ = schedule.due(later, 0.5);
-    schedule.network_changed(Family::V4, false, later);
+    schedule.network_changed(Family::V4, later);
     assert!(schedule.due(later, 0.5).families[0]);
-    schedule.network_changed(Family::V4, false, later + ms(1));
+    schedule.network_changed(Family::V4, later + ms(1));
     assert_eq!(schedule.wake_at(), Some(later + STEPS[0]), "and its next step soon after");
 }
 
@@ -119,9 +96,9 @@ fn delays(changes: &[(u64, u8)]) -> Vec<u128> {
     };
     for (at, number) in changes {
         wake(&mut schedule, &mut open, has, ms(*at));
-        schedule.network_changed(Family::V4, false, ms(*at));
+        schedule.network_changed(Family::V4, ms(*at));
         wake(&mut schedule, &mut open, has, ms(at + 1));
-        schedule.network_changed(Family::V4, false, ms(at + 1));
+        schedule.network_changed(Family::V4, ms(at + 1));
         open.push(ms(at + 1));
         has = *number;
     }
@@ -184,11 +161,11 @@ fn a_requested_round_comes_at_once() {
 fn a_request_retries_everything_and_another_network_what_found_no_connection() {
     let mut schedule = running();
     assert_eq!(schedule.take_retry(), None, "a round is no reason");
-    schedule.network_changed(Family::V4, false, ms(5));
+    schedule.network_changed(Family::V4, ms(5));
     let _ = schedule.due(ms(5), 0.5);
     assert_eq!((schedule.take_retry(), schedule.take_retry()), (Some(false), None));
     schedule.request(ms(3000));
-    schedule.network_changed(Family::V4, false, ms(3000));
+    schedule.network_changed(Family::V4, ms(3000));
     let _ = schedule.due(ms(3000), 0.5);
     assert_eq!(schedule.take_retry(), Some(true));
 }
@@ -222,11 +199,11 @@ fn what_is_due_names_its_entries_and_no_others() {
 proptest! {
     /// In any sequence of changes: a lookup follows every change, soon, and lookups never crowd.
     #[test]
-    fn a_lookup_follows_every_change_and_lookups_keep_their_distance(pauses in proptest::collection::vec((0..5000_u64, any::<bool>()), 1..200)) {
+    fn a_lookup_follows_every_change_and_lookups_keep_their_distance(pauses in proptest::collection::vec(0..5000_u64, 1..200)) {
         let mut schedule = Schedule::new(&[Duration::from_secs(1_000_000)], Duration::ZERO);
         let _ = schedule.due(Duration::ZERO, 0.5);
         let (mut now, mut lookups, mut waiting) = (Duration::ZERO, Vec::new(), None);
-        for (pause, is_settling) in pauses {
+        for pause in pauses {
             let next = now + ms(pause);
             while let Some(at) = schedule.wake_at().filter(|at| *at <= next) {
                 if schedule.due(at, 0.5).families[0] {
@@ -235,10 +212,10 @@ proptest! {
                 }
             }
             now = next;
-            schedule.network_changed(Family::V4, is_settling, now);
+            schedule.network_changed(Family::V4, now);
             let since: Duration = *waiting.get_or_insert(now);
             let at = schedule.wake_at().expect("a lookup");
-            prop_assert!(at >= now && at <= since.max(now) + LONGEST_GAP + SETTLING);
+            prop_assert!(at >= now && at <= since.max(now) + LONGEST_GAP);
         }
         prop_assert!(lookups.windows(2).all(|pair| pair[1] >= pair[0] + STEPS[0]), "{lookups:?}");
         let more = STEPS.len() + 1;

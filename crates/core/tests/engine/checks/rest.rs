@@ -167,9 +167,7 @@ impl World {
                     || self.processes.len() > self.shapes.len() && self.is_lost(entry, accepted)
                     || self.unruly.contains(&key)
                     || self.files.iter().any(|file| file.excused.contains_key(&key))
-                    || entry.cache.is_some_and(|file| {
-                        self.files[file].applied.get(&key).copied().flatten() != has
-                    });
+                    || entry.cache.is_some_and(|file| self.files[file].applied.get(&key).copied().flatten() != has);
                 // A wait is remembered by a time of day, and lasts longer where the clock is set back.
                 let is_waiting = row.state == UpdateState::HeldBack && self.counts.contains_key("clock set");
                 if row.state == UpdateState::Stopped || is_excused || is_waiting {

@@ -64,10 +64,9 @@ impl Connector {
         Box::pin(self.secure(connection, &peer, (how.ssl, deadline), again)).await
     }
 
-    /// Forgets the addresses of hosts, and which proxies cost time.
+    /// Forgets the addresses of hosts.
     pub(super) fn refresh(&self) {
         self.dialer.refresh();
-        self.dead.borrow_mut().clear();
     }
 
     /// A way to the endpoint by the first route that leads there.
@@ -233,15 +232,18 @@ impl Connector {
         (ssl, until): (&Ssl, Instant),
         again: impl AsyncFnOnce() -> Result<Connection, String>,
     ) -> Result<Connection, String> {
-        let error = match self.handshake(connection, peer, ssl, until).await? {
+        let mut error = match self.handshake(connection, peer, ssl, until).await? {
             Ok(secured) => return Ok(secured),
             Err(error) => error,
         };
         if *ssl == Ssl::Auto && peer.is_local && tls::is_unknown_issuer(&error) {
             let connection = again().await?;
-            if let Ok(mut secured) = self.handshake(connection, peer, &Ssl::Off, until).await? {
-                secured.unverified.push(peer.name.clone());
-                return Ok(secured);
+            match self.handshake(connection, peer, &Ssl::Off, until).await? {
+                Ok(mut secured) => {
+                    secured.unverified.push(peer.name.clone());
+                    return Ok(secured);
+                }
+                Err(other) => error = other,
             }
         }
         Err(tls::explain(&error, peer))

@@ -83,8 +83,13 @@ pub(super) async fn exchange<S: ByteStream>(
 ) -> Result<(Response, Reuse), Fault> {
     let (head, incoming) = begin(conversation, request, relay, is_slow).await?.into_parts();
     let patience = Instant::now() + DRAIN_PATIENCE;
-    let location = head.headers.get(LOCATION).and_then(|value| value.to_str().ok());
-    let is_followed = head.status.is_redirection() && request.redirected(head.status.as_u16(), location).is_some();
+    let text = |name| {
+        let value: Option<&HeaderValue> = head.headers.get(name);
+        value.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+    };
+    let (location, retry_after) = (text(LOCATION), text(RETRY_AFTER));
+    let is_followed =
+        head.status.is_redirection() && request.redirected(head.status.as_u16(), location.as_deref()).is_some();
     let deadline = if want == Want::Status || is_followed { patience.min(deadline) } else { deadline };
     let most = match want {
         Want::LongBody => LONG_BODY_LIMIT,
@@ -105,19 +110,16 @@ pub(super) async fn exchange<S: ByteStream>(
         }
     };
     let _ = timeout_at(deadline, rest).await;
-    let text = |name| {
-        let value: Option<&HeaderValue> = head.headers.get(name);
-        value.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
-    };
+    // Asked for where a signature was refused, or a pause ends at a time of day.
+    let needs_date = head.status.is_client_error() || want != Want::Status || retry_after.is_some();
     let response = Response {
         status: head.status.as_u16(),
         body,
         is_whole,
-        location: text(LOCATION),
-        retry_after: text(RETRY_AFTER),
+        location,
+        retry_after,
         allow: text(ALLOW),
-        // Asked for where a signature was refused.
-        date: (head.status.is_client_error() || want != Want::Status).then(|| text(DATE)).flatten(),
+        date: needs_date.then(|| text(DATE)).flatten(),
         warnings: Vec::new(),
         via: None,
         is_relayed: relay.is_some(),
@@ -125,7 +127,8 @@ pub(super) async fn exchange<S: ByteStream>(
     };
     let next = if !is_idle || is_odd(&head) {
         Reuse::Never
-    } else if says_kept(&head) {
+    // A gateway that gave up may pass on the late response of the server behind it: it would count for the next request.
+    } else if says_kept(&head) && !matches!(head.status.as_u16(), 408 | 502..=504) {
         Reuse::Said
     } else {
         Reuse::Possible

@@ -55,7 +55,12 @@ impl Tls {
             return Ok(only.clone());
         }
         match ssl {
-            Ssl::Auto | Ssl::Verify => Ok(self.verified.get_or_init(|| connector(system_roots())).clone()),
+            Ssl::Auto | Ssl::Verify => {
+                if self.verified.get().is_none() {
+                    let _ = self.verified.set(with_ca(Vec::new())?);
+                }
+                self.verified.get().cloned().ok_or_else(String::new)
+            }
             Ssl::Off => Ok(self
                 .unverified
                 .get_or_init(|| finished(Verifier::builder(Belief::Any).with_no_client_auth()))
@@ -104,10 +109,6 @@ fn system_roots() -> RootCertStore {
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }
     roots
-}
-
-fn connector(roots: RootCertStore) -> TlsConnector {
-    finished(builder().with_root_certificates(roots).with_no_client_auth())
 }
 
 /// Trusts the system's roots, what these certificates vouch for, and these certificates themselves.
@@ -177,7 +178,14 @@ impl ServerCertVerifier for Verifier {
             Belief::Named(_, own) if own.iter().any(|own| own == certificate) => {
                 verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
             }
-            Belief::Named(usual, _) => return usual.verify_server_cert(certificate, between, name, ocsp, now),
+            Belief::Named(usual, _) => {
+                let at = |time| usual.verify_server_cert(certificate, between, name, ocsp, time);
+                return at(now).map_err(|error| {
+                    // Whoever does not trust the issuer need not know that it has expired.
+                    let valid = valid_time(&error).and_then(|time| at(time).err());
+                    valid.filter(is_untrusted).unwrap_or(error)
+                });
+            }
         }
         Ok(ServerCertVerified::assertion())
     }
@@ -210,12 +218,26 @@ pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, String> {
     ServerName::try_from(host.to_owned()).map_err(|_| format!("{host} cannot be the name on a certificate"))
 }
 
-/// Whether a handshake failed because nobody known vouches for the certificate: an unknown issuer, or the server's own.
+/// Whether a handshake failed because nobody known vouches for the certificate.
 pub(super) fn is_unknown_issuer(error: &io::Error) -> bool {
-    match rustls_error(error) {
-        Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) => true,
-        Some(Error::InvalidCertificate(other)) => is_self_issued(other),
+    rustls_error(error).is_some_and(is_untrusted)
+}
+
+/// Whether nobody known vouches for a certificate: an unknown issuer, or the server's own.
+fn is_untrusted(error: &Error) -> bool {
+    match error {
+        Error::InvalidCertificate(CertificateError::UnknownIssuer) => true,
+        Error::InvalidCertificate(other) => is_self_issued(other),
         _ => false,
+    }
+}
+
+/// A time at which a certificate was, or will be, valid that is not now.
+fn valid_time(error: &Error) -> Option<UnixTime> {
+    match error {
+        Error::InvalidCertificate(CertificateError::ExpiredContext { not_after: valid, .. })
+        | Error::InvalidCertificate(CertificateError::NotValidYetContext { not_before: valid, .. }) => Some(*valid),
+        _ => None,
     }
 }
 
@@ -275,6 +297,14 @@ pub(super) fn explain(error: &io::Error, peer: &Peer<'_>) -> String {
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
                 format!("the certificate of {origin} has expired: it must be renewed there")
             }
+            CertificateError::NotValidForNameContext { presented, .. } if presented.is_empty() => {
+                format!(
+                    "the certificate of {origin} names no host: make it anew with a subjectAltName, a CN alone does not count"
+                )
+            }
+            CertificateError::BadSignature => {
+                format!("the certificate of {origin} is not accepted: its key may be too short (RSA needs 2048 bits)")
+            }
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 format!("the certificate of {origin} is for another name: is the host in `{field}` right?")
             }
@@ -291,6 +321,9 @@ pub(super) fn explain(error: &io::Error, peer: &Peer<'_>) -> String {
                 format!("the certificate of {origin} is not accepted ({kind})")
             }
         },
+        Some(Error::AlertReceived(AlertDescription::ProtocolVersion)) => {
+            format!("{origin} speaks an old version of TLS only: ddns needs 1.2 or 1.3")
+        }
         Some(Error::AlertReceived(_)) if is_certificate_wanted(error) => format!("{origin} {WANTS_CERTIFICATE}"),
         Some(Error::InvalidMessage(_)) => format!("{origin} does not speak TLS: is it an http address?"),
         None if is_end(error.kind()) => {

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use ddns_core::net::local_address::LocalAddress;
-use ddns_core::net::netlink::{DumpState, Gateway, List, addresses, gateways, links_that_are_down, request};
+use ddns_core::net::netlink::{DumpState, Gateway, List, addresses, gateways, links, request};
 use ddns_core::text::duration::duration;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::netdevice::index_to_name;
@@ -21,18 +21,15 @@ const BUFFER: usize = 32 * 1024;
 const LIMIT: Duration = Duration::from_secs(2);
 
 /// So often the list is asked for while it keeps changing.
-const TRIES: usize = 3;
+const TRIES: usize = 10;
 
 /// As the kernel lists them.
 pub(crate) fn local_addresses() -> Result<Vec<LocalAddress>, String> {
     for _ in 0..TRIES {
-        let (mut found, mut down) = (Vec::new(), Vec::new());
+        let mut found = Vec::new();
         let is_listed =
             dump(List::Addresses, |piece, socket| addresses(piece, |index| name(socket, index), &mut found))?;
-        if is_listed && dump(List::Links, |piece, _| links_that_are_down(piece, &mut down))? {
-            for address in &mut found {
-                address.flags.down = down.contains(&address.index);
-            }
+        if is_listed && dump(List::Links, |piece, _| links(piece, &mut found))? {
             return Ok(found);
         }
     }

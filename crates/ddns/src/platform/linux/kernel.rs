@@ -3,11 +3,11 @@
 use std::io;
 use std::task::{Context, Poll, ready};
 
-use ddns_core::net::family::Family;
 use ddns_core::net::netlink::{GROUPS, Monitor};
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 
+use super::addresses::local_addresses;
 use super::readable::Readable;
 
 /// A notification is a few hundred bytes long; one that is longer is not understood, and so counts as a change.
@@ -24,7 +24,7 @@ impl Kernel {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
         bind(&socket, &SocketAddrNetlink::new(0, GROUPS))?;
-        Ok(Self { socket: Readable::new(socket)?, monitor: Monitor::default() })
+        Ok(Self { socket: Readable::new(socket)?, monitor: known() })
     }
 
     /// The families whose addresses changed.
@@ -35,7 +35,7 @@ impl Kernel {
                 self.monitor.take(&buffer[..length])
             } else {
                 // Notifications were lost: anything may have changed, and what is known is old.
-                self.monitor = Monitor::default();
+                self.monitor = known();
                 [true; 2]
             };
             if changed != [false; 2] {
@@ -43,8 +43,9 @@ impl Kernel {
             }
         }
     }
+}
 
-    pub(crate) fn is_settling(&self, family: Family) -> bool {
-        self.monitor.is_settling(family)
-    }
+/// What there is already: what is listened for comes on top of it.
+fn known() -> Monitor {
+    Monitor::new(&local_addresses().unwrap_or_default())
 }

@@ -23,14 +23,16 @@ impl Serving<'_, '_> {
     pub(super) fn handle(&mut self, event: ServiceEvent, events: &mut Events) {
         match event {
             ServiceEvent::Network(changed) => {
+                // What was kept may lead through an address that is gone.
+                self.service.client.rest();
                 for family in Family::ALL.into_iter().filter(|family| changed[family.index()]) {
-                    let is_settling = events.is_settling(family);
                     self.log.debug(|| format!("{family}: the network of this host changed"));
-                    self.driver.on(engine::Event::Network { family, is_settling });
+                    self.driver.on(engine::Event::Network(family));
                 }
             }
             ServiceEvent::Woke => {
                 self.log.info("resumed after sleep: synchronizing");
+                self.service.client.rest();
                 if let Some(group) = &events.group {
                     group.member.wake();
                 }

@@ -197,8 +197,10 @@ impl<S: ByteStream> Conversation<S> {
             FaultKind::Broken(broken)
         } else if left.is_empty() {
             FaultKind::Silent
-        } else {
+        } else if is_sent {
             FaultKind::CutOff
+        } else {
+            FaultKind::Early
         };
         Fault { is_sent, kind }
     }

@@ -19,6 +19,8 @@ pub(super) enum FaultKind {
     Silent,
     /// The other side closed in the middle of the head.
     CutOff,
+    /// The other side spoke first.
+    Early,
     /// The head is longer than [`HEAD_LIMIT`], or has more than [`MAX_HEADERS`].
     TooLarge,
     /// Interim responses without end.
@@ -43,6 +45,7 @@ impl Fault {
         match &self.kind {
             FaultKind::Silent => format!("{origin} closed the connection without a response"),
             FaultKind::CutOff => format!("{origin} closed the connection in the middle of its response"),
+            FaultKind::Early => format!("{origin} sent something before it got a request: is the port right?"),
             FaultKind::TooLarge => {
                 let limits = format!("{} KiB, or has more than {MAX_HEADERS} headers", HEAD_LIMIT >> 10);
                 format!("{origin} sent a response whose head is longer than {limits}")
