@@ -104,7 +104,7 @@ pub(crate) async fn examine(
     }
     diagnostics.extend(resolve_pushes(&mut valid, |entry| push_path(entry, environment)));
     diagnostics.extend(missing_authorities(&valid));
-    diagnostics.extend(caches_that_are_configurations(&valid, &identities, environment));
+    diagnostics.extend(written_that_are_read(&valid, &identities, environment));
     let result = if has_errors(&diagnostics) {
         Err(without_repeats(diagnostics))
     } else {
@@ -228,26 +228,31 @@ fn push_path(entry: &Entry, environment: &Environment) -> PathBuf {
     pushed_beside(&environment.cache_of(&entry.cache).unwrap_or_else(|| environment.standard_cache()))
 }
 
-/// `--cache config.json` for `-c config.json`: the cache would take the place of the configuration.
-fn caches_that_are_configurations(valid: &[Valid], files: &[Identity], environment: &Environment) -> Vec<Diagnostic> {
-    let caches = valid.iter().flat_map(|(config, _)| &config.entries).filter_map(|entry| match &entry.cache {
-        Cache::File(path) => Some(path),
-        _ => None,
+/// `--cache config.json` for `-c config.json`: the cache, or the log, would take the place of the configuration, or of a secret.
+fn written_that_are_read(valid: &[Valid], files: &[Identity], environment: &Environment) -> Vec<Diagnostic> {
+    let there = |path: &str| fs::metadata(environment.path(path)).map(|metadata| identity(&metadata)).ok();
+    let secrets: Vec<Identity> =
+        valid.iter().flat_map(|(config, _)| &config.files).filter_map(|path| there(path)).collect();
+    let mut written: Vec<(&str, &String)> = Vec::new();
+    for (config, _) in valid {
+        written.extend(config.log.file.iter().map(|path| ("log.file", path)));
+        written.extend(config.entries.iter().filter_map(|entry| match &entry.cache {
+            Cache::File(path) => Some(("cache", path)),
+            _ => None,
+        }));
+    }
+    written.dedup();
+    let wrong = written.into_iter().filter_map(|(field, path)| {
+        let there = there(path)?;
+        let what = match () {
+            () if files.contains(&there) => "is a configuration",
+            () if secrets.contains(&there) => "is part of a configuration",
+            () => return None,
+        };
+        let message = format!("`{field}` is {path}, which {what}: it would be overwritten");
+        Some(Diagnostic::error(Place::Nowhere, message).hint(format!("name another file as `{field}`")))
     });
-    let is_file = |path: &&String| {
-        let there = fs::metadata(environment.path(path)).map(|metadata| identity(&metadata));
-        there.is_ok_and(|there| files.contains(&there))
-    };
-    let mut wrong: Vec<&String> = caches.collect();
-    wrong.dedup();
-    wrong
-        .into_iter()
-        .filter(is_file)
-        .map(|path| {
-            let message = format!("`cache` is {path}, which is a configuration: it would be overwritten");
-            Diagnostic::error(Place::Nowhere, message).hint("name another file as `cache`")
-        })
-        .collect()
+    wrong.collect()
 }
 
 /// The places that are looked at without `-c` (B12).

@@ -40,7 +40,8 @@ impl FileContents {
     /// The one line of a file, or why there is none.
     pub(super) fn line(&self, path: &str) -> Result<String, String> {
         let text = match self.0.get(path) {
-            Some(Ok(text)) => text.trim_end_matches(['\r', '\n']),
+            // Windows begins some files with a byte order mark.
+            Some(Ok(text)) => text.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n']),
             Some(Err(why)) => return Err(why.clone()),
             None => return Err("was not read".to_owned()),
         };
@@ -69,7 +70,7 @@ pub(crate) fn path_of(value: &Value) -> Option<&str> {
 
 /// Whether a text looks like a path. What belongs into the file may have been put in the place of its path by mistake, and
 /// must not be seen then.
-pub(crate) fn is_path(text: &str) -> bool {
+pub fn is_path(text: &str) -> bool {
     text.contains(['/', '.'])
         && !text.contains(char::is_whitespace)
         && !text.contains(['=', '@'])

@@ -216,10 +216,17 @@ pub(crate) fn read_root(document: &Rc<Document>, root: Node) -> Result<FileLayer
     let mut file = Raw::default();
     for member in members {
         match member.key.as_str() {
-            "providers" => providers = Some(member).filter(|member| member.node.value != Value::Null),
+            "providers" => {
+                if providers.is_some() {
+                    let message = "`providers` is written twice; the last one counts";
+                    reader.note(Severity::Warning, member.key_span, message, &|| None);
+                }
+                providers = Some(member);
+            }
             _ => reader.take(&mut file, member, "", false),
         }
     }
+    let providers = providers.filter(|member| member.node.value != Value::Null);
     let entries = providers.map(|member| reader.entries(member));
     let count = entries.as_ref().map_or(0, Vec::len);
     if file.size().saturating_mul(count) > MAX_INHERITED_BYTES {

@@ -32,6 +32,9 @@ pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<
     }
     let Some(field) = FIELDS.iter().find(|field| field.is_set_by(name)) else { return Ok(false) };
     let option = format!("--{}", field.option.unwrap_or_default());
+    if field.key == Key::Extra && options.get(Key::Extra).is_some_and(|before| before.node.value.members().is_some()) {
+        return Err(wrong("--extra and --extra.NAME are both given: use only one"));
+    }
     let value = match field.kind {
         Kind::Flag | Kind::FlagOrText | Kind::FlagObjectOrText => match optional_value(parser, field.kind)? {
             Some(text) => Value::String(text),

@@ -1,6 +1,7 @@
 //! What the environment sets: the variables of the fields, those that name a file with the value, and `DDNS_CONFIG`.
 
 use ddns_core::config::fields::{FIELDS, Field, Key, file_variables};
+use ddns_core::config::files::is_path;
 use ddns_core::config::raw::{Origin, Raw};
 use ddns_core::config::value;
 use ddns_core::net::url::shown_path;
@@ -52,7 +53,8 @@ pub(super) fn settings(environment: &Environment, diagnostics: &mut Vec<Diagnost
     for (name, value) in environment.ours() {
         let origin = Origin::Environment(name.to_owned());
         if let Some(field) = FIELDS.iter().find(|field| field.variable == Some(name)) {
-            // Of a file with Windows line ends; the others are trimmed as what they are.
+            // Of a file with Windows line ends.
+            let value = value.trim_end_matches('\r');
             let value = if field.key == Key::Line { value.trim() } else { value };
             raw.set(field.key, Node::synthetic(Value::string(value)), origin);
         } else if let Some((field, _)) = file_variables().find(|(_, variable)| *variable == name) {
@@ -96,10 +98,10 @@ fn from_file(environment: &Environment, field: &Field, (name, value): (&str, &st
         Ok(text) if text.trim().is_empty() => {
             Err(Diagnostic::warning(place(), format!("the file is empty, so `{}` is not set", field.name)))
         }
-        Ok(text) => Ok(text.trim_end_matches(['\r', '\n']).to_owned()),
+        Ok(text) => Ok(text.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n']).to_owned()),
         Err(why) => {
             // The secret itself may have been put here by mistake.
-            let is_path = !value.contains(['{', '[', '"', '?', '=']);
+            let is_path = is_path(value) && !value.contains(['{', '[', '"', '?']);
             let shown = if is_path { shown_path(value) } else { "that it names".to_owned() };
             let hint = format!("it must be the path of a file; the value itself goes into {direct}");
             Err(Diagnostic::error(place(), format!("the file {shown} {why}")).hint(hint))

@@ -136,6 +136,24 @@ fn f2_the_stable_address_is_sent_in_place_of_the_temporary_one() {
 }
 
 #[test]
+fn f2_a_stable_address_that_is_tentative_is_waited_for() {
+    // A dummy interface knows no tentative addresses.
+    let setup = one_interface()
+        + "\nip link show p-d0 >/dev/null 2>&1 || exit 77
+        echo 2 >/proc/sys/net/ipv6/conf/d0/use_tempaddr || exit 77
+        echo 1 >/proc/sys/net/ipv6/conf/d0/accept_dad; echo 1 >/proc/sys/net/ipv6/conf/d0/dad_transmits
+        ip -6 route add default dev d0\n";
+    if !inside("sources::namespaces::f2_a_stable_address_that_is_tentative_is_waited_for", &setup) {
+        return;
+    }
+    for source in ["default", "interface:d0", "0"] {
+        sh("ip -6 addr add 2001:db8:1::7/64 dev d0 mngtmpaddr valid_lft 86400 preferred_lft 3600");
+        assert_eq!(look_up(6, &json!(source)).sent.as_deref(), Some("2001:db8:1::7"), "{source}");
+        sh("ip -6 addr del 2001:db8:1::7/64 dev d0");
+    }
+}
+
+#[test]
 fn f7_a_tentative_address_and_a_link_local_one_are_not_sent() {
     // A dummy interface knows no tentative addresses.
     let setup = one_interface() + "\nip link show p-d0 >/dev/null 2>&1 || exit 77\n";

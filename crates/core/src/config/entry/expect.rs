@@ -59,7 +59,8 @@ impl Maker<'_, '_> {
 
 fn conditions(node: &Node) -> Result<Conditions, ExpectMistake> {
     let mut all = Conditions { written: pretty(&node.value), ..Conditions::default() };
-    for member in node.value.members().unwrap_or_default() {
+    let members = node.value.members().unwrap_or_default();
+    for (at, member) in members.iter().enumerate() {
         let (name, parts) = (member.key.as_str(), Field::of(Key::Expect).parts);
         let list = match name {
             "stop" => &mut all.stop,
@@ -73,8 +74,14 @@ fn conditions(node: &Node) -> Result<Conditions, ExpectMistake> {
                 return wrong(&member.node, message, format!("use {}", quoted(parts, " and ")));
             }
         };
+        if members[..at].iter().any(|before| before.key == name) {
+            return wrong(&member.node, format!("`expect.{name}` is written twice"), "write one list: [\"…\", \"…\"]");
+        }
         let parts = part(parts, name).map(|part| part.parts).unwrap_or_default();
         *list = match &member.node.value {
+            Value::Array(items) if items.is_empty() => {
+                return wrong(&member.node, format!("`expect.{name}` is empty: it would never match"), "leave it out");
+            }
             Value::Array(items) => items.iter().map(|item| condition(name, parts, item)).collect::<Result<_, _>>()?,
             _ => vec![condition(name, parts, &member.node)?],
         };
@@ -84,6 +91,9 @@ fn conditions(node: &Node) -> Result<Conditions, ExpectMistake> {
 
 fn condition(list: &str, parts: &'static [SubField], node: &Node) -> Result<Condition, ExpectMistake> {
     let with_pattern = |condition: Condition, at: &Node, pattern: &str| match condition.with_pattern(pattern) {
+        _ if pattern.is_empty() => {
+            wrong(at, format!("`expect.{list}` has an empty pattern"), "it would always match; leave it out")
+        }
         Ok(condition) => Ok(condition),
         Err(why) => {
             let hint = "write a `\\` twice in JSON; look-around is not supported";

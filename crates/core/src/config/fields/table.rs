@@ -28,11 +28,11 @@ const SIGN: &[SubField] = parts! {
     "file" SecretPath may Path [] NONE "A file that contains a secret `whsec_…` on one line";
     "scheme" Text may Never [CacheKey Recipe Notify] NONE "`aws4`, `tc3`, `acs3`, `huawei`, `ovh`, `google` or `rsa-sha512`";
     "id" Text may Never [CacheKey Recipe Notify] NONE "The public id of the key";
-    "secret" Secret may Never [Recipe Notify] NONE;
+    "secret" Secret may Never [CacheKey Recipe Notify] NONE;
     "region" Text may Never [CacheKey Recipe Notify] NONE;
     "service" Text may Never [CacheKey Recipe Notify] NONE;
     "consumer" Secret may Never [CacheKey Recipe Notify] NONE;
-    "token" Secret may Never [Recipe Notify] NONE "The session token of temporary credentials";
+    "token" Secret may Never [CacheKey Recipe Notify] NONE "The session token of temporary credentials";
     "key" Secret may Never [CacheKey Recipe Notify] NONE "A private key in PEM, or the JSON file of a service account";
     "header" Text may Never [Recipe Notify] NONE "The header for the signature of `rsa-sha512`; not set: `Signature`";
     "audience" Text may Never [Recipe Notify] NONE "The audience of a token of `google`; not set: the origin";
