@@ -85,7 +85,7 @@ impl Maker<'_, '_> {
                     self.reader.wrong(Key::Headers, place, message, hint);
                 }
                 Ok(header) => headers.push(header),
-                Err(why) => self.reader.wrong(Key::Headers, place, format!("`headers` {why}"), why.hint()),
+                Err((why, hint)) => self.reader.wrong(Key::Headers, place, format!("`headers` {why}"), hint),
             }
         }
         headers
