@@ -26,10 +26,10 @@ mod variables;
 pub use address::is_long;
 pub use body::{Body, Format};
 pub use combine::{Batch, Combine, Parcel};
-pub use header::{Header, HeaderError};
+pub use header::Header;
 pub use notice::{Notice, Outbound, Subject};
 pub use redacted::{Redacted, RedactedProxy};
-pub use redirect::{MAX_REDIRECTS, RedirectError};
+pub use redirect::MAX_REDIRECTS;
 pub use request::{Method, Request};
 pub use request_template::RequestTemplate;
 pub use sign::{
@@ -60,45 +60,21 @@ pub struct Callback {
     pub around: Option<Box<Around>>,
 }
 
-/// Placeholders that only some domains have a value for.
-pub struct Partial<'a> {
-    variables: &'a Variables,
-    used: Vec<Variable>,
-}
-
-impl<'a> Partial<'a> {
-    /// The first one that a domain has no value for.
-    pub fn missing(&self, domain: &Domain, family: Family) -> Option<&'a str> {
-        let lacking = self.used.iter().find(|variable| self.variables.lacks(**variable, domain, family));
-        lacking.map(|variable| self.variables.name_of(*variable))
-    }
-}
-
-/// Why there is no request for an update: a sentence without its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RenderError {
-    /// A value makes the address impossible (a host that is none).
-    Address(UrlError),
-    /// A value puts a control character into this header.
-    Header(String),
-    /// The key of `sign` signs nothing.
-    Signature,
-}
-
 impl Callback {
-    /// The request for updates, or a notification, to be sent. Fails where a value makes it impossible.
+    /// The request for updates, or a notification, to be sent. Fails where a value makes it impossible: a sentence without its end, which may
+    /// hold secrets.
     pub fn render<'a>(
         &'a self,
         message: impl Into<Outbound<'a>>,
         moment: impl Into<Moment>,
-    ) -> Result<Request, RenderError> {
-        self.request.render(&self.variables.with(message.into().0, moment.into(), &[]))
+    ) -> Result<Request, String> {
+        self.request.render(&self.variables.with(message.into().0, moment.into(), &[]), None)
     }
 
     /// Where such a request goes, secrets included.
-    pub fn url<'a>(&'a self, subject: impl Into<Subject<'a>>, moment: impl Into<Moment>) -> Result<Url, RenderError> {
+    pub fn url<'a>(&'a self, subject: impl Into<Subject<'a>>, moment: impl Into<Moment>) -> Result<Url, UrlError> {
         let values = self.variables.with(subject.into(), moment.into(), &[]);
-        self.request.target.render(&values, piece::Show::All).map_err(RenderError::Address)
+        self.request.target.render(&values, piece::Show::All)
     }
 
     /// Where its requests go, for everybody to see.
@@ -119,15 +95,18 @@ impl Callback {
         self.used().any(is_address)
     }
 
-    /// The placeholders in it that only some domains have a value for.
-    pub fn partial(&self) -> Partial<'_> {
+    /// What tells the first placeholder in it that a domain has no value for, while others have one.
+    pub fn lacking<'a>(&'a self) -> impl Fn(&Domain, Family) -> Option<&'a str> {
         let mut used: Vec<Variable> = Vec::new();
         for variable in self.used() {
             if self.variables.is_partial(variable) && !used.contains(&variable) {
                 used.push(variable);
             }
         }
-        Partial { variables: &self.variables, used }
+        move |domain, family| {
+            let lacking = used.iter().find(|variable| self.variables.lacks(**variable, domain, family));
+            lacking.map(|variable| self.variables.name_of(*variable))
+        }
     }
 
     /// A placeholder in it that has no single meaning, because a request is about several updates (H7).
@@ -172,25 +151,10 @@ impl Callback {
     ) -> Result<Redacted, String> {
         let values = self.variables.with(subject, moment, taken);
         if reveal {
-            return match template.render(&values) {
-                Ok(request) => Ok(Redacted::whole(request, user_agent)),
-                Err(why) => Err(why.to_string()),
-            };
+            return template.render(&values, None).map(|request| Redacted::whole(request, user_agent));
         }
-        let why = |why: RenderError| Secrets::new(self.secrets(), &[]).mask(&why.to_string()).into_owned();
+        let why = |why: String| Secrets::new(self.secrets(), &[]).mask(&why).into_owned();
         template.redacted(&values, user_agent).map_err(why)
-    }
-}
-
-impl std::fmt::Display for RenderError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Address(why) => write!(f, "the address {why}"),
-            Self::Header(name) => {
-                write!(f, "a value would put a line break or another control character into the header `{name}`")
-            }
-            Self::Signature => f.write_str("the key in `sign` cannot be used to sign"),
-        }
     }
 }
 

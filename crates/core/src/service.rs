@@ -42,6 +42,11 @@ impl ServiceScope {
     pub fn option(self) -> &'static str {
         if self == Self::User { " --user" } else { "" }
     }
+
+    /// The same for a list of words.
+    pub fn word(self) -> &'static [&'static str] {
+        if self == Self::User { &["--user"] } else { &[] }
+    }
 }
 
 /// What a service may start besides itself.
@@ -67,12 +72,6 @@ pub struct ServiceSpec {
 }
 
 impl ServiceSpec {
-    /// As it stands in `packaging/`.
-    pub fn packaged(program: &str) -> Self {
-        let configs = vec!["/etc/ddns/config.json".to_owned()];
-        Self { program: program.to_owned(), configs, starts: Starts::Nothing }
-    }
-
     /// The program and its arguments.
     fn words<'a>(&'a self, before: &[&'a str]) -> Vec<&'a str> {
         let program = std::iter::once(self.program.as_str()).chain(before.iter().copied());
@@ -84,10 +83,10 @@ impl ServiceSpec {
         self.words(&["watch"])
     }
 
-    /// The head of a file: who wrote it, how to undo it, and which configurations it is about.
+    /// The head of a file, a comment behind its first `# `: who wrote it, how to undo it, and which configurations it is about.
     fn head(&self, options: &str, advice: &str) -> String {
         let head = format!("{MARKER}; `ddns service uninstall{options}` removes it.{advice}");
-        format!("{head}\n{CONFIGURATION}{}", self.configs.join(", "))
+        format!("{head}\n# {CONFIGURATION}{}", self.configs.join(", "))
     }
 }
 
@@ -131,11 +130,6 @@ impl Step {
     /// A program that must succeed.
     pub fn run(words: &[&str]) -> Self {
         Self::Run { words: words.iter().map(|&word| word.to_owned()).collect(), input: None, must_succeed: true }
-    }
-
-    /// A program that may fail: what it undoes may be undone already.
-    fn attempt(words: &[&str]) -> Self {
-        Self::Run { words: words.iter().map(|&word| word.to_owned()).collect(), input: None, must_succeed: false }
     }
 
     /// As `--print` shows it: the file, or the command as it can be typed.
@@ -194,7 +188,11 @@ pub fn uninstall(manager: Manager, scope: ServiceScope, home: &Home, table: &str
             stop.into_iter().chain(remove).chain([reload]).collect()
         }
         Manager::Procd => {
-            let stop = ["stop", "disable"].map(|word| Step::attempt(&[procd::SCRIPT, word]));
+            let stop = ["stop", "disable"].map(|word| {
+                let words = [procd::SCRIPT, word].map(str::to_owned).to_vec();
+                // What it undoes may be undone already.
+                Step::Run { words, input: None, must_succeed: false }
+            });
             stop.into_iter().chain(remove).collect()
         }
         Manager::Cron => vec![cron::replace(cron::without(table))],
@@ -211,15 +209,12 @@ pub fn state(manager: Manager, scope: ServiceScope, home: &Home) -> String {
 
 /// The command that shows the log, where there is one. `log_file` is that of the configuration.
 pub fn log(manager: Manager, scope: ServiceScope, log_file: Option<&str>, follow: bool) -> Option<Vec<String>> {
-    let words: Vec<&str> = match (manager, scope) {
-        (Manager::Systemd, ServiceScope::System) => {
-            vec!["journalctl", "--no-pager", "--lines=100", "--unit", systemd::UNIT]
+    let words: Vec<&str> = match manager {
+        Manager::Systemd => {
+            [&["journalctl", "--no-pager", "--lines=100"], scope.word(), &["--unit", systemd::UNIT]].concat()
         }
-        (Manager::Systemd, ServiceScope::User) => {
-            vec!["journalctl", "--no-pager", "--lines=100", "--user", "--unit", systemd::UNIT]
-        }
-        (Manager::Procd, _) => vec!["logread", "-e", "ddns"],
-        (Manager::Cron, _) => vec!["tail", "-n", "100", log_file?],
+        Manager::Procd => vec!["logread", "-e", "ddns"],
+        Manager::Cron => vec!["tail", "-n", "100", log_file?],
     };
     let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
     if follow {
@@ -243,6 +238,14 @@ pub fn unfit(path: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl ServiceSpec {
+        /// As it stands in `packaging/`.
+        pub(super) fn packaged(program: &str) -> Self {
+            let configs = vec!["/etc/ddns/config.json".to_owned()];
+            Self { program: program.to_owned(), configs, starts: Starts::Nothing }
+        }
+    }
 
     pub(super) fn odd() -> ServiceSpec {
         ServiceSpec {

@@ -1,4 +1,4 @@
-//! What is generated from the table of fields, from the recipes and by `service` must be what is in the repository.
+//! What is generated from the table of fields and from the recipes must be what is in the repository.
 //!
 //! `UPDATE_GENERATED=1 cargo test -p ddns-callback-core --test generated` writes it anew.
 
@@ -9,7 +9,6 @@ use std::{env, fs};
 
 use ddns_core::config::reference;
 use ddns_core::recipe;
-use ddns_core::service::{ServiceSpec, procd, systemd};
 
 fn compare(file: &str, expected: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
@@ -40,11 +39,15 @@ fn the_page_of_services_is_that_of_the_recipes() {
     compare("docs/services.md", &recipe::page());
 }
 
+/// `ddns service` writes the packaged units itself; the one for the timer is confined as the service is.
 #[test]
-fn the_units_are_those_of_the_command() {
-    let service = ServiceSpec::packaged("/usr/local/bin/ddns");
-    compare("packaging/systemd/ddns.service", &systemd::packaged(&service));
-    compare("packaging/systemd/ddns-once.service", &systemd::once(&service));
-    compare("packaging/systemd/programs.conf", &systemd::programs());
-    compare("packaging/openwrt/ddns.init", &procd::packaged(&ServiceSpec::packaged("/usr/sbin/ddns")));
+fn the_unit_for_the_timer_is_confined_as_the_service_is() {
+    let read = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/systemd").join(name);
+        fs::read_to_string(&path).expect("a unit")
+    };
+    let (service, once) = (read("ddns.service"), read("ddns-once.service"));
+    let confined = service.split_once("\n# Secrets: ").and_then(|(_, rest)| rest.split_once("\n[Install]\n"));
+    let (confined, _) = confined.expect("what confines the service");
+    assert!(once.ends_with(confined) && confined.contains("NoNewPrivileges=yes"), "{once}");
 }

@@ -19,7 +19,7 @@ use lexopt::{Arg, Parser};
 pub(crate) use fields::time;
 
 use crate::output::layout::{WIDE, width_of};
-use table::{CommandSpec, FORCE, NEW_CONFIG, Name, RETRY_STOPPED, VERIFY};
+use table::{ALONE, CommandSpec, FORCE, NEW_CONFIG, Name, RETRY_STOPPED, VERIFY};
 
 /// What the user asked for.
 #[derive(Debug)]
@@ -158,8 +158,13 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Inv
         is_first = false;
     }
     let Some(command) = command else {
-        let is_template = given.has(NEW_CONFIG.name);
-        return Ok(if is_template { Invocation::Template(given) } else { Invocation::Synchronize(given.settings) });
+        if given.has(NEW_CONFIG.name) {
+            return Ok(Invocation::Template(given));
+        }
+        let retry_stopped = given.has(RETRY_STOPPED.name);
+        let force = given.values(FORCE.name).map(str::to_owned).collect();
+        let verify = given.value(VERIFY.name).map(|text| fields::time("--verify", text)).transpose()?;
+        return Ok(Invocation::Synchronize(CliSettings { retry_stopped, force, verify, ..given.settings }));
     };
     match &command.word {
         Some(word) if word.is_required && given.words.is_empty() => Err(mistakes::missing_word(command, word)),
@@ -190,32 +195,19 @@ fn take_option(
     name: &str,
     parser: &mut Parser,
 ) -> Result<(), Diagnostic> {
-    let own = command.map_or(&[][..], |command| command.options);
+    let own = command.map_or(&ALONE[..], |command| command.options);
     let is_meant = |known: &str| known == name || known == name.replace('_', "-");
     if let Some(choice) = own.iter().find(|choice| is_meant(choice.name)) {
-        let value = match choice.value {
-            "" => String::new(),
-            what => fields::text(parser.value().map_err(|_| mistakes::missing_value(choice.name, what))?)?,
+        let values = match choice.value {
+            "" => vec![String::new()],
+            "[FILE]" => {
+                given.words.extend(fields::optional_value(parser, Kind::FlagOrText)?);
+                vec![String::new()]
+            }
+            "DOMAIN…" => fields::domains(parser, &format!("--{}", choice.name))?,
+            what => vec![fields::text(parser.value().map_err(|_| mistakes::missing_value(choice.name, what))?)?],
         };
-        given.own.push((choice.name, value));
-        return Ok(());
-    }
-    if command.is_none() && is_meant(RETRY_STOPPED.name) {
-        given.settings.retry_stopped = true;
-        return Ok(());
-    }
-    if command.is_none() && name == FORCE.name {
-        given.settings.force.extend(fields::domains(parser, "--force")?);
-        return Ok(());
-    }
-    if command.is_none() && name == VERIFY.name {
-        let text = fields::text(parser.value().map_err(|_| mistakes::missing_value(VERIFY.name, VERIFY.value))?)?;
-        given.settings.verify = Some(fields::time("--verify", &text)?);
-        return Ok(());
-    }
-    if command.is_none() && is_meant(NEW_CONFIG.name) {
-        given.own.push((NEW_CONFIG.name, String::new()));
-        given.words.extend(fields::optional_value(parser, Kind::FlagOrText)?);
+        given.own.extend(values.into_iter().map(|value| (choice.name, value)));
         return Ok(());
     }
     let is_configured = command.is_none_or(|command| command.configured);

@@ -184,8 +184,7 @@ pub(crate) fn set_up_target(settings: &CliSettings, environment: &Environment) -
 
 /// The page of a service that has no configuration yet, with an example in its place.
 pub(crate) fn before_set_up(settings: &CliSettings, environment: &Environment) -> LoadResult {
-    let mut diagnostics = Vec::new();
-    let mut around = around(starter::completed(&settings.options), environment, &mut diagnostics);
+    let mut around = around(starter::completed(&settings.options), environment, &mut Vec::new());
     let named = around.named_files();
     read_files(&mut around.files, named, environment);
     validate(OUTSIDE, None, &around).map(|valid| vec![valid])

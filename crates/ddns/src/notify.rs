@@ -311,7 +311,7 @@ async fn send(
     let request = match notification.callback.render(notice, moment) {
         Ok(request) => request,
         Err(why) => {
-            let not_sent = NotSent { why: why.to_string(), is_final: true, ..NotSent::default() };
+            let not_sent = NotSent { why, is_final: true, ..NotSent::default() };
             return ("its service".to_owned(), Err(not_sent));
         }
     };

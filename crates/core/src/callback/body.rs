@@ -1,9 +1,9 @@
 //! The body. In JSON, placeholders in strings, and outside of quotes, are filled in; keys, numbers, booleans and `null` pass
 //! through (C2, C3, C8). A form and a plain text are the other formats (H3).
 
-use super::piece::{self, Piece, Position, Show, push_plain};
+use super::piece::{self, Piece, Position, push_plain};
 use super::template::{self, Part};
-use super::variables::{Values, Variables};
+use super::variables::Variables;
 use crate::net::url::push_form;
 use crate::text::json::{Member, Node, Value, push_string};
 use crate::text::vocabulary::vocabulary;
@@ -116,10 +116,6 @@ impl Body {
     pub fn text(text: &str, variables: &Variables, unknown: &mut Vec<String>) -> Self {
         let parts = template::parse(text, variables, unknown);
         Self { format: Format::Text, pieces: parts.into_iter().map(|part| placed(part, Position::Text)).collect() }
-    }
-
-    pub(super) fn render(&self, values: &Values<'_>, show: Show) -> String {
-        piece::render(&self.pieces, values, show)
     }
 
     /// What may be seen of it as it was written: placeholders by their names, everything else redacted.

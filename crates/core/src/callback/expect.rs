@@ -80,6 +80,9 @@ pub enum Meaning {
     Nothing,
 }
 
+/// What follows where a condition holds.
+type MeaningOf = fn(&Condition) -> Meaning;
+
 /// Whether what a response has at a place is what is wanted there.
 pub type Agrees<'a> = &'a dyn Fn(&Value, &Value) -> bool;
 
@@ -131,40 +134,37 @@ impl Conditions {
         [&self.forget, &self.stop, &self.wait, &self.none, &self.reject].into_iter().chain(&self.accept).flatten()
     }
 
-    pub(super) fn judge(&self, status: u16, text: &str, is_kept: bool, agrees: Agrees<'_>) -> Judgement {
+    pub(super) fn judge<'c>(&'c self, status: u16, text: &str, is_kept: bool, agrees: Agrees<'_>) -> Judgement {
         let is_success = (200..300).contains(&status);
         let json: Option<Node> =
             self.all().any(Condition::needs_json).then(|| parse(text, Dialect::STRICT).ok()).flatten();
         let body = ResponseBody { text, json: json.as_ref() };
-        let found = |name: &str, conditions: &[Condition]| {
+        let found = |name: &str, conditions: &'c [Condition]| {
             let at = conditions.iter().position(|condition| condition.holds(status, &body, agrees))?;
             let because = if conditions.len() == 1 { format!("`{name}`") } else { format!("`{name}[{at}]`") };
-            Some((conditions[at].clone(), format!("{because} holds")))
+            Some((&conditions[at], format!("{because} holds")))
         };
-        let forget = is_kept.then(|| found("forget", &self.forget)).flatten();
-        let (verdict, because, decided) = if let Some((condition, because)) = forget {
-            (Meaning::Forget, because, Some(condition))
-        } else if let Some((condition, because)) = found("stop", &self.stop) {
-            let Condition { until_address, all, .. } = condition;
-            (Meaning::Stopped { until_address, all }, because, Some(condition))
-        } else if let Some((condition, because)) = found("wait", &self.wait) {
-            (Meaning::Wait(condition.wait_for), because, Some(condition))
-        } else if let Some((condition, because)) = found("none", &self.none) {
-            (Meaning::Nothing, because, Some(condition))
-        } else if let Some((condition, because)) = found("reject", &self.reject) {
-            (Meaning::Rejected, because, Some(condition))
-        } else {
-            match &self.accept {
-                None if is_success => (Meaning::Accepted, "the status is from 200 to 299".to_owned(), None),
-                None => (Meaning::Rejected, "the status is not from 200 to 299".to_owned(), None),
-                Some(accept) => match found("accept", accept) {
-                    Some((condition, because)) if is_success || condition.has_status() => {
-                        (Meaning::Accepted, because, Some(condition))
-                    }
-                    _ => (Meaning::Rejected, "no condition of `expect` matches".to_owned(), None),
-                },
-            }
-        };
+        let lists: [(&str, &'c [Condition], MeaningOf); 5] = [
+            ("forget", if is_kept { &self.forget } else { &[] }, |_| Meaning::Forget),
+            ("stop", &self.stop, |it| Meaning::Stopped { until_address: it.until_address, all: it.all }),
+            ("wait", &self.wait, |it| Meaning::Wait(it.wait_for)),
+            ("none", &self.none, |_| Meaning::Nothing),
+            ("reject", &self.reject, |_| Meaning::Rejected),
+        ];
+        let decided = lists.into_iter().find_map(|(name, conditions, meaning)| {
+            let (condition, because) = found(name, conditions)?;
+            Some((meaning(condition), because, Some(condition)))
+        });
+        let (verdict, because, decided) = decided.unwrap_or_else(|| match &self.accept {
+            None if is_success => (Meaning::Accepted, "the status is from 200 to 299".to_owned(), None),
+            None => (Meaning::Rejected, "the status is not from 200 to 299".to_owned(), None),
+            Some(accept) => match found("accept", accept) {
+                Some((condition, because)) if is_success || condition.has_status() => {
+                    (Meaning::Accepted, because, Some(condition))
+                }
+                _ => (Meaning::Rejected, "no condition of `expect` matches".to_owned(), None),
+            },
+        });
         let words = decided.and_then(|condition| condition.line_in(text)).unwrap_or_else(|| text.trim());
         Judgement { verdict, words: words.to_owned(), because }
     }

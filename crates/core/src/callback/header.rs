@@ -21,28 +21,31 @@ pub struct Header {
     pub(super) pieces: Vec<Piece>,
 }
 
-/// Why something is not a header that can be set. Each is a phrase that follows the name of the field.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HeaderError {
-    /// The name is no HTTP token. It is not shown: it may be a key in the wrong place.
-    Name,
-    /// The program sets this one itself.
-    Ours(&'static str),
-    /// The value of this one holds a control character.
-    Control(String),
-}
-
 impl Header {
-    /// Checks a name and finds the placeholders of a value.
-    pub fn new(name: &str, value: &str, variables: &Variables, unknown: &mut Vec<String>) -> Result<Self, HeaderError> {
-        let name = spelled(name.trim()).ok_or(HeaderError::Name)?;
-        if let Some(ours) = OURS.iter().find(|ours| **ours == name) {
-            return Err(HeaderError::Ours(ours));
+    /// Checks a name and finds the placeholders of a value. Fails with a phrase that follows the name of the field, and how to mend
+    /// it. A name that is no HTTP token is not shown: it may be a key in the wrong place.
+    pub fn new(
+        name: &str,
+        value: &str,
+        variables: &Variables,
+        unknown: &mut Vec<String>,
+    ) -> Result<Self, (String, &'static str)> {
+        let Some(name) = spelled(name.trim()) else {
+            let hint = "use letters, digits and dashes, e.g. `X-Api-Key`";
+            return Err(("contains an invalid header name".to_owned(), hint));
+        };
+        if OURS.contains(&name.as_str()) {
+            let hint = match name.as_str() {
+                "Accept-Encoding" => "leave it out: ddns never asks for compressed responses",
+                _ => "leave it out: ddns sets it for each request",
+            };
+            return Err((format!("must not set `{name}`"), hint));
         }
         // Blanks around a value are no part of it (RFC 9110, 5.5).
         let value = value.trim_matches([' ', '\t']);
         if holds_control(value) {
-            return Err(HeaderError::Control(name));
+            let why = format!("has a line break or another control character in the value of `{name}`");
+            return Err((why, "a value must be a single line"));
         }
         let is_public = is_public(&name);
         let mut pieces = Vec::new();
@@ -109,33 +112,11 @@ fn holds_control(value: &str) -> bool {
     value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t')
 }
 
-impl std::fmt::Display for HeaderError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Name => f.write_str("contains an invalid header name"),
-            Self::Ours(name) => write!(f, "must not set `{name}`"),
-            Self::Control(name) => write!(f, "has a line break or another control character in the value of `{name}`"),
-        }
-    }
-}
-
-impl HeaderError {
-    /// How to mend it.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            Self::Name => "use letters, digits and dashes, e.g. `X-Api-Key`",
-            Self::Ours("Accept-Encoding") => "leave it out: ddns never asks for compressed responses",
-            Self::Ours(_) => "leave it out: ddns sets it for each request",
-            Self::Control(_) => "a value must be a single line",
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn header(name: &str, value: &str) -> Result<Header, HeaderError> {
+    fn header(name: &str, value: &str) -> Result<Header, (String, &'static str)> {
         Header::new(name, value, &Variables::default(), &mut Vec::new())
     }
 
@@ -147,17 +128,20 @@ mod tests {
             assert_eq!(header(written, "v").expect(written).name(), sent);
         }
         for name in ["", " ", "a b", "a:b", "a\r\nb", "ü", "a(b", "\"a\"", "a\0"] {
-            assert_eq!(header(name, "v"), Err(HeaderError::Name), "{name:?}");
+            let (why, _) = header(name, "v").expect_err(name);
+            assert_eq!(why, "contains an invalid header name", "{name:?}");
         }
         for name in ["host", "CONTENT-LENGTH", "Transfer-Encoding", "connection", "accept-encoding"] {
-            assert!(matches!(header(name, "v"), Err(HeaderError::Ours(_))), "{name}");
+            let (why, _) = header(name, "v").expect_err(name);
+            assert!(why.starts_with("must not set `"), "{name}: {why}");
         }
     }
 
     #[test]
     fn h2_values_are_one_line() {
         for value in ["a\r\nb", "a\nb", "a\rb", "a\0b", "a\u{7f}b", "\u{1}"] {
-            assert_eq!(header("X", value), Err(HeaderError::Control("X".into())), "{value:?}");
+            let (why, _) = header("X", value).expect_err(value);
+            assert!(why.ends_with("control character in the value of `X`"), "{value:?}: {why}");
         }
         for value in ["", "a\tb", "ü", "\"a\", b; c=\"d\""] {
             assert!(header("X", value).is_ok(), "{value:?}");

@@ -150,7 +150,7 @@ pub(super) fn outline(pieces: &[Piece], variables: &Variables) -> String {
 }
 
 /// What the user typed that must not be seen, in the forms in which a response or an error may show it.
-pub(super) fn secrets(pieces: &[Piece]) -> Vec<String> {
+pub(super) fn secrets<'p>(pieces: impl Iterator<Item = &'p Piece>) -> Vec<String> {
     let mut secrets = Vec::new();
     for piece in pieces {
         let Piece::Secret(position, text) = piece else { continue };

@@ -7,32 +7,12 @@ use crate::net::url::{Url, UrlError, split_scheme};
 /// How many redirects are followed; more are taken for a loop.
 pub const MAX_REDIRECTS: usize = 10;
 
-/// Why a redirection is not followed. Names origins only: the rest of an address may hold keys.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RedirectError {
-    /// From https to http: the body carries the user's keys.
-    Unsecured(String),
-    /// To another origin, of a request that goes to its own alone.
-    Strayed(String),
-    /// To something that is not an address.
-    Nonsense(UrlError),
-}
-
-impl std::fmt::Display for RedirectError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Unsecured(origin) => write!(f, "redirects from https to {origin}, which is not followed"),
-            Self::Strayed(origin) => write!(f, "redirects to {origin}, which is not followed"),
-            Self::Nonsense(why) => write!(f, "redirects to an address that {why}"),
-        }
-    }
-}
-
 impl Request {
     /// The request that follows a response; `None` if the response is final. 301, 302, 307 and 308 keep method and body,
     /// because a POST that silently became a GET would be a lost update; 303 asks for a GET. Another origin gets no
     /// credentials, and of the user's headers only those that hold no secret (H2). A signed request goes nowhere else (H11).
-    pub fn redirected(&self, status: u16, location: Option<&str>) -> Option<Result<Self, RedirectError>> {
+    /// Fails with why it is not followed: a phrase that names origins only, since the rest of an address may hold keys.
+    pub fn redirected(&self, status: u16, location: Option<&str>) -> Option<Result<Self, String>> {
         let (method, body) = match status {
             301 | 302 | 307 | 308 => (self.method, self.body.clone()),
             303 => (Method::Get, None),
@@ -43,14 +23,15 @@ impl Request {
         }
         let mut url = match join(&self.url, location?.trim()) {
             Ok(url) => url,
-            Err(why) => return Some(Err(RedirectError::Nonsense(why))),
+            Err(why) => return Some(Err(format!("redirects to an address that {why}"))),
         };
+        // The body carries the user's keys.
         if self.url.secure && !url.secure {
-            return Some(Err(RedirectError::Unsecured(url.origin())));
+            return Some(Err(format!("redirects from https to {}, which is not followed", url.origin())));
         }
         let is_same = url.origin() == self.url.origin();
         if self.stays && !is_same {
-            return Some(Err(RedirectError::Strayed(url.origin())));
+            return Some(Err(format!("redirects to {}, which is not followed", url.origin())));
         }
         url.credentials = self.url.credentials.clone().filter(|_| is_same);
         // A GET in place of something with a body has no content.
@@ -121,7 +102,7 @@ mod tests {
         Request::new(Url::parse(url).expect("an address"), Some("{}".to_owned()))
     }
 
-    fn next(url: &str, status: u16, location: &str) -> Option<Result<Request, RedirectError>> {
+    fn next(url: &str, status: u16, location: &str) -> Option<Result<Request, String>> {
         request(url).redirected(status, Some(location))
     }
 
@@ -162,11 +143,14 @@ mod tests {
     fn d3_another_scheme_is_no_path() {
         for location in ["mailto:a@b.example", "javascript:alert(1)", "data:text/plain,x", "ftp:x"] {
             let error = next("https://h/a", 302, location).expect("a redirection").expect_err(location);
-            assert!(matches!(error, RedirectError::Nonsense(UrlError::Scheme(_))), "{location}: {error:?}");
+            let scheme = location.split(':').next().expect("a scheme");
+            let expected = UrlError::Scheme(scheme.to_owned());
+            assert_eq!(error, format!("redirects to an address that {expected}"), "{location}");
         }
         for location in ["http:x", "HTTP:/x", "https:"] {
             let error = next("https://h/a", 302, location).expect("a redirection").expect_err(location);
-            assert_eq!(error, RedirectError::Nonsense(UrlError::Host(String::new())), "{location}");
+            let expected = UrlError::Host(String::new());
+            assert_eq!(error, format!("redirects to an address that {expected}"), "{location}");
         }
         for location in ["./mailto:x", "a/b:c", "?x:y", "1:2"] {
             assert!(next("https://h/a", 302, location).expect("a redirection").is_ok(), "{location}");
@@ -176,7 +160,7 @@ mod tests {
     #[test]
     fn d3_from_https_to_http_is_not_followed() {
         let error = next("https://h/", 302, "http://h/x").expect("a redirection").expect_err("refused");
-        assert_eq!(error, RedirectError::Unsecured("http://h".into()));
+        assert_eq!(error, "redirects from https to http://h, which is not followed");
         assert!(next("http://h/", 302, "https://h/x").expect("a redirection").is_ok());
     }
 

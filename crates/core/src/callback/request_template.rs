@@ -8,8 +8,7 @@ use super::redacted::Redacted;
 use super::request::{Method, Request};
 use super::sign::{Signable, Signing};
 use super::target::Target;
-use super::variables::Values;
-use super::{RenderError, Variable};
+use super::variables::{Values, Variable};
 use crate::net::url::{Url, push_value};
 
 /// Everything that shapes one request, and what its response must say.
@@ -35,31 +34,31 @@ impl RequestTemplate {
         self.method.unwrap_or_else(|| Method::of_body(self.body.is_some()))
     }
 
-    /// The request with these values. Fails where one makes it impossible.
-    pub(super) fn render(&self, values: &Values<'_>) -> Result<Request, RenderError> {
-        let url = self.target.render(values, Show::All).map_err(RenderError::Address)?;
-        self.finish(url, values, Show::All, self.sign.as_ref())
-    }
-
-    /// The same with one parameter more in its query.
-    pub(super) fn render_page(&self, values: &Values<'_>, name: &str, value: &str) -> Result<Request, RenderError> {
-        let mut url = self.target.render(values, Show::All).map_err(RenderError::Address)?;
-        url.path.push(if url.path.contains('?') { '&' } else { '?' });
-        url.path.push_str(name);
-        url.path.push('=');
-        push_value(&mut url.path, value);
+    /// The request with these values, and with one parameter more in its query where it asks for a further page. Fails where one makes it
+    /// impossible: a sentence without its end.
+    pub(super) fn render(&self, values: &Values<'_>, page: Option<(&str, &str)>) -> Result<Request, String> {
+        let mut url = self.url(values)?;
+        if let Some((name, value)) = page {
+            url.path.push(if url.path.contains('?') { '&' } else { '?' });
+            url.path.push_str(name);
+            url.path.push('=');
+            push_value(&mut url.path, value);
+        }
         self.finish(url, values, Show::All, self.sign.as_ref())
     }
 
     /// The same without its signature: equal for requests that ask the same.
-    pub(super) fn render_unsigned(&self, values: &Values<'_>) -> Result<Request, RenderError> {
-        let url = self.target.render(values, Show::All).map_err(RenderError::Address)?;
-        self.finish(url, values, Show::All, None)
+    pub(super) fn render_unsigned(&self, values: &Values<'_>) -> Result<Request, String> {
+        self.finish(self.url(values)?, values, Show::All, None)
+    }
+
+    fn url(&self, values: &Values<'_>) -> Result<Url, String> {
+        self.target.render(values, Show::All).map_err(|why| format!("the address {why}"))
     }
 
     /// The request as it may be seen.
-    pub(super) fn redacted(&self, values: &Values<'_>, user_agent: &str) -> Result<Redacted, RenderError> {
-        let sent = self.render(values)?;
+    pub(super) fn redacted(&self, values: &Values<'_>, user_agent: &str) -> Result<Redacted, String> {
+        let sent = self.render(values, None)?;
         // A port that is a value of `extra` is not a number once it is redacted.
         let url = self.target.render(values, Show::Redacted);
         let url = url.unwrap_or_else(|_| self.target.render_path(values, &sent.url));
@@ -68,17 +67,14 @@ impl RequestTemplate {
     }
 
     /// All but the address.
-    fn finish(
-        &self,
-        mut url: Url,
-        values: &Values<'_>,
-        show: Show,
-        sign: Option<&Signing>,
-    ) -> Result<Request, RenderError> {
+    fn finish(&self, mut url: Url, values: &Values<'_>, show: Show, sign: Option<&Signing>) -> Result<Request, String> {
         let mut headers = Vec::with_capacity(self.headers.len());
         for header in &self.headers {
             let name = header.name().to_owned();
-            let Some(value) = header.render(values, show) else { return Err(RenderError::Header(name)) };
+            let Some(value) = header.render(values, show) else {
+                let what = "a line break or another control character";
+                return Err(format!("a value would put {what} into the header `{name}`"));
+            };
             if name == "Authorization" {
                 // It takes the place of user and password in the address.
                 url.credentials = None;
@@ -86,7 +82,7 @@ impl RequestTemplate {
             headers.push((name, value));
         }
         let format = self.body.as_ref().map_or(Format::Json, |body| body.format);
-        let body = self.body.as_ref().map(|body| body.render(values, show));
+        let body = self.body.as_ref().map(|body| piece::render(&body.pieces, values, show));
         if let Some(sign) = sign {
             let mut known = headers.clone();
             if body.is_some() && known.iter().all(|(name, _)| name != "Content-Type") {
@@ -101,7 +97,8 @@ impl RequestTemplate {
                 nonce: &values.nonce(),
                 is_redacted: show != Show::All,
             };
-            headers.extend(sign.headers(&values.message(), &signable).ok_or(RenderError::Signature)?);
+            headers
+                .extend(sign.headers(&values.message(), &signable).ok_or("the key in `sign` cannot be used to sign")?);
         }
         Ok(Request { url, method: self.method(), headers, body, format, is_signed: sign.is_some(), stays: false })
     }
@@ -117,20 +114,22 @@ impl RequestTemplate {
 
     /// What the user typed that must not be seen.
     pub(super) fn secrets(&self) -> Vec<String> {
-        let mut secrets = self.target.secrets();
-        secrets.extend(self.headers.iter().flat_map(|header| piece::secrets(&header.pieces)));
-        secrets.extend(self.body.iter().flat_map(|body| piece::secrets(&body.pieces)));
+        let mut secrets = piece::secrets(self.pieces());
         secrets.extend(self.sign.iter().flat_map(Signing::secrets));
         secrets
     }
 
     /// The placeholders in it; some more than once.
     pub(super) fn variables(&self) -> impl Iterator<Item = Variable> {
-        let headers = self.headers.iter().flat_map(|header| &header.pieces);
-        let body = self.body.iter().flat_map(|body| &body.pieces);
-        self.target.pieces.iter().chain(headers).chain(body).filter_map(|piece| match piece {
+        self.pieces().filter_map(|piece| match piece {
             Piece::Variable(_, variable) => Some(*variable),
             Piece::Plain(_) | Piece::Secret(..) => None,
         })
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = &Piece> {
+        let headers = self.headers.iter().flat_map(|header| &header.pieces);
+        let body = self.body.iter().flat_map(|body| &body.pieces);
+        self.target.pieces.iter().chain(headers).chain(body)
     }
 }

@@ -163,7 +163,7 @@ impl Callback {
 
     /// How many values its steps find.
     pub fn taken_count(&self) -> usize {
-        self.variables.taken_count()
+        self.variables.taken.len()
     }
 
     /// The first placeholder of a request, and of what the answer of a step is compared with, that no step before this one gives.
@@ -212,11 +212,7 @@ impl Callback {
         page: Option<(&str, &str)>,
     ) -> Result<Request, String> {
         let values = self.values((message.into().0, moment, taken));
-        let request = match page {
-            Some((name, value)) => template.render_page(&values, name, value),
-            None => template.render(&values),
-        };
-        let mut request = request.map_err(|why| why.to_string())?;
+        let mut request = template.render(&values, page)?;
         if self.around.is_none() {
             return Ok(request);
         }
@@ -262,7 +258,7 @@ impl Callback {
     /// What steps found as it may be seen: `__RECORD_ID__ 17`.
     pub fn shown_values(&self, taken: &Taken, reveal: bool) -> Vec<String> {
         let shown = |(place, value): (usize, &Option<Value>)| {
-            let name = self.variables.taken_name(place)?;
+            let name = &self.variables.taken.get(place)?.name;
             let is_hidden = !reveal && self.variables.is_taken_secret(place);
             let text = value.as_ref().map(scalar_text)?;
             Some(format!("{name} {}", if is_hidden { MASK } else { &text }))

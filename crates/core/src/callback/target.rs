@@ -208,7 +208,7 @@ impl Target {
 
     /// What the user typed that must not be seen.
     pub fn secrets(&self) -> Vec<String> {
-        piece::secrets(&self.pieces)
+        piece::secrets(self.pieces.iter())
     }
 }
 

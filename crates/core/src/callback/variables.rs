@@ -150,13 +150,13 @@ pub struct Variables {
     /// Whether they are those of a notification.
     is_notice: bool,
     /// What steps find (H16).
-    taken: Vec<TakenName>,
+    pub(super) taken: Vec<TakenName>,
 }
 
 /// A placeholder whose value a step finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct TakenName {
-    name: String,
+pub(super) struct TakenName {
+    pub(super) name: String,
     is_secret: bool,
     /// The number of the step.
     step: usize,
@@ -234,19 +234,9 @@ impl Variables {
         self.taken.get(place).is_some_and(|taken| taken.is_secret)
     }
 
-    /// The name of a value that a step finds.
-    pub(super) fn taken_name(&self, place: usize) -> Option<&str> {
-        self.taken.get(place).map(|taken| taken.name.as_str())
-    }
-
     /// The place of a name whose value a step finds.
     pub fn taken_place(&self, name: &str) -> Option<usize> {
         self.taken.iter().position(|taken| taken.name == name)
-    }
-
-    /// How many values steps find.
-    pub(super) fn taken_count(&self) -> usize {
-        self.taken.len()
     }
 
     /// Whether a step finds the value of a placeholder, and it may be seen.
@@ -357,11 +347,7 @@ impl Variables {
     }
 
     pub(super) fn with<'a>(&'a self, subject: Subject<'a>, moment: Moment, taken: &'a Taken) -> Values<'a> {
-        let first = match subject {
-            Subject::Updates(batch) => Some(*batch.first),
-            Subject::Notice(_) => None,
-        };
-        Values { first, subject, moment, taken, variables: self }
+        Values { subject, moment, taken, variables: self }
     }
 }
 
@@ -402,8 +388,6 @@ pub(super) fn scalar_text(value: &Value) -> Cow<'_, str> {
 
 /// The values of one request; made text where they are used.
 pub(super) struct Values<'a> {
-    /// The update that is named where only one can be; none for a notification.
-    first: Option<Update<'a>>,
     subject: Subject<'a>,
     moment: Moment,
     /// What steps found; empty where none was sent.
@@ -414,14 +398,14 @@ pub(super) struct Values<'a> {
 impl Values<'_> {
     /// The value as text; what is not set is the empty text (C5).
     pub(super) fn text(&self, variable: Variable) -> Cow<'_, str> {
-        match (variable, self.first) {
+        match (variable, self.subject) {
             (Variable::Ttl, _) => match self.variables.ttl {
                 Some(ttl) => ttl.to_string().into(),
-                None => self.yielded("__TTL__"),
+                None => scalar_text(&self.yielded("__TTL__")).into_owned().into(),
             },
             (Variable::Line, _) => match &self.variables.line {
                 Some(line) => line.into(),
-                None => self.yielded("__LINE__"),
+                None => scalar_text(&self.yielded("__LINE__")).into_owned().into(),
             },
             // Before it is known, its name stands for it.
             (Variable::Taken(at, _), _) => {
@@ -429,20 +413,17 @@ impl Values<'_> {
             }
             (Variable::Timestamp, _) => self.moment.now.to_string().into(),
             (Variable::Extra(at), _) => self.extra(at).map_or("".into(), scalar_text),
-            (_, None) => match self.subject {
-                Subject::Notice(notice) => in_notice(notice, variable).into(),
-                Subject::Updates(_) => "".into(),
-            },
-            (Variable::Domain, Some(update)) => update.domain.as_str().into(),
-            (Variable::Ip, Some(update)) => address_text(update.ip).into(),
-            (Variable::RecordType, Some(update)) => update.family.record_type().into(),
+            (_, Subject::Notice(notice)) => in_notice(notice, variable).into(),
+            (Variable::Domain, Subject::Updates(all)) => all.first.domain.as_str().into(),
+            (Variable::Ip, Subject::Updates(all)) => address_text(all.first.ip).into(),
+            (Variable::RecordType, Subject::Updates(all)) => all.first.family.record_type().into(),
             (Variable::OldIp, _) => self.moment.accepted.map(address_text).unwrap_or_default().into(),
-            (Variable::Zone, Some(update)) => self.zone(update.domain).as_str().into(),
-            (Variable::Host, Some(update)) => match self.subdomain(update.domain) {
+            (Variable::Zone, Subject::Updates(all)) => self.zone(all.first.domain).as_str().into(),
+            (Variable::Host, Subject::Updates(all)) => match self.subdomain(all.first.domain) {
                 "" => "@".into(),
                 subdomain => subdomain.into(),
             },
-            (Variable::Subdomain, Some(update)) => self.subdomain(update.domain).into(),
+            (Variable::Subdomain, Subject::Updates(all)) => self.subdomain(all.first.domain).into(),
             (Variable::Ipv4, _) => self.address(Family::V4),
             (Variable::Ipv6, _) => self.address(Family::V6),
             (Variable::Ips, _) => self.addresses().into(),
@@ -457,28 +438,20 @@ impl Values<'_> {
     }
 
     /// What a step found for a setting that is not set; its name before any step was sent, and nothing if it was not found.
-    fn yielded<'n>(&'n self, name: &'n str) -> Cow<'n, str> {
-        match self.variables.taken_place(name) {
-            Some(_) if self.taken.is_empty() => name.into(),
-            at => at.and_then(|at| self.taken(at)).map_or("".into(), scalar_text),
-        }
-    }
-
-    /// The same as JSON.
-    fn yielded_json(&self, name: &str) -> Value {
+    fn yielded(&self, name: &str) -> Value {
         match self.variables.taken_place(name) {
             Some(_) if self.taken.is_empty() => Value::string(name),
             at => at.and_then(|at| self.taken(at)).cloned().unwrap_or(Value::Null),
         }
     }
 
-    /// The updates that it is about.
+    /// The updates that it is about; none for a notification.
+    fn batch(&self) -> Option<Batch<'_>> {
+        if let Subject::Updates(batch) = self.subject { Some(batch) } else { None }
+    }
+
     fn updates(&self) -> impl Iterator<Item = &Update<'_>> {
-        let batch = match self.subject {
-            Subject::Updates(batch) => Some(batch),
-            Subject::Notice(_) => None,
-        };
-        batch.into_iter().flat_map(Batch::iter)
+        self.batch().into_iter().flat_map(Batch::iter)
     }
 
     fn found(&self, family: Family) -> Option<IpAddr> {
@@ -512,10 +485,11 @@ impl Values<'_> {
     /// The `webhook-id` of the request.
     pub(super) fn message(&self) -> String {
         let (callback, number) = self.moment.message;
-        let about = match (self.first, self.subject) {
-            (None, Subject::Notice(notice)) => format!("{} {number}", notice.event),
-            (Some(update), _) => format!("{} {} {number}", update.domain, update.family.record_type()),
-            _ => String::new(),
+        let about = match self.subject {
+            Subject::Notice(notice) => format!("{} {number}", notice.event),
+            Subject::Updates(Batch { first, .. }) => {
+                format!("{} {} {number}", first.domain, first.family.record_type())
+            }
         };
         message_id(callback, &about)
     }
@@ -533,7 +507,7 @@ impl Values<'_> {
 
     /// The value of one of `extra`; a domain's own counts first.
     fn extra(&self, at: usize) -> Option<&Value> {
-        let own = self.first.and_then(|update| self.variables.own[update.family.index()].get(update.domain));
+        let own = self.batch().and_then(|all| self.variables.own[all.first.family.index()].get(all.first.domain));
         let own = own.and_then(|own| own.iter().find(|(known, _)| *known == at)).map(|(_, value)| value);
         own.or_else(|| self.variables.extra.get(at).map(|(_, value)| value))
     }
@@ -552,15 +526,15 @@ impl Values<'_> {
         match variable {
             Variable::Ttl => match self.variables.ttl {
                 Some(ttl) => Value::Number(ttl.to_string()),
-                None => self.yielded_json("__TTL__"),
+                None => self.yielded("__TTL__"),
             },
             Variable::Line => match &self.variables.line {
                 Some(line) => Value::String(line.clone()),
-                None => self.yielded_json("__LINE__"),
+                None => self.yielded("__LINE__"),
             },
             Variable::Taken(at, _) if self.taken(at).is_some() => self.taken(at).cloned().unwrap_or(Value::Null),
             Variable::Timestamp => Value::Number(self.moment.now.to_string()),
-            Variable::OldIp if self.first.is_some() => {
+            Variable::OldIp if self.batch().is_some() => {
                 self.moment.accepted.map_or(Value::Null, |ip| Value::String(ip.to_string()))
             }
             Variable::Extra(at) => self.extra(at).cloned().unwrap_or(Value::Null),

@@ -1,6 +1,6 @@
 //! One entry of a configuration: a callback, its domains and its sources, or everything that is wrong with them.
 
-mod callback;
+pub(super) mod callback;
 pub(super) mod combine;
 mod domains;
 mod expect;
@@ -11,20 +11,20 @@ mod verify;
 
 pub use providers::providers;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::fields::{Field, Key};
 use super::files::{FileContents, path_of};
+use super::layers::Surroundings;
 use super::raw::{Setting, Start};
 use super::read::{BoolOrText, SettingReader};
 use super::value::{is_auto, is_off, is_off_word};
 use super::{Cache, Entry, Ssl};
 use crate::address::source::{FORMS, Source};
+use crate::callback::Target;
 use crate::callback::expect::Expect;
-use crate::callback::{RsaSign, Target};
 use crate::net::family::Family;
-use crate::net::proxy::{self, Proxies, ProxyItem, Route, System};
+use crate::net::proxy::{self, Proxies, ProxyItem, Route};
 use crate::text::diagnostic::{Place, Severity};
 use crate::text::duration;
 use crate::text::json::{Span, Value};
@@ -40,12 +40,7 @@ pub(super) struct Maker<'a, 'b> {
     pub(super) reader: SettingReader<'a>,
     /// Where the entry begins: the place of what is missing.
     pub(super) start: &'b Start,
-    /// The environment's proxies.
-    pub(super) system: &'b Arc<System>,
-    /// What the files hold that it names.
-    pub(super) files: &'b FileContents,
-    /// What signs with an RSA key.
-    pub(super) rsa: Option<RsaSign>,
+    pub(super) around: &'b Surroundings,
 }
 
 impl Maker<'_, '_> {
@@ -138,7 +133,8 @@ impl Maker<'_, '_> {
             self.reader.wrong(key, at, message, "put it into a local file");
             return None;
         }
-        let text = text_of(self.files, path).map_err(|why| format!("{what}: {} {why}", self.files.shown(path)));
+        let files = &self.around.files;
+        let text = text_of(files, path).map_err(|why| format!("{what}: {} {why}", files.shown(path)));
         let hint = "`file` is the path of a file that contains the value on one line";
         self.reader.valid(key, at, text, hint).map(Value::String)
     }
@@ -206,8 +202,8 @@ impl Maker<'_, '_> {
             let hint = format!("{}, DIRECT, SYSTEM", proxy::FORMS);
             items.extend(self.reader.valid(Key::Proxy, node.span, item, &hint));
         }
-        let proxies = Proxies::new(items, self.system);
-        if self.system.is_usable() {
+        let proxies = Proxies::new(items, &self.around.proxies);
+        if self.around.proxies.is_usable() {
             return proxies;
         }
         let url = target.and_then(Target::fixed_part);

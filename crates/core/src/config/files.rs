@@ -39,15 +39,10 @@ impl FileContents {
 
     /// The one line of a file, or why there is none.
     pub(super) fn line(&self, path: &str) -> Result<String, String> {
-        let text = match self.0.get(path) {
-            // Windows begins some files with a byte order mark.
-            Some(Ok(text)) => text.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n']),
-            Some(Err(why)) => return Err(why.clone()),
-            None => return Err("was not read".to_owned()),
-        };
-        match text {
-            _ if text.trim().is_empty() => Err("is empty".to_owned()),
-            _ if text.contains(['\r', '\n']) => Err("must hold one line".to_owned()),
+        // Windows begins some files with a byte order mark.
+        match self.text(path)?.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n']) {
+            text if text.trim().is_empty() => Err("is empty".to_owned()),
+            text if text.contains(['\r', '\n']) => Err("must hold one line".to_owned()),
             line => Ok(line.to_owned()),
         }
     }

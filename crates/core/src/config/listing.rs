@@ -3,6 +3,7 @@
 //! The settings need not be valid: a listing helps most where something is wrong. The value of a secret field is shown
 //! only as far as its meaning is understood, and is one mask otherwise (G2).
 
+use super::entry::callback::read_body;
 use super::entry::combine::combine;
 use super::fields::{FIELDS, Field, FieldScope, Key, Kind, SubField, SubKind, Visibility, part, used_by};
 use super::files::{FileContents, is_shown, path_of};
@@ -10,13 +11,13 @@ use super::layers::Layers;
 use super::raw::{FileLayers, Origin, Raw, Setting};
 use super::read::SettingReader;
 use super::validate::Surroundings;
-use super::value::{document, domain_name, is_empty_token, is_off, members, own_names};
+use super::value::{domain_name, is_off, members, own_names};
 use crate::address::source::Source;
-use crate::callback::{Body, Format, Header, Variables, outline, outline_literal};
+use crate::callback::{Format, Header, Variables, outline, outline_literal};
 use crate::net::proxy::ProxyItem;
 use crate::net::url::{masked, split_scheme};
 use crate::text::diagnostics::Diagnostics;
-use crate::text::json::{Dialect, Member, Node, Value, is_placeholder_name, pretty};
+use crate::text::json::{Dialect, Member, Node, Value, is_placeholder_name, one_line};
 use crate::text::secrets::MASK;
 use crate::update::domain::Domain;
 
@@ -157,7 +158,7 @@ fn callbacks(field: &'static Field, setting: &Setting, layers: &Layers<'_>, file
 fn words(value: &Value) -> String {
     match value {
         Value::Array(items) => items.iter().map(|item| plain(&item.value)).collect::<Vec<_>>().join(" "),
-        Value::Object(_) => on_one_line(value),
+        Value::Object(_) => one_line(value),
         other => plain(other),
     }
 }
@@ -187,14 +188,14 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, files: &FileC
         (_, Value::Array(items)) if field.kind == Kind::List => {
             items.iter().map(|item| plain(&item.value)).collect::<Vec<_>>().join(", ")
         }
-        (Visibility::Deep, value @ Value::Object(_)) => on_one_line(value),
+        (Visibility::Deep, value @ Value::Object(_)) => one_line(value),
         (_, value) => plain(value),
     }
 }
 
 /// An object, with a mask for each member that may not be seen.
 fn parts(members: &[Member], files: &FileContents, parts: &'static [SubField]) -> String {
-    on_one_line(&visible(members, files, parts))
+    one_line(&visible(members, files, parts))
 }
 
 fn visible(members: &[Member], files: &FileContents, parts: &'static [SubField]) -> Value {
@@ -212,11 +213,6 @@ fn visible(members: &[Member], files: &FileContents, parts: &'static [SubField])
 /// A secret, or the file that holds it.
 fn secret(value: &Value, files: &FileContents) -> String {
     path_of(value).filter(|path| files.may_show(path)).map_or_else(|| MASK.to_owned(), |path| files.shown(path))
-}
-
-/// JSON without its line ends.
-fn on_one_line(value: &Value) -> String {
-    pretty(value).lines().map(str::trim).collect()
 }
 
 /// A value of a field that holds no secret.
@@ -277,23 +273,15 @@ fn proxy(node: &Node) -> String {
 }
 
 fn token(node: &Node, layers: &Layers<'_>, is_notice: bool) -> String {
-    let (variables, unknown) = (variables(layers, is_notice), &mut Vec::new());
+    let variables = variables(layers, is_notice);
     let format = layers.get(Key::Format).and_then(|setting| setting.node.value.text()).unwrap_or_default();
-    let body = match Format::parse(format).unwrap_or_default() {
-        Format::Json => match document(node) {
-            Ok(None) => return String::from(if node.value.members().is_some() { "{}" } else { "" }),
-            Ok(Some(document)) => Body::new(&document, &variables, unknown).ok().flatten(),
-            Err(_) => None,
-        },
-        _ if is_empty_token(&node.value) => return String::new(),
-        Format::Form => match (members(&node.value, Dialect::TOKEN), &node.value) {
-            (Some(members), _) => Body::form(&members, &variables, unknown).ok(),
-            (None, Value::String(text)) => Some(Body::form_text(text, &variables, unknown)),
-            (None, _) => None,
-        },
-        Format::Text => node.value.text().map(|text| Body::text(text, &variables, unknown)),
-    };
-    body.map_or_else(|| MASK.to_owned(), |body| body.outline(&variables))
+    let format = Format::parse(format).unwrap_or_default();
+    match read_body(format, node, &variables, &mut Vec::new()) {
+        Ok(Some(body)) => body.outline(&variables),
+        Ok(None) if format == Format::Json && node.value.members().is_some() => "{}".to_owned(),
+        Ok(None) => String::new(),
+        Err(_) => MASK.to_owned(),
+    }
 }
 
 /// Names, and what may be seen of the values.
@@ -330,7 +318,7 @@ fn extra(layers: &Layers<'_>, files: &FileContents) -> String {
 
 /// An object of strings, on one line.
 fn object(members: impl Iterator<Item = (String, String)>) -> String {
-    let quoted = |text: &str| on_one_line(&Value::string(text));
+    let quoted = |text: &str| one_line(&Value::string(text));
     let members: Vec<String> = members.map(|(key, value)| format!("{}:{}", quoted(&key), quoted(&value))).collect();
     format!("{{{}}}", members.join(","))
 }

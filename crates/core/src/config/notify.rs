@@ -68,7 +68,7 @@ fn notification(
     let start = setting.start(Field::of(Key::Notify), node);
     let layers = Layers(vec![options, &own, file, environment]);
     let reader = SettingReader { layers, diagnostics: &mut *whole.diagnostics };
-    let mut maker = Maker { reader, start: &start, system: &around.proxies, files: &around.files, rsa: around.rsa };
+    let mut maker = Maker { reader, start: &start, around };
     let callback = maker.notice();
     let proxies = maker.proxy(callback.as_ref().map(|callback| &callback.request.target));
     let (ssl, timeout) = (maker.ssl(), maker.timeout());

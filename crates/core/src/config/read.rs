@@ -100,7 +100,7 @@ impl<'a> SettingReader<'a> {
     }
 
     /// The setting; `None` if it is as good as not set, so that the default counts.
-    fn given(&self, key: Key) -> Option<&'a Setting> {
+    pub(super) fn given(&self, key: Key) -> Option<&'a Setting> {
         self.setting(key).filter(|setting| !is_blank(&setting.node.value))
     }
 

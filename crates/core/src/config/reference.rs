@@ -39,54 +39,45 @@ pub(crate) fn described(field: &Field, in_entry: bool, base: &str) -> Value {
     if in_entry && matches!(field.kind, Kind::Callbacks | Kind::ObjectOrText) {
         return Value::object([("$ref", Value::string(format!("{base}{}", field.name)))]);
     }
-    let mut members = vec![("description", Value::string(field.help))];
-    let strings = || kind_of("string");
-    let items_of = |items: Value| [("type", Value::string("array")), ("items", items)];
-    match field.kind {
-        Kind::Word if field.words.len() == 1 => members.push(("const", Value::string(field.words[0]))),
-        Kind::Word => members.extend([("type", Value::string("string")), ("examples", one_of(field.words))]),
-        Kind::Text => members.push(("type", Value::string("string"))),
-        Kind::Document => members.push(("type", one_of(&["object", "array", "string"]))),
-        Kind::Headers => {
-            members.extend([("type", one_of(&["object", "string"])), ("additionalProperties", strings())]);
-        }
+    let (strings, object_of) = (|| kind_of("string"), |parts, is_closed| Value::object(object(parts, is_closed)));
+    let kind = match field.kind {
+        Kind::Word if field.words.len() == 1 => vec![("const", Value::string(field.words[0]))],
+        Kind::Word => with(typed(&["string"]), "examples", one_of(field.words)),
+        Kind::Text => typed(&["string"]),
+        Kind::Document => typed(&["object", "array", "string"]),
+        Kind::Headers => with(typed(&["object", "string"]), "additionalProperties", strings()),
         Kind::Domains | Kind::Secrets => {
-            let items = any_of([strings(), Value::object(object(field.parts, false))]);
-            members.extend([("type", one_of(&["array", "string", "object"])), ("items", items)]);
+            let items = Value::object(any_of([strings(), object_of(field.parts, false)]));
+            with(typed(&["array", "string", "object"]), "items", items)
         }
-        Kind::List => members.extend([("type", one_of(&["array", "string"])), ("items", strings())]),
+        Kind::List => with(typed(&["array", "string"]), "items", strings()),
         Kind::Sources => {
-            let items = Value::object([("type", one_of(&["string", "integer"]))]);
-            members.extend([("type", one_of(&["array", "string", "integer", "boolean"])), ("items", items)]);
+            let items = Value::object(typed(&["string", "integer"]));
+            with(typed(&["array", "string", "integer", "boolean"]), "items", items)
         }
-        Kind::Whole | Kind::WholeOrText => members.push(("type", one_of(&["integer", "string"]))),
-        Kind::Number => members.push(("type", one_of(&["number", "string"]))),
-        Kind::Flag | Kind::FlagOrText => members.push(("type", one_of(&["boolean", "string"]))),
-        Kind::Values => members.extend(values(field.parts)),
-        Kind::Object => members.extend(object(field.parts, true)),
-        Kind::ObjectOrText => {
-            members.push(("anyOf", Value::list([strings(), Value::object(object(field.parts, true))])));
-        }
-        Kind::FlagObjectOrText => {
-            let any = [kind_of("boolean"), strings(), Value::object(object(field.parts, true))];
-            members.push(("anyOf", Value::list(any)));
-        }
+        Kind::Whole | Kind::WholeOrText => typed(&["integer", "string"]),
+        Kind::Number => typed(&["number", "string"]),
+        Kind::Flag | Kind::FlagOrText => typed(&["boolean", "string"]),
+        Kind::Values => values(field.parts),
+        Kind::Object => object(field.parts, true),
+        Kind::ObjectOrText => any_of([strings(), object_of(field.parts, true)]),
+        Kind::FlagObjectOrText => any_of([kind_of("boolean"), strings(), object_of(field.parts, true)]),
         Kind::Callbacks => {
             let inside = field.inside().into_iter().flat_map(used_by);
             let of_entry = inside.map(|field| (field.name, described(field, true, base)));
             let properties = of_entry.chain(field.parts.iter().map(|part| (part.name, described_part(part))));
-            let object = Value::object([("type", Value::string("object")), ("properties", Value::object(properties))]);
-            let list = Value::object(items_of(object.clone()));
-            members.push(("anyOf", Value::list([object, list, strings()])));
+            let object = Value::object(with(typed(&["object"]), "properties", Value::object(properties)));
+            any_of([object.clone(), Value::object(list_of(object)), strings()])
         }
         Kind::Entries => {
             let entry = FIELDS.iter().filter(|field| field.scope == FieldScope::Entry);
             let name = |field: &Field| if field.key == Key::Dns { "provider" } else { field.name };
             let properties = Value::object(entry.map(|field| (name(field), described(field, true, base))));
-            members.extend(items_of(Value::object([("type", Value::string("object")), ("properties", properties)])));
-            members.push(("minItems", Value::Number("1".into())));
+            let entry = Value::object(with(typed(&["object"]), "properties", properties));
+            with(list_of(entry), "minItems", Value::Number("1".into()))
         }
-    }
+    };
+    let mut members = [vec![("description", Value::string(field.help))], kind].concat();
     for (name, allowed) in &mut members {
         or_null(name, allowed);
     }
@@ -96,10 +87,31 @@ pub(crate) fn described(field: &Field, in_entry: bool, base: &str) -> Value {
     Value::object(members)
 }
 
+/// What a schema says of a value.
+type SchemaMembers = Vec<(&'static str, Value)>;
+
+/// A value of one of these types.
+fn typed(kinds: &[&str]) -> SchemaMembers {
+    vec![("type", if let [kind] = kinds { Value::string(*kind) } else { one_of(kinds) })]
+}
+
+fn list_of(items: Value) -> SchemaMembers {
+    with(typed(&["array"]), "items", items)
+}
+
+fn any_of<const N: usize>(kinds: [Value; N]) -> SchemaMembers {
+    vec![("anyOf", Value::list(kinds))]
+}
+
+fn with(mut members: SchemaMembers, name: &'static str, value: Value) -> SchemaMembers {
+    members.push((name, value));
+    members
+}
+
 /// An object with parts; `is_closed` where it has no others.
-fn object(parts: &'static [SubField], is_closed: bool) -> Vec<(&'static str, Value)> {
+fn object(parts: &'static [SubField], is_closed: bool) -> SchemaMembers {
     let properties = Value::object(parts.iter().map(|part| (part.name, described_part(part))));
-    let mut members = vec![("type", Value::string("object")), ("properties", properties)];
+    let mut members = with(typed(&["object"]), "properties", properties);
     let needed: Vec<&str> = parts.iter().filter(|part| part.is_needed).map(|part| part.name).collect();
     if !needed.is_empty() {
         members.push(("required", one_of(&needed)));
@@ -111,41 +123,34 @@ fn object(parts: &'static [SubField], is_closed: bool) -> Vec<(&'static str, Val
 }
 
 /// An object of scalars, or of objects with these parts.
-fn values(parts: &'static [SubField]) -> [(&'static str, Value); 2] {
-    let scalar = Value::object([("type", one_of(&["string", "number", "boolean"]))]);
+fn values(parts: &'static [SubField]) -> SchemaMembers {
+    let scalar = Value::object(typed(&["string", "number", "boolean"]));
     let value = any_of([scalar, Value::object(object(parts, false))]);
-    [("type", Value::string("object")), ("additionalProperties", value)]
+    with(typed(&["object"]), "additionalProperties", Value::object(value))
 }
 
 pub(crate) fn described_part(part: &SubField) -> Value {
-    let types = |kinds: &[&str]| vec![("type", one_of(kinds))];
-    let one = |kind: &str| vec![("type", Value::string(kind))];
-    let list = |items: Value| Value::object([("type", Value::string("array")), ("items", items)]);
+    let (strings, closed) = (|| kind_of("string"), || Value::object(object(part.parts, true)));
     let mut members = match part.kind {
-        SubKind::Text | SubKind::Path | SubKind::SecretPath => one("string"),
-        SubKind::Secret => vec![("anyOf", Value::list([kind_of("string"), Value::object(object(FILE, true))]))],
-        SubKind::Flag => one("boolean"),
-        SubKind::FlagOrObject => {
-            vec![("anyOf", Value::list([kind_of("boolean"), Value::object(object(part.parts, true))]))]
-        }
-        SubKind::Pointers => one("object"),
-        SubKind::Whole => [one("integer"), vec![("minimum", Value::Number("1".into()))]].concat(),
-        SubKind::WholeOrText => types(&["integer", "string"]),
-        SubKind::Statuses => types(&["integer", "string", "array"]),
-        SubKind::List => [types(&["array", "string"]), vec![("items", kind_of("string"))]].concat(),
-        SubKind::Values => values(part.parts).to_vec(),
+        SubKind::Text | SubKind::Path | SubKind::SecretPath => typed(&["string"]),
+        SubKind::Secret => any_of([strings(), Value::object(object(FILE, true))]),
+        SubKind::Flag => typed(&["boolean"]),
+        SubKind::FlagOrObject => any_of([kind_of("boolean"), closed()]),
+        SubKind::Pointers => typed(&["object"]),
+        SubKind::Whole => with(typed(&["integer"]), "minimum", Value::Number("1".into())),
+        SubKind::WholeOrText => typed(&["integer", "string"]),
+        SubKind::Statuses => typed(&["integer", "string", "array"]),
+        SubKind::List => with(typed(&["array", "string"]), "items", strings()),
+        SubKind::Values => values(part.parts),
         SubKind::Object => object(part.parts, true),
-        SubKind::Named => {
-            [one("object"), vec![("additionalProperties", Value::object(object(part.parts, true)))]].concat()
-        }
+        SubKind::Named => with(typed(&["object"]), "additionalProperties", closed()),
         SubKind::Conditions => {
-            let condition = || Value::object(object(part.parts, true));
-            let all = list(any_of([kind_of("string"), condition()]));
-            vec![("anyOf", Value::list([kind_of("string"), condition(), all]))]
+            let all = list_of(Value::object(any_of([strings(), closed()])));
+            any_of([strings(), closed(), Value::object(all)])
         }
         SubKind::Events => {
-            let words = Value::object([("enum", one_of(&NotifyEvent::ALL.map(NotifyEvent::key)))]);
-            vec![("anyOf", Value::list([words.clone(), list(words)]))]
+            let words = Value::object([("enum", one_of(&NotifyEvent::KEYS))]);
+            any_of([words.clone(), Value::object(list_of(words))])
         }
     };
     if !part.help.is_empty() {
@@ -165,15 +170,11 @@ fn or_null(name: &str, allowed: &mut Value) {
 }
 
 pub(crate) fn kind_of(name: &str) -> Value {
-    Value::object([("type", Value::string(name))])
+    Value::object(typed(&[name]))
 }
 
 pub(crate) fn one_of(kinds: &[&str]) -> Value {
     Value::list(kinds.iter().map(|kind| Value::string(*kind)))
-}
-
-fn any_of<const N: usize>(kinds: [Value; N]) -> Value {
-    Value::object([("anyOf", Value::list(kinds))])
 }
 
 /// The text of `docs/configuration.md`.

@@ -59,15 +59,10 @@ pub fn validate(name: &str, written: Option<FileLayers>, around: &Surroundings) 
         // The log is one for the whole file: a detailed one is asked for by any of its entries.
         is_debug |= reader.flag(Key::Debug) == Some(true);
         reader.text(Key::Recipe);
-        let maker = Maker { reader, start, system: &around.proxies, files: &around.files, rsa: around.rsa };
+        let maker = Maker { reader, start, around };
         valid.extend(maker.entry());
     }
-    let whole = around.layers(&empty, &file);
-    let notify = if whole.get(Key::Notify).is_some() {
-        notify(around, &file, (&valid, interval.is_some()), &mut diagnostics)
-    } else {
-        Vec::new()
-    };
+    let notify = notify(around, &file, (&valid, interval.is_some()), &mut diagnostics);
     let diagnostics = diagnostics.into_vec(&place);
     match (log, concurrency) {
         (Some(mut log), Some(concurrency)) if !has_errors(&diagnostics) => {
@@ -93,8 +88,7 @@ pub fn validate_text(name: &str, text: &str) -> Result<Valid, Vec<Diagnostic>> {
 pub fn for_fetching(around: &Surroundings) -> Result<(Proxies, Ssl), Vec<Diagnostic>> {
     let (empty, mut diagnostics) = (Raw::default(), Diagnostics::default());
     let reader = SettingReader { layers: around.layers(&empty, &empty), diagnostics: &mut diagnostics };
-    let (start, files) = (&Start::Whole(Place::Nowhere), &around.files);
-    let mut maker = Maker { reader, start, system: &around.proxies, files, rsa: around.rsa };
+    let mut maker = Maker { reader, start: &Start::Whole(Place::Nowhere), around };
     let (proxies, ssl) = (maker.proxy(None), maker.ssl());
     match ssl {
         Some(ssl) if diagnostics.errors() == 0 => Ok((proxies, ssl)),

@@ -128,21 +128,16 @@ pub(super) fn own_names(layers: &Layers<'_>) -> Vec<String> {
 fn own_names_in(domains: &Node, names: &mut BTreeSet<String>) {
     match &domains.value {
         Value::Array(items) => items.iter().for_each(|item| own_names_in(item, names)),
-        Value::Object(members) => {
-            let extra =
-                members.iter().find(|member| member.key == "extra").and_then(|extra| extra.node.value.members());
+        value => {
+            let extra = value.member("extra").and_then(Value::members);
             names.extend(extra.into_iter().flatten().map(|own| own.key.clone()));
         }
-        _ => {}
     }
 }
 
 /// The name of a domain, which may be an object (H9).
 pub(super) fn domain_name(node: &Node) -> Option<&str> {
-    match &node.value {
-        Value::Object(members) => members.iter().find(|member| member.key == "name")?.node.value.text(),
-        value => value.text(),
-    }
+    node.value.member("name").unwrap_or(&node.value).text()
 }
 
 /// Whether a token is none (B7, H3).

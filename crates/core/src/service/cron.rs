@@ -15,7 +15,7 @@ pub fn with(table: &str, service: &ServiceSpec, scope: ServiceScope) -> String {
     // To cron, `%` is a line end.
     let command = shell::line(service.words(&["-q"])).replace('%', "\\%");
     // Where something else starts services, that one would be asked.
-    let head = service.head(&format!("{} --manager cron", scope.option()), "").replace('\n', "\n# ");
+    let head = service.head(&format!("{} --manager cron", scope.option()), "");
     format!("{text}# {head}\n{EVERY} {command}\n")
 }
 

@@ -1,4 +1,4 @@
-//! The init script of `OpenWrt`. The one in `packaging/openwrt` is this text: a test compares them.
+//! The init script of `OpenWrt`: the one in `packaging/openwrt`, with what an installation changes in it.
 
 use super::ServiceSpec;
 use crate::text::shell;
@@ -10,49 +10,14 @@ pub const SCRIPT: &str = "/etc/init.d/ddns-watch";
 pub const USER: &str = "nobody";
 
 /// `packaging/openwrt/ddns.init`
-pub fn packaged(service: &ServiceSpec) -> String {
-    script(service, "Install as /etc/init.d/ddns-watch: the package ddns-scripts has an /etc/init.d/ddns of its own.")
-}
+const PACKAGED: &str = include_str!("ddns.init");
 
-/// The script that `ddns service install` writes.
+/// How the packaged script starts the program.
+const START: &str = "/usr/sbin/ddns watch -c /etc/ddns/config.json";
+
+/// The script that `ddns service install` writes: the packaged one, but for its head and the program.
 pub fn installed(service: &ServiceSpec) -> String {
-    script(service, &service.head("", "").replace('\n', "\n# "))
-}
-
-fn script(service: &ServiceSpec, head: &str) -> String {
-    let command = shell::line(service.watching());
-    format!(
-        "\
-#!/bin/sh /etc/rc.common
-# {head}
-
-START=95
-STOP=10
-USE_PROCD=1
-
-# Both are in memory, to spare the flash; after the router restarts, the address is sent once more.
-STATE=/var/lib/ddns
-RUNTIME=/var/run/ddns
-
-start_service() {{
-	mkdir -p \"$STATE\" \"$RUNTIME\"
-	chown {USER} \"$STATE\" \"$RUNTIME\"
-	chmod 0700 \"$STATE\" \"$RUNTIME\"
-
-	procd_open_instance
-	procd_set_param command {command}
-	procd_set_param env STATE_DIRECTORY=\"$STATE\" RUNTIME_DIRECTORY=\"$RUNTIME\"
-	procd_set_param user {USER}
-	procd_set_param no_new_privs 1
-	procd_set_param stderr 1
-	procd_set_param respawn 3600 10 5
-	procd_set_param term_timeout 10
-	procd_close_instance
-}}
-
-reload_service() {{
-	procd_send_signal ddns-watch '*' HUP
-}}
-"
-    )
+    let (_, script) = PACKAGED.split_once("\n\n").unwrap_or_default();
+    let script = script.replace(START, &shell::line(service.watching()));
+    format!("#!/bin/sh /etc/rc.common\n# {}\n\n{script}", service.head("", ""))
 }

@@ -1,4 +1,4 @@
-//! Units of systemd. Those in `packaging/systemd` are these texts: a test compares them.
+//! Units of systemd: those in `packaging/systemd`, with what an installation changes in them.
 
 use super::{ServiceScope, ServiceSpec, Starts, Step};
 
@@ -14,115 +14,29 @@ pub const OF_PACKAGES: [&str; 2] = ["/usr/lib/systemd/system/ddns.service", "/li
 /// What an installation adds to the unit of a package.
 pub const DROP_IN: &str = "/etc/systemd/system/ddns.service.d/programs.conf";
 
-const SECRETS: &str = "\
-# Secrets: files that only root can read, passed as credentials. Then leave `token` or `id` out of config.json.
-#LoadCredential=token:/etc/ddns/token
-#Environment=DDNS_TOKEN_FILE=%d/token
-#LoadCredential=id:/etc/ddns/id
-#Environment=DDNS_ID_FILE=%d/id
+/// `packaging/systemd/ddns.service`: an installation for the host differs from it in few lines.
+const PACKAGED: &str = include_str!("ddns.service");
+
+/// The program of the packaged unit, and how it is started.
+const PROGRAM: &str = "/usr/local/bin/ddns";
+const START: &str = "/usr/local/bin/ddns watch -c /etc/ddns/config.json";
+
+/// What the packaged unit may start, and which calls of the kernel that needs.
+const PATHS: &str = "\
+# No other program can be started: `cmd:` and `shell:` sources need programs.conf.
+NoExecPaths=/
+ExecPaths=/usr/local/bin/ddns
 ";
-
-const CONFINED: &str = "\
-# A user that exists while the service runs and owns only its state.
-DynamicUser=yes
-User=ddns
-StateDirectory=ddns
-StateDirectoryMode=0700
-ConfigurationDirectory=ddns
-UMask=0077
-
-# No privileges, and no way to get any.
-CapabilityBoundingSet=
-AmbientCapabilities=
-NoNewPrivileges=yes
-RestrictSUIDSGID=yes
-PrivateUsers=yes
-KeyringMode=private
-
-# Files: only state and control socket can be written; homes, devices and other processes are hidden.
-ProtectSystem=strict
-ProtectHome=yes
-PrivateTmp=yes
-PrivateMounts=yes
-PrivateDevices=yes
-DevicePolicy=closed
-ProtectProc=invisible
-ProcSubset=pid
-";
-
-const KERNEL: &str = "\
-# The kernel.
-ProtectClock=yes
-ProtectControlGroups=yes
-ProtectHostname=yes
-ProtectKernelLogs=yes
-ProtectKernelModules=yes
-ProtectKernelTunables=yes
-PrivateIPC=yes
-";
-
-/// What a user's own manager may set without privileges, too.
 const CALLS: &str = "\
-LockPersonality=yes
-MemoryDenyWriteExecute=yes
-RestrictNamespaces=yes
-RestrictRealtime=yes
-# Requests; address notifications from the kernel; control socket and systemd.
-RestrictAddressFamilies=AF_INET AF_INET6 AF_NETLINK AF_UNIX
-SystemCallArchitectures=native
+SystemCallFilter=@basic-io @file-system @io-event @network-io @process @signal @sync @timer
+SystemCallFilter=flock ioctl madvise mremap sysinfo umask uname
 ";
 
-/// How the service is started, watched and ended.
-const LIFE: &str = "\
-WatchdogSec=1min
-Restart=on-failure
-RestartSec=10s
-# Retrying does not fix a wrong configuration.
-RestartPreventExitStatus=2
-# Running requests have 5 s to finish.
-TimeoutStopSec=15s
-";
-
-/// `packaging/systemd/ddns.service`
-pub fn packaged(service: &ServiceSpec) -> String {
-    let head = "Keeps running and sends each change of the address. How to install it: docs/running-as-a-service.md.";
-    of_system(service, head)
-}
-
-/// `packaging/systemd/ddns-once.service`
-pub fn once(service: &ServiceSpec) -> String {
-    format!(
-        "\
-# One synchronization, started by ddns.timer. Use ddns.service instead if ddns can run all the time.
-
-[Unit]
-Description=Dynamic DNS: send this host's address to an HTTP endpoint, once
-After=network.target
-
-[Service]
-Type=oneshot
-ExecStart={}
-TimeoutStartSec=10min
-
-{SECRETS}
-{}",
-        command(&service.words(&[])),
-        confinement(service)
-    )
-}
-
-/// `packaging/systemd/programs.conf`
-pub fn programs() -> String {
-    drop_in(
-        "For configurations with `cmd:` or `shell:` sources: lets ddns start programs, which are confined like ddns itself.\n\
-         # Install in /etc/systemd/system/ddns.service.d/ (for the timer: ddns-once.service.d/).",
-    )
-}
-
-/// The same for the unit of a package, which `ddns service install` does not write itself.
+/// `packaging/systemd/programs.conf` for the unit of a package, which `ddns service install` does not write itself.
 pub fn for_package(service: &ServiceSpec) -> Step {
-    let head = service.head("", "").replace('\n', "\n# ");
-    Step::Write { path: DROP_IN.to_owned(), text: drop_in(&head), mode: 0o644 }
+    let (_, settings) = include_str!("programs.conf").split_once("\n\n").unwrap_or_default();
+    let text = format!("# {}\n\n{settings}", service.head("", ""));
+    Step::Write { path: DROP_IN.to_owned(), text, mode: 0o644 }
 }
 
 /// Takes that back.
@@ -131,17 +45,13 @@ pub fn without_drop_in() -> [Step; 3] {
     [Step::Remove(DROP_IN.to_owned()), Step::RemoveFolder(folder), control(ServiceScope::System, &["daemon-reload"])]
 }
 
-fn drop_in(head: &str) -> String {
-    format!("# {head}\n\n[Service]\nNoExecPaths=\nExecPaths=\nSystemCallFilter=@system-service\n")
-}
-
 /// The unit that `ddns service install` writes.
 pub fn installed(service: &ServiceSpec, scope: ServiceScope) -> String {
     let advice = match scope {
         ServiceScope::System => " Change it with `systemctl edit ddns`.",
         ServiceScope::User => " Change it with `systemctl --user edit ddns`.",
     };
-    let head = service.head(scope.option(), advice).replace('\n', "\n# ");
+    let head = service.head(scope.option(), advice);
     match scope {
         ServiceScope::System => of_system(service, &head),
         ServiceScope::User => of_user(service, &head),
@@ -149,36 +59,22 @@ pub fn installed(service: &ServiceSpec, scope: ServiceScope) -> String {
 }
 
 fn of_system(service: &ServiceSpec, head: &str) -> String {
-    format!(
-        "\
-# {head}
-
-[Unit]
-Description=Dynamic DNS: send this host's address to an HTTP endpoint
-# Not network-online.target: ddns waits for a network itself.
-After=network.target
-# One of the two is enough.
-Conflicts=ddns.timer
-StartLimitIntervalSec=5min
-StartLimitBurst=5
-
-[Service]
-Type=notify
-ExecStart={}
-# With full privileges, because only ddns itself can be started in the unit (NoExecPaths below).
-ExecReload=+/bin/kill -HUP $MAINPID
-{LIFE}# The control socket, for `ddns status` and `ddns sync`.
-RuntimeDirectory=ddns
-RuntimeDirectoryMode=0700
-
-{SECRETS}
-{}
-[Install]
-WantedBy=multi-user.target
-",
-        command(&service.watching()),
-        confinement(service)
-    )
+    let program = word(&service.program);
+    let (paths, calls) = match service.starts {
+        Starts::Nothing => (PATHS.replace(PROGRAM, &program), CALLS),
+        Starts::Libraries => {
+            let paths = format!("{program} -/lib -/lib32 -/lib64 -/usr/lib -/usr/lib32 -/usr/lib64");
+            let why = "conf. This program needs its libraries.\n";
+            (PATHS.replace("conf.\n", why).replace(PROGRAM, &paths), CALLS)
+        }
+        Starts::Programs => {
+            let why = "# Programs can be started, for `cmd:` or `shell:` in the configuration; they are confined like ddns itself.\n";
+            (why.to_owned(), "SystemCallFilter=@system-service\n")
+        }
+    };
+    let (_, unit) = PACKAGED.split_once('\n').unwrap_or_default();
+    let unit = unit.replace(CALLS, calls).replace(PATHS, &paths);
+    format!("# {head}\n{}", unit.replacen(START, &command(&service.watching()), 1))
 }
 
 /// A user's manager cannot change users or hide folders on every system: what needs no privileges is left.
@@ -196,45 +92,27 @@ StartLimitBurst=5
 Type=notify
 ExecStart={}
 ExecReload=/bin/kill -HUP $MAINPID
-{LIFE}UMask=0077
+{}UMask=0077
 
 # No way to get privileges.
 NoNewPrivileges=yes
 RestrictSUIDSGID=yes
-{CALLS}SystemCallFilter=@system-service
+{}SystemCallFilter=@system-service
 SystemCallErrorNumber=EPERM
 
 [Install]
 WantedBy=default.target
 ",
-        command(&service.watching())
+        command(&service.watching()),
+        packaged_between("$MAINPID\n", "# The control socket"),
+        packaged_between("PrivateIPC=yes\n", CALLS)
     )
 }
 
-fn confinement(service: &ServiceSpec) -> String {
-    let program = word(&service.program);
-    let paths = match service.starts {
-        Starts::Nothing => format!(
-            "# No other program can be started: `cmd:` and `shell:` sources need programs.conf.\nNoExecPaths=/\n\
-             ExecPaths={program}\n"
-        ),
-        Starts::Libraries => format!(
-            "# No other program can be started: `cmd:` and `shell:` sources need programs.conf. This program needs its \
-             libraries.\nNoExecPaths=/\nExecPaths={program} -/lib -/lib32 -/lib64 -/usr/lib -/usr/lib32 -/usr/lib64\n"
-        ),
-        Starts::Programs => {
-            "# Programs can be started, for `cmd:` or `shell:` in the configuration; they are confined like ddns itself.\n"
-                .to_owned()
-        }
-    };
-    let calls = match service.starts {
-        Starts::Programs => "SystemCallFilter=@system-service\n",
-        _ => {
-            "SystemCallFilter=@basic-io @file-system @io-event @network-io @process @signal @sync @timer\n\
-             SystemCallFilter=flock ioctl madvise mremap sysinfo umask uname\n"
-        }
-    };
-    format!("{CONFINED}{paths}\n{KERNEL}{CALLS}{calls}SystemCallErrorNumber=EPERM\n")
+/// A part of the packaged unit.
+fn packaged_between(before: &str, behind: &str) -> &'static str {
+    let rest = PACKAGED.split_once(before).map_or("", |(_, rest)| rest);
+    rest.split_once(behind).map_or("", |(part, _)| part)
 }
 
 /// A command line: behind the program, `$` begins a variable.
@@ -263,8 +141,7 @@ fn word(text: &str) -> String {
 
 /// `systemctl`, for the host's services or the user's.
 pub fn control(scope: ServiceScope, words: &[&str]) -> Step {
-    let option = if scope == ServiceScope::User { &["--user"][..] } else { &[] };
-    Step::run(&[&["systemctl"], option, words].concat())
+    Step::run(&[&["systemctl"], scope.word(), words].concat())
 }
 
 /// Starts it now and with the system; anew, where it runs already.
@@ -303,6 +180,7 @@ mod tests {
             assert!(!unit.contains(key), "{key}:\n{unit}");
         }
         assert!(unit.contains("WantedBy=default.target") && unit.contains("NoNewPrivileges=yes"), "{unit}");
+        assert!(unit.contains("\nRestart=on-failure\n") && unit.contains("\nLockPersonality=yes\n"), "{unit}");
     }
 
     #[test]

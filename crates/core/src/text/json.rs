@@ -14,8 +14,8 @@ pub use excerpt::{Excerpt, excerpt};
 pub use read::parse;
 pub(crate) use scan::is_placeholder_name;
 pub(crate) use token::{TokenKind, first as first_token};
-pub(crate) use write::{one_line, push_escaped, push_member};
-pub use write::{pretty, push_string};
+pub use write::{one_line, pretty, push_string};
+pub(crate) use write::{push_escaped, push_member};
 
 /// What is accepted beyond plain JSON.
 #[derive(Debug, Clone, Copy)]

@@ -10,9 +10,12 @@ macro_rules! vocabulary {
             /// All of them, in their order.
             pub const ALL: [Self; [$($key),+].len()] = [$(Self::$value),+];
 
+            /// What programs call them, in their order.
+            pub const KEYS: [&'static str; Self::ALL.len()] = [$($key),+];
+
             /// What programs call it.
             pub fn key(self) -> &'static str {
-                [$($key),+][self as usize]
+                Self::KEYS[self as usize]
             }
 
             /// What people call it.

@@ -2,6 +2,7 @@
 //! fields; a new command is one row, one file in `commands/` and one line in `main`.
 
 use ddns_core::config::fields::{Field, Key, Kind};
+use ddns_core::notify::NotifyEvent;
 
 /// A command. What it does is decided in `main`, which must know every one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -232,18 +233,7 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
     CommandSpec {
         configured: true,
         word: Some(Word {
-            one_of: &[
-                "changed",
-                "failed",
-                "recovered",
-                "stopped",
-                "not-visible",
-                "drifted",
-                "visible",
-                "synchronized",
-                "took-over",
-                "lost",
-            ],
+            one_of: &NotifyEvent::KEYS,
             ..word(
                 "EVENT",
                 "changed, failed, recovered, stopped, not-visible, drifted, visible, synchronized, took-over or lost",

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
-use crate::text::json::{Dialect, parse, push_string};
+use crate::text::json::{Dialect, Value, parse, push_string};
 
 /// How a text is hashed before it is signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,10 +49,7 @@ impl RsaKey {
     /// Reads the JSON file of a service account.
     pub fn from_account(text: &str, sign: RsaSign) -> Result<Self, &'static str> {
         let node = parse(text, Dialect::IN_TEXT).map_err(|_| "is not the JSON file of a service account")?;
-        let member = |name: &str| {
-            let members = node.value.members().unwrap_or_default();
-            members.iter().find(|member| member.key == name).and_then(|member| member.node.value.text())
-        };
+        let member = |name: &str| node.value.member(name).and_then(Value::text);
         let [Some(pem), Some(mail), Some(id)] = ["private_key", "client_email", "private_key_id"].map(member) else {
             return Err("has no `private_key`, `client_email` or `private_key_id`");
         };

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use super::{Basis, Callback, LookupStep, Values, agree};
 use crate::callback::Method;
 use crate::callback::expect::Pointer;
+use crate::callback::variables::scalar_text;
 use crate::text::json::{Dialect, Node, Value, parse};
 
 /// How many pages a list may have.
@@ -170,7 +171,7 @@ fn meant(wanted: &Value, values: &Values<'_>) -> String {
         Value::String(text) => super::filled(&super::template::parse(text, values.variables, &mut Vec::new()), values),
         Value::Array(any) => any.iter().map(|one| meant(&one.value, values)).collect::<Vec<_>>().join(" or "),
         Value::Null => "missing".to_owned(),
-        other => scalar_text(other),
+        other => scalar_text(other).into_owned(),
     }
 }
 
@@ -214,9 +215,8 @@ fn surplus(step: &LookupStep, entry: &Node) -> Option<String> {
 /// What an entry is called by: the first value that is taken from it, tells entries apart and may be seen, and its address.
 fn name(callback: &Callback, step: &LookupStep, entry: &Node) -> Option<String> {
     let variables = &callback.variables;
-    let tells = |place: usize| {
-        !variables.is_taken_secret(place) && !matches!(variables.taken_name(place), Some("__TTL__" | "__LINE__"))
-    };
+    let name_of = |place: usize| variables.taken.get(place).map_or("", |taken| taken.name.as_str());
+    let tells = |place: usize| !variables.is_taken_secret(place) && !matches!(name_of(place), "__TTL__" | "__LINE__");
     let taken = step.take.iter().find(|(_, place)| tells(*place)).and_then(|(pointer, _)| {
         let text = scalar_text(&pointer.find(entry)?.value);
         Some(format!("{} {text}", pointer.last().unwrap_or_default()).trim().to_owned())
@@ -246,10 +246,6 @@ fn excerpt(callback: &Callback, step: &LookupStep, said: &RawValue) -> String {
     let text = said.get();
     let start: String = text.chars().take(EXCERPT).collect();
     format!(": `{start}{}`", if start.len() < text.len() { "…" } else { "" })
-}
-
-fn scalar_text(value: &Value) -> String {
-    crate::callback::variables::scalar_text(value).into_owned()
 }
 
 /// The values that are taken from an entry.

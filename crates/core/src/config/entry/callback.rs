@@ -6,7 +6,7 @@ use super::Maker;
 use super::combine::combine;
 use crate::callback::{Body, Callback, Format, Header, Method, RequestTemplate, Target, TargetError, Variables};
 use crate::text::diagnostic::Severity;
-use crate::text::json::{Dialect, Node, Value, is_placeholder_name};
+use crate::text::json::{Dialect, Node, Span, Value, is_placeholder_name};
 use crate::text::number::grouped;
 
 /// How many headers a callback may add; servers refuse more.
@@ -85,7 +85,7 @@ impl Maker<'_, '_> {
                     self.reader.wrong(Key::Headers, place, message, hint);
                 }
                 Ok(header) => headers.push(header),
-                Err(why) => self.reader.wrong(Key::Headers, place, format!("`headers` {why}"), why.hint()),
+                Err((why, hint)) => self.reader.wrong(Key::Headers, place, format!("`headers` {why}"), hint),
             }
         }
         headers
@@ -212,78 +212,81 @@ impl Maker<'_, '_> {
     fn body(&mut self, variables: &Variables, unknown: &mut Vec<String>) -> Option<Body> {
         let format = self.format()?;
         let node = &self.reader.setting(Key::Token)?.node;
-        match format {
-            Format::Json => self.json_body(variables, unknown),
-            _ if is_empty_token(&node.value) => None,
-            Format::Form => self.form_body(node, variables, unknown),
-            Format::Text => {
-                if let Some(text) = node.value.text() {
-                    return Some(Body::text(text, variables, unknown));
-                }
-                let kind = node.value.kind();
-                let message = format!("`token` must be a string if `format` is `text`, not {kind}");
-                self.reader.wrong_whole(Key::Token, message, "");
-                None
-            }
-        }
-    }
-
-    fn form_body(&mut self, node: &Node, variables: &Variables, unknown: &mut Vec<String>) -> Option<Body> {
-        let form = members(&node.value, Dialect::TOKEN);
-        let members = match (&form, &node.value) {
-            (Some(members), _) => members,
-            (None, Value::String(text)) => return Some(Body::form_text(text, variables, unknown)),
-            (None, other) => {
-                let allowed = "an object, or a string such as `a=1&ip=__IP__`, if `format` is `form`";
-                self.reader.wrong_whole(Key::Token, format!("`token` must be {allowed}, not {}", other.kind()), "");
-                return None;
-            }
-        };
-        let body = Body::form(members, variables, unknown);
-        body.map_err(|member| {
-            let kind = member.node.value.kind();
-            let message = format!("`token`: a value in a form must be a string, a number or a boolean, not {kind}");
-            // Places inside of a text mean nothing in the file.
-            let place = if node.value.text().is_some() { node.span } else { member.node.span };
-            self.reader.wrong(Key::Token, place, message, "");
+        read_body(format, node, variables, unknown).unwrap_or_else(|(at, message, hint)| {
+            self.reader.wrong(Key::Token, at, message, hint);
+            None
         })
-        .ok()
     }
+}
 
-    fn json_body(&mut self, variables: &Variables, unknown: &mut Vec<String>) -> Option<Body> {
-        let setting = self.reader.setting(Key::Token)?;
-        let text = setting.node.value.text().unwrap_or_default();
-        let document = match document(&setting.node) {
-            Ok(document) => document?,
-            Err(error) => {
-                let (at, all) = (text[..error.span.start].chars().count() + 1, text.chars().count());
-                let place = if at > all { "at its end".to_owned() } else { format!("at character {at} of {all}") };
-                let message = format!("`token` is not JSON: {place}, {}", error.message);
-                let hint = "write a JSON object, or a string that contains one, e.g. {\"ip\": \"__IP__\"}";
-                self.reader.wrong_whole(Key::Token, message, hint);
-                return None;
+/// Why a `token` is no body: where, what is wrong, and the way out.
+type BodyMistake = (Span, String, &'static str);
+
+/// A `token` as a format wants it; `None` if it is empty (B7).
+pub(crate) fn read_body(
+    format: Format,
+    node: &Node,
+    variables: &Variables,
+    unknown: &mut Vec<String>,
+) -> Result<Option<Body>, BodyMistake> {
+    match format {
+        Format::Json => json_body(node, variables, unknown),
+        _ if is_empty_token(&node.value) => Ok(None),
+        Format::Form => form_body(node, variables, unknown).map(Some),
+        Format::Text => match &node.value {
+            Value::String(text) => Ok(Some(Body::text(text, variables, unknown))),
+            other => {
+                let message = format!("`token` must be a string if `format` is `text`, not {}", other.kind());
+                Err((node.span, message, ""))
             }
-        };
-        match Body::new(&document, variables, unknown) {
-            Ok(Some(body)) => return Some(body),
-            Ok(None) => {
-                let kind = document.value.kind();
-                let message = format!("`token` must be {}, not {kind}", Field::of(Key::Token).allowed);
-                self.reader.wrong_whole(Key::Token, message, "");
-            }
-            Err(node) => {
-                let message = match &node.value {
-                    Value::Placeholder(name) if !text.is_empty() => {
-                        let at = text.get(..node.span.start).unwrap_or_default().chars().count() + 1;
-                        format!("`token` is not JSON: at character {at}, {name} has no value")
-                    }
-                    _ => "`token` contains a placeholder without a value".to_owned(),
-                };
-                let hint = "put it in double quotes to send it as it is";
-                self.reader.wrong_whole(Key::Token, message, hint);
-            }
+        },
+    }
+}
+
+fn form_body(node: &Node, variables: &Variables, unknown: &mut Vec<String>) -> Result<Body, BodyMistake> {
+    let form = members(&node.value, Dialect::TOKEN);
+    let members = match (&form, &node.value) {
+        (Some(members), _) => members,
+        (None, Value::String(text)) => return Ok(Body::form_text(text, variables, unknown)),
+        (None, other) => {
+            let allowed = "an object, or a string such as `a=1&ip=__IP__`, if `format` is `form`";
+            return Err((node.span, format!("`token` must be {allowed}, not {}", other.kind()), ""));
         }
-        None
+    };
+    Body::form(members, variables, unknown).map_err(|member| {
+        let kind = member.node.value.kind();
+        let message = format!("`token`: a value in a form must be a string, a number or a boolean, not {kind}");
+        // Places inside of a text mean nothing in the file.
+        let place = if node.value.text().is_some() { node.span } else { member.node.span };
+        (place, message, "")
+    })
+}
+
+fn json_body(node: &Node, variables: &Variables, unknown: &mut Vec<String>) -> Result<Option<Body>, BodyMistake> {
+    let text = node.value.text().unwrap_or_default();
+    let document = document(node).map_err(|error| {
+        let (at, all) = (text[..error.span.start].chars().count() + 1, text.chars().count());
+        let place = if at > all { "at its end".to_owned() } else { format!("at character {at} of {all}") };
+        let hint = "write a JSON object, or a string that contains one, e.g. {\"ip\": \"__IP__\"}";
+        (node.span, format!("`token` is not JSON: {place}, {}", error.message), hint)
+    })?;
+    let Some(document) = document else { return Ok(None) };
+    match Body::new(&document, variables, unknown) {
+        Ok(Some(body)) => Ok(Some(body)),
+        Ok(None) => {
+            let (allowed, kind) = (Field::of(Key::Token).allowed, document.value.kind());
+            Err((node.span, format!("`token` must be {allowed}, not {kind}"), ""))
+        }
+        Err(placeholder) => {
+            let message = match &placeholder.value {
+                Value::Placeholder(name) if !text.is_empty() => {
+                    let at = text.get(..placeholder.span.start).unwrap_or_default().chars().count() + 1;
+                    format!("`token` is not JSON: at character {at}, {name} has no value")
+                }
+                _ => "`token` contains a placeholder without a value".to_owned(),
+            };
+            Err((node.span, message, "put it in double quotes to send it as it is"))
+        }
     }
 }
 

@@ -167,7 +167,7 @@ impl Maker<'_, '_> {
         if !has_own && !has_zones {
             return;
         }
-        let partial = callback.partial();
+        let lacking = callback.lacking();
         for (family, key) in Family::ALL.into_iter().zip([Key::Ipv4, Key::Ipv6]) {
             for domain in &domains[family.index()].names {
                 let field = Field::of(key).name;
@@ -176,7 +176,7 @@ impl Maker<'_, '_> {
                     let hint = "add its zone to `zone`, or move it to another entry of `providers`";
                     self.reader.wrong_whole(key, message, hint);
                 }
-                if let Some(name) = partial.missing(domain, family) {
+                if let Some(name) = lacking(domain, family) {
                     let message = format!("`{field}`: {domain} has no {name}, which other domains have");
                     let hint =
                         format!("write {{\"name\": \"{domain}\", \"extra\": {{\"{name}\": …}}}}, or add it to `extra`");

@@ -25,10 +25,7 @@ impl Maker<'_, '_> {
         unknown: &mut Vec<String>,
         not_here: &[&str],
     ) -> Option<Expect> {
-        if !self.reader.is_set(Key::Expect) {
-            return None;
-        }
-        let setting = self.reader.setting(Key::Expect)?;
+        let setting = self.reader.given(Key::Expect)?;
         if let Some(word) = setting.node.value.text().map(str::trim)
             && !word.starts_with('{')
         {

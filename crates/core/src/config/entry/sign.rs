@@ -80,7 +80,7 @@ impl Maker<'_, '_> {
             return None;
         }
         let key = parts.iter().find(|(name, _)| *name == "key").map(|(_, text)| text.as_str());
-        let key = match key.zip(self.rsa) {
+        let key = match key.zip(self.around.rsa) {
             Some((text, rsa)) if scheme == SignScheme::Google => Some(RsaKey::from_account(text, rsa)),
             Some((text, rsa)) => Some(RsaKey::from_pem(text, rsa)),
             None => None,
@@ -118,5 +118,5 @@ impl Maker<'_, '_> {
 
 /// Whether a value names a scheme.
 fn is_scheme(value: &Value) -> bool {
-    value.members().is_some_and(|members| members.iter().any(|member| member.key == "scheme"))
+    value.member("scheme").is_some()
 }

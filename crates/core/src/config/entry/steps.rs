@@ -22,10 +22,8 @@ const MAX_STEPS: usize = 3;
 /// The limits of `keep`.
 const KEEP: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(30 * 86_400)];
 
-/// What a step has of the entry where it does not set it, and what the other requests have besides.
-const OF_STEP: [Key; 4] = [Key::Endpoint, Key::Id, Key::Headers, Key::Sign];
-const OF_UPDATE: [Key; 8] =
-    [Key::Endpoint, Key::Id, Key::Headers, Key::Sign, Key::Method, Key::Token, Key::Format, Key::Expect];
+/// What a step does not have of the entry; the other requests have all of it where they do not set it.
+const OWN_OF_STEP: [Key; 4] = [Key::Method, Key::Token, Key::Format, Key::Expect];
 
 impl Maker<'_, '_> {
     /// The objects of `before`.
@@ -84,7 +82,7 @@ impl Maker<'_, '_> {
             return None;
         };
         self.refuse_unknown(key, object);
-        self.template(key, object, &OF_UPDATE, variables, &["none"])
+        self.template(key, object, variables, &["none"])
     }
 
     /// A request that has what it does not set from the entry.
@@ -92,16 +90,16 @@ impl Maker<'_, '_> {
         &mut self,
         key: Key,
         object: &Node,
-        inherited: &[Key],
         variables: &Variables,
         not_here: &[&str],
     ) -> Option<RequestTemplate> {
         let setting = self.reader.setting(key)?;
         let mut own = setting.inner(Field::of(key), object);
         let mut of_entry = Raw::default();
-        for key in inherited {
-            if let Some(setting) = self.reader.setting(*key) {
-                of_entry.set(*key, setting.node.clone(), setting.origin.clone());
+        let inherited = used_by(FieldUse::Step).map(|field| field.key).chain([Key::Endpoint]);
+        for inherited in inherited.filter(|inherited| key != Key::Before || !OWN_OF_STEP.contains(inherited)) {
+            if let Some(setting) = self.reader.setting(inherited) {
+                of_entry.set(inherited, setting.node.clone(), setting.origin.clone());
             }
         }
         // A path is one at the origin of the entry.
@@ -119,13 +117,13 @@ impl Maker<'_, '_> {
         let start = setting.start(Field::of(key), object);
         let reader =
             SettingReader { layers: Layers(vec![&own, &of_entry]), diagnostics: &mut *self.reader.diagnostics };
-        let mut maker = Maker { reader, start: &start, system: self.system, files: self.files, rsa: self.rsa };
+        let mut maker = Maker { reader, start: &start, around: self.around };
         maker.request(variables, not_here)
     }
 
     fn step(&mut self, object: &Node, variables: &Variables) -> Option<LookupStep> {
         self.refuse_unknown(Key::Before, object);
-        let request = self.template(Key::Before, object, &OF_STEP, variables, &[])?;
+        let request = self.template(Key::Before, object, variables, &[])?;
         if !matches!(request.method(), Method::Get | Method::Post) {
             let place = member(object, "method").map_or(object.span, |node| node.span);
             self.reader.wrong(Key::Before, place, "`before`: a step only reads: `method` must be GET or POST", "");

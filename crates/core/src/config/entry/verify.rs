@@ -27,13 +27,11 @@ const EVERY_SECONDS: RangeInclusive<u64> = 300..=30 * 86_400;
 impl Maker<'_, '_> {
     /// `verify` of the entry; `None` if it is off, or wrong.
     pub(super) fn verify(&mut self) -> Option<Verify> {
-        let node = match self.reader.setting(Key::Verify)?.node.clone() {
+        let node = match &self.reader.given(Key::Verify)?.node {
             Node { value: Value::String(text), .. } if text.trim_start().starts_with('{') => {
                 self.reader.object(Key::Verify)?
             }
-            Node { value: Value::String(text), .. } if text.trim().is_empty() => return None,
-            Node { value: Value::Null, .. } => return None,
-            node => node,
+            node => node.clone(),
         };
         self.verify_of(Key::Verify, "`verify`", &node)
     }

@@ -74,11 +74,10 @@ pub fn excerpt(text: &str, span: Span, reveal: bool) -> Excerpt {
     if cut > 0 {
         before = format!("…{}", before.chars().skip(cut).collect::<String>());
     }
-    if inside.chars().count() > MARGIN {
-        inside = inside.chars().take(MARGIN).chain(['…']).collect();
-    }
-    if after.chars().count() > MARGIN {
-        after = after.chars().take(MARGIN).chain(['…']).collect();
+    for part in [&mut inside, &mut after] {
+        if part.chars().count() > MARGIN {
+            *part = part.chars().take(MARGIN).chain(['…']).collect();
+        }
     }
     let before = before.replace('\t', " ");
     Excerpt {

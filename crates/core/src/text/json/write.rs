@@ -92,8 +92,8 @@ pub(crate) fn push_member(out: &mut String, member: &Member) {
 }
 
 /// The value on one line. Line ends inside of texts are escaped.
-pub(crate) fn one_line(value: &Value) -> String {
-    pretty(value).replace('\n', "")
+pub fn one_line(value: &Value) -> String {
+    pretty(value).lines().map(str::trim_start).collect()
 }
 
 #[cfg(test)]

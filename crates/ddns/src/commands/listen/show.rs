@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 
 use ddns_core::object;
-use ddns_core::text::json::{Dialect, Node, parse, pretty};
+use ddns_core::text::json::{Dialect, one_line, parse, pretty};
 use ddns_core::text::own_json::{self, as_is};
 use ddns_core::text::screen;
 use ddns_core::web::form;
@@ -84,8 +84,6 @@ fn json(
     let pair = |(name, value): &(String, String)| object! { name: name.clone(), value: value.clone() };
     let pairs = |pairs: &[(String, String)]| pairs.iter().map(pair).collect::<Vec<_>>();
     let body = String::from_utf8_lossy(&request.body);
-    // On one line, with the digits it came with. Inside of a string there is no line end, so that all of them can go.
-    let one_line = |document: Node| as_is(pretty(&document.value).lines().map(str::trim_start).collect());
     line(&object! {
         number: number,
         time: timestamp(),
@@ -96,7 +94,8 @@ fn json(
         query: pairs(query),
         headers: pairs(&request.headers),
         body: &body;
-        json: parse(&body, Dialect::STRICT).ok().and_then(one_line),
+        // On one line, with the digits it came with.
+        json: parse(&body, Dialect::STRICT).ok().and_then(|document| as_is(one_line(&document.value))),
         status: Some(response.status),
     })
 }

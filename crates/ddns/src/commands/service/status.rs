@@ -77,9 +77,8 @@ fn state(facts: &HostFacts) -> (String, bool) {
 }
 
 fn of_systemd(scope: ServiceScope) -> (String, bool) {
-    let option = if scope == ServiceScope::User { &["--user"][..] } else { &[] };
     let asked = ["show", systemd::UNIT, "--property=ActiveState,SubState,UnitFileState,Result,NRestarts"];
-    let Some(text) = said(&[&["systemctl"], option, &asked].concat()) else {
+    let Some(text) = said(&[&["systemctl"], scope.word(), &asked].concat()) else {
         return ("systemd does not respond".to_owned(), false);
     };
     let value =
