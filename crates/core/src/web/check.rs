@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::config::Config;
 use crate::config::fields::Field;
-use crate::config::files::FileContents;
 use crate::config::files::named_in;
 use crate::config::lint::{lint, sent_twice};
 use crate::config::raw::{self, Document};
@@ -105,14 +104,12 @@ fn judged(document: &Rc<Document>, around: &Surroundings) -> (Option<Config>, Ve
 }
 
 /// The same surroundings, with something that stands in for every file.
-fn without_files(around: &Surroundings, named: Vec<String>) -> Surroundings {
-    let mut files = FileContents::default();
-    let outside = [&around.options, &around.environment].into_iter().flat_map(crate::config::files::named);
-    for path in named.into_iter().chain(outside) {
-        files.add(path, Ok(STAND_IN.to_owned()));
+fn without_files(around: &Surroundings, inside: Vec<String>) -> Surroundings {
+    let mut without = around.parcelled().unpacked();
+    for path in inside.into_iter().chain(around.named_files()) {
+        without.files.add(path, Ok(STAND_IN.to_owned()));
     }
-    let (options, environment) = (around.options.clone(), around.environment.clone());
-    Surroundings { options, environment, proxies: around.proxies.clone(), files, rsa: None }
+    without
 }
 
 /// The innermost field at the place of a diagnostic is what it is about.

@@ -11,8 +11,7 @@ use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::Severity;
 use ddns_core::web::check::{Finding, check};
 use ddns_core::web::controls::{controls, in_words};
-use ddns_core::web::edit::{Op, apply, told};
-use ddns_core::web::typed::operations;
+use ddns_core::web::edit::{Op, apply, operations, told};
 use hyper::Method;
 
 use super::pages::{ask, missing};
