@@ -17,7 +17,7 @@ use serde::Serialize;
 use tokio::sync::oneshot::Sender;
 use tokio::time::timeout;
 
-use super::configuration::{self, Edit, NotEdited, look};
+use super::configuration::{self, NotEdited, look};
 use super::history_queries;
 use super::reply::{Handled, Reply};
 use super::request::PageRequest;
@@ -138,11 +138,10 @@ pub(super) async fn edit(site: &Site, request: &PageRequest) -> Handled {
         Some(_) => return Err(wrong("`file` is the number of a file")),
     };
     let version = body.member("version").and_then(Value::text);
-    let version = version.ok_or_else(|| wrong("`version` is missing: it is in `GET config`"))?.to_owned();
+    let version = version.ok_or_else(|| wrong("`version` is missing: it is in `GET config`"))?;
     let Some(Value::Array(written)) = body.member("operations") else {
         return Err(wrong("`operations` must be a list"));
     };
-    let ops: Result<Vec<Op>, String> = written.iter().map(|op| Op::read(&op.value)).collect();
     let is_saved = match body.member("dry_run") {
         None | Some(Value::Bool(false)) => true,
         Some(Value::Bool(true)) => false,
@@ -153,15 +152,15 @@ pub(super) async fn edit(site: &Site, request: &PageRequest) -> Handled {
     }
     let configured = ask(site, Ask::Configured).await?;
     let name = configured.local_file(file).ok_or_else(|| error(404, "there is no such file"))?;
-    let wanted = Edit { version, ops, is_saved, addresses: configuration::addresses(site).await };
-    match configuration::edit(site, name, &configured.around, wanted).await {
+    let ops: Result<Vec<Op>, String> = written.iter().map(|op| Op::read(&op.value)).collect();
+    let ops = ops.map_err(|why| wrong(&why))?;
+    match configuration::edit(site, (name, version), &configured.around, ops, is_saved).await {
         Ok(Some(changes)) => Ok(Reply::json(200, &object! { saved: false, changes: changes })),
         Ok(None) => {
             let errors = ask(site, Ask::Reload).await?;
             Ok(Reply::json(200, &object! { saved: true, errors: errors }))
         }
         Err(NotEdited::Changed) => Err(error(409, "the file is another one now: read it again")),
-        Err(NotEdited::Misread(why)) => Err(wrong(&why)),
         Err(NotEdited::Wrong(findings)) => {
             let error = "the configuration would not be valid, or may not be edited like this";
             let findings: Vec<_> = findings.iter().map(Finding::json).collect();
