@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::text::duration::duration;
+use ddns_core::web::access;
 use ddns_core::web::form::is_own_path;
 use ddns_core::web::list::link;
 use ddns_core::web::session::Id;
@@ -41,7 +42,8 @@ fn form(status: u16, request: &PageRequest, wrong: Option<&str>) -> Reply {
 
 /// Takes a password.
 pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Handled {
-    let Some(hash) = site.hash() else { return Ok(Reply::see("/")) };
+    let hash = access::password(&site.web.borrow()).ok().flatten().map(str::to_owned);
+    let Some(hash) = hash else { return Ok(Reply::see("/")) };
     let password =
         request.field("password").filter(|password| password.len() <= MAX_PASSWORD_BYTES).unwrap_or_default();
     let (client, warned) = (request.visit.client, Rc::clone(site));
@@ -51,7 +53,7 @@ pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Handled {
         return Err(form(403, request, Some("This is not the password.")));
     }
     // A new one: knowing the old one must not log anybody in.
-    let id = Id::new(random().map_err(|_| Reply::text(500, "the system has no random numbers"))?);
+    let id = Id(random().map_err(|_| Reply::text(500, "the system has no random numbers"))?);
     site.sessions.borrow_mut().begin(id.clone(), steady_time());
     let reply = Reply::back_to(request.field("to").as_deref());
     Ok(match cookie(site, &id, request.visit.is_secure) {

@@ -4,13 +4,14 @@ use std::future::ready;
 use std::rc::Rc;
 
 use ddns_core::web::push::is_two_in_one;
+use ddns_core::web::visit::HEALTH;
 use futures_util::future::LocalBoxFuture;
 use hyper::Method;
 use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE};
 
 use super::events::EventStream;
 use super::reply::{Handled, Reply};
-use super::request::{HEALTH, PageRequest};
+use super::request::PageRequest;
 use super::site::Site;
 use super::views::assets::Asset;
 use super::{api, configuration, login, pages, push, wizard};
