@@ -1,6 +1,7 @@
 //! The interface for programs: JSON, as the commands print it, which `openapi.json` describes, and a test compares the two; and `/healthz`,
 //! `/readyz` and `/metrics` for those that look after the service.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use ddns_core::config::validate::Surroundings;
@@ -172,14 +173,13 @@ pub(super) async fn edit(site: &Site, request: &PageRequest) -> Handled {
 
 /// `skip` and `limit` of a list.
 fn part(request: &PageRequest) -> Result<(usize, usize), Reply> {
-    let number = |name: &str, usual: usize, right: &dyn Fn(usize) -> bool| match request.queried(name) {
+    let number = |name: &str, usual: usize, right: RangeInclusive<usize>| match request.queried(name) {
         None => Ok(usual),
-        Some(text) => text.parse().ok().filter(|number| right(*number)).ok_or_else(|| {
+        Some(text) => text.parse().ok().filter(|number| right.contains(number)).ok_or_else(|| {
             error(400, &format!("`{name}` is a whole number: `skip` from 0 to 1000000, `limit` from 1 to {MAX_ITEMS}"))
         }),
     };
-    let skip = number("skip", 0, &|number| number <= 1_000_000)?;
-    Ok((skip, number("limit", USUAL, &|number| (1..=MAX_ITEMS).contains(&number))?))
+    Ok((number("skip", 0, 0..=1_000_000)?, number("limit", USUAL, 1..=MAX_ITEMS)?))
 }
 
 /// What is wrong with a text that is taken for a configuration by itself. Nothing of it is run, read or asked.
