@@ -13,7 +13,7 @@ use ddns_core::update::domain::Domain;
 use ddns_core::web::check::{Finding, check, has_errors};
 use ddns_core::web::controls::{Content, EditForm};
 use ddns_core::web::edit::Op;
-use hyper::header::{HeaderValue, RETRY_AFTER};
+use hyper::header::RETRY_AFTER;
 use serde::Serialize;
 use tokio::sync::oneshot::Sender;
 use tokio::time::timeout;
@@ -44,7 +44,7 @@ async fn ask<T>(site: &Site, ask: impl FnOnce(Sender<T>) -> Ask) -> Result<T, Re
 
 /// The description of all of it.
 pub(super) fn description() -> Reply {
-    Reply::new(200, "application/json", include_str!("openapi.json").into())
+    Reply::new(200, "application/json", include_str!("openapi.json"))
 }
 
 /// As `ddns status --json` has it: a list of services.
@@ -63,8 +63,7 @@ pub(super) async fn synchronize(site: &Site, request: &PageRequest) -> Handled {
 
 pub(super) async fn addresses(site: &Site) -> Handled {
     let Some((_, report)) = site.sources.current(ask(site, Ask::Configs).await?).await else {
-        let reply = error(503, "the sources have not responded yet: ask again");
-        return Err(reply.with(RETRY_AFTER, HeaderValue::from_static("2")));
+        return Err(error(503, "the sources have not responded yet: ask again").with(RETRY_AFTER, "2"));
     };
     Ok(Reply::json(200, &report.json()))
 }
@@ -209,5 +208,5 @@ pub(super) async fn ready(site: &Site) -> Handled {
 }
 
 pub(super) async fn metrics(site: &Site) -> Handled {
-    in_time(site, Ask::Metrics).await.map(|text| Reply::new(200, CONTENT_TYPE, text.into()))
+    in_time(site, Ask::Metrics).await.map(|text| Reply::new(200, CONTENT_TYPE, text))
 }

@@ -249,7 +249,7 @@ pub(super) async fn change(site: &Rc<Site>, request: &PageRequest) -> Handled {
 async fn saved(site: &Site, request: &PageRequest) -> Handled {
     let errors = ask(site, Ask::Reload).await?;
     if errors.is_empty() {
-        return Ok(Reply::back_to(Some(&format!("/configuration?file={}&saved=1", file(request)))));
+        return Ok(Reply::see(&format!("/configuration?file={}&saved=1", file(request))));
     }
     let why = format!("It was saved, but the service keeps the previous configuration: {}", errors.join("; "));
     shown(site, request, 500, Some((Tone::Bad, why))).await

@@ -8,7 +8,7 @@ use ddns_core::web::access;
 use ddns_core::web::form::is_own_path;
 use ddns_core::web::list::link;
 use ddns_core::web::session::Id;
-use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE};
+use hyper::header::{RETRY_AFTER, SET_COOKIE};
 
 use super::password::{MAX_PASSWORD_BYTES, is_right};
 use super::reply::{Handled, Reply};
@@ -21,7 +21,7 @@ use crate::random::random;
 /// The page that asks for the password.
 pub(super) fn page(request: &PageRequest) -> Reply {
     if request.is_let_in {
-        return Reply::back_to(request.queried("to").as_deref());
+        return Reply::see(&request.queried("to").unwrap_or_default());
     }
     form(200, request, None)
 }
@@ -32,7 +32,7 @@ pub(super) fn way_in(request: &PageRequest) -> Reply {
     if matches!(request.path.as_str(), "/" | "/events") || !is_own_path(&wanted) {
         return Reply::see("/login");
     }
-    Reply::back_to(Some(&link("/login", [("to", wanted)])))
+    Reply::see(&link("/login", [("to", wanted)]))
 }
 
 fn form(status: u16, request: &PageRequest, wrong: Option<&str>) -> Reply {
@@ -55,18 +55,15 @@ pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Handled {
     // A new one: knowing the old one must not log anybody in.
     let id = Id(random().map_err(|_| Reply::text(500, "the system has no random numbers"))?);
     site.sessions.borrow_mut().begin(id.clone(), steady_time());
-    let reply = Reply::back_to(request.field("to").as_deref());
-    Ok(match cookie(site, &id, request.visit.is_secure) {
-        Some(cookie) => reply.with(SET_COOKIE, cookie),
-        None => reply,
-    })
+    let reply = Reply::see(&request.field("to").unwrap_or_default());
+    Ok(reply.with(SET_COOKIE, cookie(site, &id, request.visit.is_secure)))
 }
 
 fn slow_down(request: &PageRequest, wait: Duration) -> Reply {
     // The whole second in which it is over.
     let wait = Duration::from_secs(wait.as_secs() + 1);
     let text = format!("There were too many wrong tries, or too many at once: wait {}.", duration(wait));
-    form(429, request, Some(&text)).with(RETRY_AFTER, HeaderValue::from(wait.as_secs()))
+    form(429, request, Some(&text)).with(RETRY_AFTER, wait.as_secs())
 }
 
 /// Ends the session.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ddns_core::web::access::{PushKey, push_key};
 use ddns_core::web::push::{MAX_KIB, PushAnswer, PushLogin, PushRequest, allowed, is_of_browser};
 use hyper::Method;
-use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{AUTHORIZATION, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 
 use super::password::{MAX_PASSWORD_BYTES, is_right};
 use super::reply::Reply;
@@ -90,10 +90,9 @@ fn answered(answer: &PushAnswer) -> Reply {
 }
 
 fn unauthorized() -> Reply {
-    let challenge = HeaderValue::from_static("Basic realm=\"ddns\"");
-    answered(&PushAnswer::BadAuth).with(WWW_AUTHENTICATE, challenge)
+    answered(&PushAnswer::BadAuth).with(WWW_AUTHENTICATE, "Basic realm=\"ddns\"")
 }
 
 fn too_often(wait: Duration) -> Reply {
-    answered(&PushAnswer::Abuse).with(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1))
+    answered(&PushAnswer::Abuse).with(RETRY_AFTER, wait.as_secs() + 1)
 }

@@ -8,7 +8,7 @@ use ddns_core::web::session::Id;
 use ddns_core::web::visit::{Turned, Visit, is_own_site, single, visit};
 use ddns_core::web::{access, form};
 use hyper::Method;
-use hyper::header::{AUTHORIZATION, AsHeaderName, COOKIE, HeaderMap, HeaderName, HeaderValue, ORIGIN};
+use hyper::header::{AUTHORIZATION, AsHeaderName, COOKIE, HeaderMap, HeaderName, ORIGIN};
 use hyper::http::request::Parts;
 use maud::Markup;
 
@@ -31,7 +31,7 @@ pub(super) struct PageRequest {
     /// Of the visitor.
     pub(super) id: Id,
     /// Whether a cookie must be set.
-    is_new: bool,
+    pub(super) is_new: bool,
     /// Whether no password is needed, or it was given.
     pub(super) is_let_in: bool,
     /// What forms of the page carry.
@@ -112,11 +112,6 @@ impl PageRequest {
         matches!(self.method, Method::GET | Method::HEAD)
     }
 
-    /// The cookie that makes the visitor known; `None` if it is known already.
-    pub(super) fn cookie(&self, site: &Site) -> Option<HeaderValue> {
-        if self.is_new { cookie(site, &self.id, self.visit.is_secure) } else { None }
-    }
-
     /// Path and query.
     pub(super) fn target(&self) -> String {
         if self.query.is_empty() { self.path.clone() } else { format!("{}?{}", self.path, self.query) }
@@ -149,10 +144,9 @@ impl PageRequest {
 }
 
 /// A cookie that no script sees, and that no other site makes a browser send.
-pub(super) fn cookie(site: &Site, id: &Id, is_secure: bool) -> Option<HeaderValue> {
+pub(super) fn cookie(site: &Site, id: &Id, is_secure: bool) -> String {
     let secure = if is_secure { "; Secure" } else { "" };
-    let text = format!("{}={}; HttpOnly; SameSite=Strict; Path=/{secure}", cookie_name(site), id.text());
-    HeaderValue::try_from(text).ok()
+    format!("{}={}; HttpOnly; SameSite=Strict; Path=/{secure}", cookie_name(site), id.text())
 }
 
 /// Cookies do not distinguish ports: two pages of one host would take each other's.
