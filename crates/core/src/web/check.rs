@@ -67,12 +67,7 @@ impl Finding {
     }
 }
 
-/// Whether one of them is an error.
-pub fn has_errors(findings: &[Finding]) -> bool {
-    findings.iter().any(|finding| finding.severity == Severity::Error)
-}
-
-/// Everything that is wrong with a text, in the order of its lines; with what it means, where it can be used. `around` is what the
+/// Everything that is wrong with a text, in the order of its lines; with what it means, where nothing of that is an error. `around` is what the
 /// text is layered with; the files of it are not looked at.
 pub fn check(name: &str, text: &str, around: &Surroundings) -> (Option<Config>, Vec<Finding>) {
     let (config, diagnostics) = judged(&Document::local(name, text), around);

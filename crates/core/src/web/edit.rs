@@ -6,7 +6,7 @@ mod patch;
 mod tests;
 
 use super::addition::{appended, checked, names_file, refusal};
-use super::check::{Finding, check, has_errors};
+use super::check::{Finding, check};
 use super::controls::{Content, EditControl, EditForm, in_words};
 use crate::address::source::Source;
 use crate::config::fields::{FIELDS, Field, Key, Kind, RequestPart};
@@ -118,8 +118,8 @@ pub fn apply(old: &str, ops: &[Op], around: &Surroundings) -> Result<(String, Co
         return Err(whole("the file has errors: correct them on the host first"));
     };
     let mut text = old.to_owned();
-    let from = (0..before.entries.len()).map(Some).collect();
-    let mut history = Trace { from, typed: Vec::new(), typed_sources: Vec::new() };
+    let entries = (0..before.entries.len()).map(|number| (Some(number), Vec::new())).collect();
+    let mut history = Trace { entries, of_file: Vec::new(), sources: Vec::new() };
     for op in ops {
         if let Some((at, value)) = op.target() {
             let field = Field::of(at.key);
@@ -132,7 +132,7 @@ pub fn apply(old: &str, ops: &[Op], around: &Surroundings) -> Result<(String, Co
         history.take(op, is_flat);
     }
     let (after, findings) = check("", &text, around);
-    let Some(after) = after.filter(|_| !has_errors(&findings)) else { return Err(findings) };
+    let Some(after) = after else { return Err(findings) };
     let wrong = history.objections((old, &before), (&text, &after), around);
     if wrong.is_empty() { Ok((text, after)) } else { Err(wrong) }
 }
@@ -220,39 +220,33 @@ const INHERITED: &str =
 
 /// What became of entries, and what was typed.
 struct Trace {
-    /// The number that each entry had; `None` if it is new.
-    from: Vec<Option<usize>>,
-    /// The settings that were set as a whole.
-    typed: Vec<At>,
+    /// The number that each entry had, `None` if it is new; and its settings that were set as a whole.
+    entries: Vec<(Option<usize>, Vec<Key>)>,
+    /// Those of the whole file.
+    of_file: Vec<Key>,
     /// The items of lists of sources.
-    typed_sources: Vec<Source>,
+    sources: Vec<Source>,
 }
 
 impl Trace {
     fn take(&mut self, op: &Op, was_flat: bool) {
         match op {
-            Op::Set { at, item: None, .. } => {
-                self.typed.push(if was_flat { At { entry: None, ..*at } } else { *at });
-            }
+            Op::Set { at, item: None, .. } => match at.entry.filter(|_| !was_flat) {
+                Some(number) => self.entries.get_mut(number).into_iter().for_each(|(_, typed)| typed.push(at.key)),
+                None => self.of_file.push(at.key),
+            },
             Op::AddEntry(_) => {
-                self.from.push(None);
                 // What stood in the file is in its first entry now, or still outside.
-                let moved: Vec<At> = self.typed.iter().map(|at| At { entry: Some(0), ..*at }).collect();
-                self.typed.extend(moved.into_iter().filter(|_| was_flat));
-            }
-            Op::RemoveEntry(number) => {
-                if *number < self.from.len() {
-                    self.from.remove(*number);
+                if let Some((_, typed)) = self.entries.first_mut().filter(|_| was_flat) {
+                    typed.extend(&self.of_file);
                 }
-                self.typed.retain(|at| at.entry != Some(*number));
-                for entry in self.typed.iter_mut().filter_map(|at| at.entry.as_mut()) {
-                    *entry -= usize::from(*entry > *number);
-                }
+                self.entries.push((None, Vec::new()));
             }
+            Op::RemoveEntry(number) if *number < self.entries.len() => drop(self.entries.remove(*number)),
             Op::Set { at, item: Some(_), value } | Op::Add { list: at, item: value }
                 if Field::of(at.key).kind == Kind::Sources =>
             {
-                self.typed_sources.extend(value.text().and_then(|text| Source::parse(text).ok()));
+                self.sources.extend(value.text().and_then(|text| Source::parse(text).ok()));
             }
             _ => {}
         }
@@ -267,14 +261,14 @@ impl Trace {
         }
         let (was, is) = (layers(old.0), layers(new.0));
         let mut wrong = Vec::new();
-        for (number, from) in self.from.iter().enumerate() {
+        for (number, (from, typed)) in self.entries.iter().enumerate() {
             let Some(entry) = after.entries.get(number) else { continue };
             let former = from.and_then(|from| before.entries.get(from).map(|entry| (from, entry)));
             let is_wider = former.is_none_or(|(_, former)| is_wider(former, entry));
             for field in &FIELDS {
                 let is_content = field.request == RequestPart::Content;
                 // A source asks its own host, whoever gets the updates: only the check of certificates matters.
-                let is_kept = |source: &Source| source.has_secret() && !self.typed_sources.contains(source);
+                let is_kept = |source: &Source| source.has_secret() && !self.sources.contains(source);
                 let is_source = entry.ssl != Ssl::Verify && sources(entry, field.key).iter().any(is_kept);
                 // A proxy is asked for with its password.
                 let is_proxy = field.key == Key::Proxy && entry.ssl != Ssl::Verify;
@@ -284,7 +278,8 @@ impl Trace {
                 let is_wider =
                     if is_content { is_wider } else { former.is_none_or(|(_, former)| is_looser(former, entry)) };
                 let Some((setting, place, is_secret)) = counts(field, &is, Some(number), around) else { continue };
-                if !is_secret && !is_source || place.is_some_and(|at| self.typed.contains(&at)) {
+                let is_typed = |at: At| if at.entry.is_some() { typed } else { &self.of_file }.contains(&at.key);
+                if !is_secret && !is_source || place.is_some_and(is_typed) {
                     continue;
                 }
                 // It stands where it stood, or says what it said.

@@ -10,7 +10,7 @@ use ddns_core::metrics::CONTENT_TYPE;
 use ddns_core::object;
 use ddns_core::text::json::{Dialect, Value, parse};
 use ddns_core::update::domain::Domain;
-use ddns_core::web::check::{Finding, check, has_errors};
+use ddns_core::web::check::{Finding, check};
 use ddns_core::web::controls::{Content, EditForm};
 use ddns_core::web::edit::Op;
 use hyper::header::RETRY_AFTER;
@@ -184,10 +184,13 @@ fn part(request: &PageRequest) -> Result<(usize, usize), Reply> {
 /// What is wrong with a text that is taken for a configuration by itself. Nothing of it is run, read or asked.
 pub(super) async fn judge(site: &Site, request: &PageRequest) -> Handled {
     let text = String::from_utf8(request.body.clone()).map_err(|_| error(400, "the text is not UTF-8"))?;
-    let checked = site.aside(move || check("the text", &text, &Surroundings::default()).1).await;
-    let findings = checked.ok_or_else(|| error(503, "the text cannot be checked"))?;
+    let work = move || {
+        let (config, findings) = check("the text", &text, &Surroundings::default());
+        (config.is_some(), findings)
+    };
+    let (valid, findings) = site.aside(work).await.ok_or_else(|| error(503, "the text cannot be checked"))?;
     let shown: Vec<_> = findings.iter().map(Finding::json).collect();
-    Ok(Reply::json(200, &object! { valid: !has_errors(&findings), findings: shown }))
+    Ok(Reply::json(200, &object! { valid: valid, findings: shown }))
 }
 
 /// The same in time: where the event loop hangs, nobody says that all is well (I3).
