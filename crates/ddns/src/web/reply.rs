@@ -10,7 +10,6 @@ use hyper::header::{
     ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION,
     REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
-use maud::Markup;
 use serde::Serialize;
 
 use super::events::EventStream;
@@ -49,11 +48,6 @@ impl Reply {
             (CACHE_CONTROL, "no-store"),
         ];
         headers.into_iter().fold(Self(Box::new(response)), |reply, (name, value)| reply.with(name, value))
-    }
-
-    /// A page.
-    pub(super) fn html(status: u16, markup: Markup) -> Self {
-        Self::new(status, "text/html; charset=utf-8", markup.into_string())
     }
 
     /// A value for programs.
@@ -101,11 +95,6 @@ impl Reply {
             self.0.headers_mut().insert(name, value);
         }
         self
-    }
-
-    /// Whether it has a header.
-    pub(super) fn sets(&self, name: &HeaderName) -> bool {
-        self.0.headers().contains_key(name)
     }
 
     /// Whether it has no end.

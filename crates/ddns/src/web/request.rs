@@ -79,7 +79,8 @@ impl PageRequest {
     /// A page with this content; `tab` is the path of its view, as [`layout::page`] has it.
     pub(super) fn page(&self, status: u16, title: &str, tab: Option<&str>, content: &Markup) -> Reply {
         let can_log_out = self.has_password && self.is_let_in;
-        Reply::html(status, layout::page(title, tab, &self.token, can_log_out, content))
+        let page = layout::page(title, tab, &self.token, can_log_out, content);
+        Reply::new(status, "text/html; charset=utf-8", page.into_string())
     }
 
     /// Whether it tells an address (F10).

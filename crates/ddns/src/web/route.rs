@@ -131,9 +131,8 @@ async fn routed(site: &Rc<Site>, mut request: PageRequest) -> Handled {
     };
     admit(route, &mut request, site)?;
     let reply = (route.handler)(site, &request).await.unwrap_or_else(|reply| reply);
-    // A program keeps no cookies.
-    let is_kept = matches!(route.access, Access::Anybody | Access::People) && !reply.sets(&SET_COOKIE);
-    if !is_kept || !request.is_new {
+    // A program keeps no cookies. Who logs in has one already.
+    if !request.is_new || matches!(route.access, Access::Programs | Access::Checks) {
         return Ok(reply);
     }
     Ok(reply.with(SET_COOKIE, cookie(site, &request.id, request.visit.is_secure)))
