@@ -7,7 +7,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use ddns_core::config::web::Web;
 use ddns_core::web::form;
 use ddns_core::web::session::Id;
-use ddns_core::web::visit::{RequestOrigin, Turned, is_own_site, visit};
+use ddns_core::web::visit::{Turned, is_own_site, visit};
+use http::Request;
 use libfuzzer_sys::fuzz_target;
 
 const NAME: &str = "ddns.example.com";
@@ -29,18 +30,18 @@ fuzz_target!(|text: &str| {
         assert!(cookies.to_ascii_lowercase().contains(&id.text()));
     }
     let is_forwarded = forwarded_for.is_some() || forwarded_host.is_some() || forwarded_proto.is_some();
-    let asked = RequestOrigin {
-        peer,
-        is_secured: false,
-        target: None,
-        host,
-        forwarded_for: forwarded_for.unwrap_or_default(),
-        forwarded_host,
-        forwarded_proto,
-        is_forwarded,
-    };
+    let headers = [
+        ("host", host),
+        ("x-forwarded-for", forwarded_for),
+        ("x-forwarded-host", forwarded_host),
+        ("x-forwarded-proto", forwarded_proto),
+    ];
+    let given = headers.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let asked = given.fold(Request::builder(), |asked, (name, value)| asked.header(name, value)).body(());
+    // What no header can hold never comes so far.
+    let Ok((asked, ())) = asked.map(Request::into_parts) else { return };
     let open = Web { hosts: vec![NAME.to_owned()], ..Web::default() };
-    match visit(&asked, &open, PAGE) {
+    match visit(&asked, peer, false, &open, PAGE) {
         Ok(visit) => {
             assert!(!is_forwarded, "without a password nothing comes through a proxy");
             assert_eq!((visit.client, visit.is_secure), (peer.to_canonical(), false));

@@ -11,6 +11,5 @@ pub mod overview;
 pub mod push;
 pub mod session;
 pub mod tries;
-pub mod typed;
 pub mod visit;
 pub mod when;

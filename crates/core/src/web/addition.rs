@@ -56,23 +56,15 @@ fn sources(value: &Value) -> Vec<Source> {
 /// host. The error is a clause.
 pub fn checked(text: &str) -> Result<(), String> {
     valid("config.json", text, &Surroundings::default())?;
-    refuse_of_host(&read(text)?)
+    refused_field(text).map_or(Ok(()), |(_, why)| Err(why))
 }
 
-fn refuse_of_host(written: &FileLayers) -> Result<(), String> {
-    of_host(written).map_or(Ok(()), |(_, why)| Err(why))
-}
-
-/// The first field with something that belongs to the host, and why that is refused.
-fn of_host(written: &FileLayers) -> Option<(&'static str, String)> {
+/// The first field of a configuration with something that belongs to the host, and why that is refused.
+pub fn refused_field(text: &str) -> Option<(&'static str, String)> {
+    let written = read(text).ok()?;
     let mut settings = written.layers().flat_map(Raw::settings);
     let (field, what) = settings.find_map(|(field, set)| Some((field.name, refusal(field, Some(&set.node.value))?)))?;
     Some((field, format!("{what} cannot be added in a browser: edit the configuration on the host")))
-}
-
-/// The same for the text of a configuration.
-pub fn refused_field(text: &str) -> Option<(&'static str, String)> {
-    of_host(&read(text).ok()?)
 }
 
 /// What the first configuration means where it is layered with its surroundings. The error is a clause.
@@ -128,9 +120,11 @@ pub fn appended(old: &str, addition: &str, around: &Surroundings) -> Result<Stri
     let text: Vec<String> = entries.iter().map(indented).collect();
     let text = text.join(",\n");
     // What is written is judged, not what it was made of.
-    let written = read(&format!("{{\"providers\": [{text}]}}"))?;
-    refuse_of_host(&written)?;
-    refuse_inherited(&written, &file, around)?;
+    let written = format!("{{\"providers\": [{text}]}}");
+    if let Some((_, why)) = refused_field(&written) {
+        return Err(why);
+    }
+    refuse_inherited(&read(&written)?, &file, around)?;
     let Some(providers) = providers else {
         // It has no effect there, and would have one in the entry.
         return if members.iter().any(|member| member.key == "provider") {

@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use crate::config::Config;
 use crate::config::fields::Field;
-use crate::config::files::FileContents;
 use crate::config::files::named_in;
 use crate::config::lint::{lint, sent_twice};
 use crate::config::raw::{self, Document};
@@ -68,12 +67,7 @@ impl Finding {
     }
 }
 
-/// Whether one of them is an error.
-pub fn has_errors(findings: &[Finding]) -> bool {
-    findings.iter().any(|finding| finding.severity == Severity::Error)
-}
-
-/// Everything that is wrong with a text, in the order of its lines; with what it means, where it can be used. `around` is what the
+/// Everything that is wrong with a text, in the order of its lines; with what it means, where nothing of that is an error. `around` is what the
 /// text is layered with; the files of it are not looked at.
 pub fn check(name: &str, text: &str, around: &Surroundings) -> (Option<Config>, Vec<Finding>) {
     let (config, diagnostics) = judged(&Document::local(name, text), around);
@@ -105,14 +99,12 @@ fn judged(document: &Rc<Document>, around: &Surroundings) -> (Option<Config>, Ve
 }
 
 /// The same surroundings, with something that stands in for every file.
-fn without_files(around: &Surroundings, named: Vec<String>) -> Surroundings {
-    let mut files = FileContents::default();
-    let outside = [&around.options, &around.environment].into_iter().flat_map(crate::config::files::named);
-    for path in named.into_iter().chain(outside) {
-        files.add(path, Ok(STAND_IN.to_owned()));
+fn without_files(around: &Surroundings, inside: Vec<String>) -> Surroundings {
+    let mut without = around.parcelled().unpacked();
+    for path in inside.into_iter().chain(around.named_files()) {
+        without.files.add(path, Ok(STAND_IN.to_owned()));
     }
-    let (options, environment) = (around.options.clone(), around.environment.clone());
-    Surroundings { options, environment, proxies: around.proxies.clone(), files, rsa: None }
+    without
 }
 
 /// The innermost field at the place of a diagnostic is what it is about.

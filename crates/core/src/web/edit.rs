@@ -6,14 +6,14 @@ mod patch;
 mod tests;
 
 use super::addition::{appended, checked, names_file, refusal};
-use super::check::{Finding, check, has_errors};
-use super::controls::in_words;
+use super::check::{Finding, check};
+use super::controls::{Content, EditControl, EditForm, in_words};
 use crate::address::source::Source;
 use crate::config::fields::{FIELDS, Field, Key, Kind, RequestPart};
 use crate::config::listing::outlined;
 use crate::config::raw::{Document, FileLayers, Origin, Setting, read};
 use crate::config::validate::Surroundings;
-use crate::config::value::is_off;
+use crate::config::value::{is_off, list, natural};
 use crate::config::{Config, Entry};
 use crate::net::family::Family;
 use crate::net::ssl::Ssl;
@@ -118,8 +118,8 @@ pub fn apply(old: &str, ops: &[Op], around: &Surroundings) -> Result<(String, Co
         return Err(whole("the file has errors: correct them on the host first"));
     };
     let mut text = old.to_owned();
-    let from = (0..before.entries.len()).map(Some).collect();
-    let mut history = Trace { from, typed: Vec::new(), typed_sources: Vec::new() };
+    let entries = (0..before.entries.len()).map(|number| (Some(number), Vec::new())).collect();
+    let mut history = Trace { entries, of_file: Vec::new(), sources: Vec::new() };
     for op in ops {
         if let Some((at, value)) = op.target() {
             let field = Field::of(at.key);
@@ -127,12 +127,12 @@ pub fn apply(old: &str, ops: &[Op], around: &Surroundings) -> Result<(String, Co
                 return Err(vec![Finding::refused(Some(field), why)]);
             }
         }
-        let is_flat = read(&Document::local("", &text)).is_ok_and(|written| written.entries.is_none());
+        let is_flat = layers(&text).entries.is_none();
         text = patched(&text, op, around).map_err(|why| vec![why])?;
         history.take(op, is_flat);
     }
     let (after, findings) = check("", &text, around);
-    let Some(after) = after.filter(|_| !has_errors(&findings)) else { return Err(findings) };
+    let Some(after) = after else { return Err(findings) };
     let wrong = history.objections((old, &before), (&text, &after), around);
     if wrong.is_empty() { Ok((text, after)) } else { Err(wrong) }
 }
@@ -141,6 +141,11 @@ pub fn apply(old: &str, ops: &[Op], around: &Surroundings) -> Result<(String, Co
 fn objection(field: &'static Field, value: Option<&Value>) -> Option<String> {
     let what = if field.label.is_empty() { Some(format!("`{}`", field.name)) } else { refusal(field, value) };
     what.map(|what| format!("{what} cannot be set in a browser: edit the configuration on the host"))
+}
+
+/// What a text sets; nothing where it cannot be read.
+fn layers(text: &str) -> FileLayers {
+    read(&Document::local("", text)).unwrap_or_default()
 }
 
 fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, Finding> {
@@ -167,29 +172,27 @@ fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, Finding
         let node = list(at)?.filter(|node| number < patch::items(text, node).len());
         node.ok_or_else(|| Finding::refused(Some(Field::of(at.key)), "there is no such item"))
     };
+    let set = |at: At, value: &Value| Ok(patch::set(text, object(at)?, Field::of(at.key).name, value));
+    let unset = |at: At| Ok(patch::unset(text, object(at)?, Field::of(at.key).name));
     match op {
-        Op::Set { at, item: None, value } => Ok(patch::set(text, object(*at)?, Field::of(at.key).name, value)),
+        Op::Set { at, item: None, value } => set(*at, value),
         Op::Set { at, item: Some(number), value } => {
             Ok(patch::set_item(text, item(*at, *number)?, Some(*number), Some(value)))
         }
-        Op::Unset { at } => Ok(patch::unset(text, object(*at)?, Field::of(at.key).name)),
-        Op::Add { list: at, item } => Ok(match list(*at)? {
-            Some(node) => patch::set_item(text, node, None, Some(item)),
-            None => patch::set(text, object(*at)?, Field::of(at.key).name, &Value::list([item.clone()])),
-        }),
-        Op::Remove { list: at, item: number } => Ok(match item(*at, *number)? {
-            // An empty list would be the default.
+        Op::Unset { at } => unset(*at),
+        Op::Add { list: at, item } => match list(*at)? {
+            Some(node) => Ok(patch::set_item(text, node, None, Some(item))),
+            None => set(*at, &Value::list([item.clone()])),
+        },
+        Op::Remove { list: at, item: number } => match item(*at, *number)? {
+            // An empty list would be the default; and without any, what stands outside would count.
             node if patch::items(text, node).len() == 1 => {
-                let unset = patch::unset(text, object(*at)?, Field::of(at.key).name);
-                if is_set(&unset, *at, around) {
-                    // What stands outside would count instead.
-                    patch::set(text, object(*at)?, Field::of(at.key).name, &Value::Null)
-                } else {
-                    unset
-                }
+                let unset = unset(*at)?;
+                let is_set = counts(Field::of(at.key), &layers(&unset), at.entry, around).is_some();
+                if is_set { set(*at, &Value::Null) } else { Ok(unset) }
             }
-            node => patch::set_item(text, node, Some(*number), None),
-        }),
+            node => Ok(patch::set_item(text, node, Some(*number), None)),
+        },
         Op::AddEntry(fields) if fields.iter().any(|(name, _)| name == "providers") => {
             Err(refused("an entry has no `providers`"))
         }
@@ -217,39 +220,33 @@ const INHERITED: &str =
 
 /// What became of entries, and what was typed.
 struct Trace {
-    /// The number that each entry had; `None` if it is new.
-    from: Vec<Option<usize>>,
-    /// The settings that were set as a whole.
-    typed: Vec<At>,
+    /// The number that each entry had, `None` if it is new; and its settings that were set as a whole.
+    entries: Vec<(Option<usize>, Vec<Key>)>,
+    /// Those of the whole file.
+    of_file: Vec<Key>,
     /// The items of lists of sources.
-    typed_sources: Vec<Source>,
+    sources: Vec<Source>,
 }
 
 impl Trace {
     fn take(&mut self, op: &Op, was_flat: bool) {
         match op {
-            Op::Set { at, item: None, .. } => {
-                self.typed.push(if was_flat { At { entry: None, ..*at } } else { *at });
-            }
+            Op::Set { at, item: None, .. } => match at.entry.filter(|_| !was_flat) {
+                Some(number) => self.entries.get_mut(number).into_iter().for_each(|(_, typed)| typed.push(at.key)),
+                None => self.of_file.push(at.key),
+            },
             Op::AddEntry(_) => {
-                self.from.push(None);
                 // What stood in the file is in its first entry now, or still outside.
-                let moved: Vec<At> = self.typed.iter().map(|at| At { entry: Some(0), ..*at }).collect();
-                self.typed.extend(moved.into_iter().filter(|_| was_flat));
-            }
-            Op::RemoveEntry(number) => {
-                if *number < self.from.len() {
-                    self.from.remove(*number);
+                if let Some((_, typed)) = self.entries.first_mut().filter(|_| was_flat) {
+                    typed.extend(&self.of_file);
                 }
-                self.typed.retain(|at| at.entry != Some(*number));
-                for entry in self.typed.iter_mut().filter_map(|at| at.entry.as_mut()) {
-                    *entry -= usize::from(*entry > *number);
-                }
+                self.entries.push((None, Vec::new()));
             }
+            Op::RemoveEntry(number) if *number < self.entries.len() => drop(self.entries.remove(*number)),
             Op::Set { at, item: Some(_), value } | Op::Add { list: at, item: value }
                 if Field::of(at.key).kind == Kind::Sources =>
             {
-                self.typed_sources.extend(value.text().and_then(|text| Source::parse(text).ok()));
+                self.sources.extend(value.text().and_then(|text| Source::parse(text).ok()));
             }
             _ => {}
         }
@@ -259,22 +256,19 @@ impl Trace {
     fn objections(&self, old: (&str, &Config), new: (&str, &Config), around: &Surroundings) -> Vec<Finding> {
         let (before, after) = (old.1, new.1);
         if (&before.web, &before.group, &before.notify) != (&after.web, &after.group, &after.notify) {
-            return vec![Finding::refused(
-                None,
-                "notifications would go another way: edit the configuration on the host",
-            )];
+            let why = "notifications would go another way: edit the configuration on the host";
+            return vec![Finding::refused(None, why)];
         }
-        let written = |text: &str| read(&Document::local("", text)).unwrap_or_default();
-        let (was, is) = (written(old.0), written(new.0));
+        let (was, is) = (layers(old.0), layers(new.0));
         let mut wrong = Vec::new();
-        for (number, from) in self.from.iter().enumerate() {
+        for (number, (from, typed)) in self.entries.iter().enumerate() {
             let Some(entry) = after.entries.get(number) else { continue };
             let former = from.and_then(|from| before.entries.get(from).map(|entry| (from, entry)));
             let is_wider = former.is_none_or(|(_, former)| is_wider(former, entry));
             for field in &FIELDS {
                 let is_content = field.request == RequestPart::Content;
                 // A source asks its own host, whoever gets the updates: only the check of certificates matters.
-                let is_kept = |source: &Source| source.has_secret() && !self.typed_sources.contains(source);
+                let is_kept = |source: &Source| source.has_secret() && !self.sources.contains(source);
                 let is_source = entry.ssl != Ssl::Verify && sources(entry, field.key).iter().any(is_kept);
                 // A proxy is asked for with its password.
                 let is_proxy = field.key == Key::Proxy && entry.ssl != Ssl::Verify;
@@ -283,16 +277,14 @@ impl Trace {
                 }
                 let is_wider =
                     if is_content { is_wider } else { former.is_none_or(|(_, former)| is_looser(former, entry)) };
-                let Some((setting, place, is_secret)) = counts(field, &is, number, around) else { continue };
-                if !is_secret && !is_source {
-                    continue;
-                }
-                if place.is_some_and(|at| self.typed.contains(&at)) {
+                let Some((setting, place, is_secret)) = counts(field, &is, Some(number), around) else { continue };
+                let is_typed = |at: At| if at.entry.is_some() { typed } else { &self.of_file }.contains(&at.key);
+                if !is_secret && !is_source || place.is_some_and(is_typed) {
                     continue;
                 }
                 // It stands where it stood, or says what it said.
                 let is_same = |(from, _): (usize, &Entry)| {
-                    counts(field, &was, from, around).is_some_and(|(was, former_place, _)| {
+                    counts(field, &was, Some(from), around).is_some_and(|(was, former_place, _)| {
                         let former_place = former_place.map(|at| At { entry: at.entry.map(|_| number), ..at });
                         former_place == place || was.node.value == setting.node.value
                     })
@@ -311,29 +303,22 @@ impl Trace {
     }
 }
 
-/// The setting of an entry that counts, and where it stands: an entry or the whole file, `None` if outside of the file; and whether
-/// it holds, or names, something that its endpoint alone may get.
+/// The setting of an entry, or of the whole file, that counts, and where it stands: an entry or the whole file, `None` if outside of
+/// the file; and whether it holds, or names, something that its endpoint alone may get.
 fn counts<'a>(
     field: &'static Field,
     written: &'a FileLayers,
-    number: usize,
+    entry: Option<usize>,
     around: &'a Surroundings,
 ) -> Option<(&'a Setting, Option<At>, bool)> {
-    let own = written.entries.as_ref().and_then(|entries| entries.get(number)).map_or(&written.file, |(own, _)| own);
+    let own = entry.and_then(|number| written.entries.as_ref()?.get(number)).map_or(&written.file, |(own, _)| own);
     let layers = around.layers(own, &written.file);
     let setting = layers.get(field.key)?;
     let is_own = written.entries.is_some() && own.get(field.key).is_some();
     let is_in_file = matches!(setting.origin, Origin::File(_));
-    let place = is_in_file.then_some(At { entry: is_own.then_some(number), key: field.key });
+    let place = is_in_file.then_some(At { entry: entry.filter(|_| is_own), key: field.key });
     let is_secret = outlined(field, setting, &layers, &around.files).contains(MASK) || names_file(field, &setting.node);
     Some((setting, place, is_secret))
-}
-
-/// Whether something sets a field.
-fn is_set(text: &str, at: At, around: &Surroundings) -> bool {
-    let written = read(&Document::local("", text)).unwrap_or_default();
-    let own = at.entry.and_then(|number| written.entries.as_ref()?.get(number)).map_or(&written.file, |(own, _)| own);
-    around.layers(own, &written.file).get(at.key).is_some()
 }
 
 /// What a field of an entry asks for its address.
@@ -370,4 +355,80 @@ fn is_looser(old: &Entry, new: &Entry) -> bool {
 pub fn told(findings: &[Finding]) -> Vec<(Option<&'static Field>, String)> {
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
     errors.map(|finding| (finding.field, in_words(&finding.message, finding.field))).collect()
+}
+
+/// The operations of a form; `typed` is what its fields hold. What was left as it is makes none.
+pub fn operations(form: &EditForm, typed: impl Fn(&str) -> Option<String>) -> Vec<Op> {
+    let text_of = |name: &str| typed(name).map(|text| text.replace("\r\n", "\n").trim().to_owned());
+    let is_json = text_of("format").is_none_or(|format| format.is_empty() || format.eq_ignore_ascii_case("json"));
+    let mut ops = Vec::new();
+    for EditControl { field, content, .. } in &form.controls {
+        let at = At { entry: form.entry, key: field.key };
+        let text = text_of(field.name);
+        let set = |text: String| {
+            let value = Value::String(text);
+            let is_text = field.key == Key::Token && !is_json;
+            Op::Set { at, item: None, value: if is_text { value } else { natural(field.kind, &value) } }
+        };
+        let full = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        match content {
+            Content::Locked(_) => {}
+            Content::Items(items) => of_list(at, items, &text_of, &mut ops),
+            Content::Unset if matches!(field.kind, Kind::Domains | Kind::Sources) => {
+                of_list(at, &[], &text_of, &mut ops);
+            }
+            Content::Unset => ops.extend(full(&text).map(set)),
+            Content::Open(now) => match text {
+                Some(text) if text == now.trim() => {}
+                // The form has the word in its own letters.
+                Some(text) if !field.words.is_empty() && text.eq_ignore_ascii_case(now.trim()) => {}
+                Some(text) if text.is_empty() => ops.push(Op::Unset { at }),
+                text => ops.extend(text.map(set)),
+            },
+            Content::WriteOnly(_) => match full(&text) {
+                Some(text) => ops.push(set(text)),
+                None if text_of(&format!("unset.{}", field.name)).is_some() => ops.push(Op::Unset { at }),
+                None => {}
+            },
+        }
+    }
+    ops
+}
+
+/// A list has a field for each item (`keep`, `remove`, or what stands in its place), and one for more of them.
+fn of_list(at: At, items: &[(String, bool)], text_of: &dyn Fn(&str) -> Option<String>, ops: &mut Vec<Op>) {
+    let name = Field::of(at.key).name;
+    let each: Vec<Option<String>> = (0..items.len()).map(|number| text_of(&format!("{name}.{number}"))).collect();
+    let more: Vec<String> = [text_of(&format!("{name}.add")), text_of(&format!("{name}.other"))]
+        .into_iter()
+        .flatten()
+        .flat_map(|text| if text.starts_with("url:") { vec![text] } else { split(&text) })
+        .collect();
+    if each.iter().flatten().chain(&more).any(|text| is_off(&Value::string(text))) {
+        if items.first().is_none_or(|(shown, _)| shown != "false") {
+            ops.push(Op::Set { at, item: None, value: Value::Bool(false) });
+        }
+        return;
+    }
+    let is_change = |text: &str| !matches!(text, "" | "keep" | "remove");
+    for (number, text) in each.iter().enumerate() {
+        if let Some(text) = text.as_ref().filter(|text| is_change(text)) {
+            ops.push(Op::Set { at, item: Some(number), value: Value::string(text) });
+        }
+    }
+    for (number, text) in each.iter().enumerate().rev() {
+        if text.as_deref() == Some("remove") {
+            ops.push(Op::Remove { list: at, item: number });
+        }
+    }
+    ops.extend(more.into_iter().map(|item| Op::Add { list: at, item: Value::string(item) }));
+}
+
+/// Items on lines of their own, or separated.
+fn split(text: &str) -> Vec<String> {
+    let lines = text.lines().flat_map(|line| list(line).unwrap_or_default());
+    lines
+        .filter_map(|item| item.value.text().map(|text| text.trim().to_owned()))
+        .filter(|text| !text.is_empty())
+        .collect()
 }

@@ -18,14 +18,9 @@ const MAX_SESSIONS: usize = 32;
 
 /// What distinguishes a visitor: random, and known to nobody else. Logged in or not.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Id([u8; 32]);
+pub struct Id(pub [u8; 32]);
 
 impl Id {
-    /// Of random bytes.
-    pub fn new(random: [u8; 32]) -> Self {
-        Self(random)
-    }
-
     /// Reads the value of a cookie; `None` if it is no id.
     pub fn parse(text: &str) -> Option<Self> {
         hex::bytes(text).and_then(|bytes| bytes.try_into().ok()).map(Self)
@@ -48,15 +43,10 @@ impl std::fmt::Debug for Id {
     }
 }
 
-/// A key of this process, which makes tokens of ids.
-pub struct SessionKey([u8; 32]);
+/// A key of this process, random, which makes tokens of ids.
+pub struct SessionKey(pub [u8; 32]);
 
 impl SessionKey {
-    /// Of random bytes.
-    pub fn new(random: [u8; 32]) -> Self {
-        Self(random)
-    }
-
     fn mac(&self, about: &[u8]) -> Hmac<Sha256> {
         // A key of any length is one.
         let mut mac = Hmac::new_from_slice(&self.0).expect("a key");
@@ -106,10 +96,7 @@ impl Sessions {
     /// Whether somebody is logged in, who is busy now.
     pub fn use_by(&mut self, id: &Id, now: Duration) -> bool {
         let session = self.0.iter_mut().find(|session| session.id == *id && session.is_open(now));
-        session.is_some_and(|session| {
-            session.used = now;
-            true
-        })
+        session.map(|session| session.used = now).is_some()
     }
 
     /// The same, without counting as being busy.
@@ -139,7 +126,7 @@ mod tests {
     use super::*;
 
     fn id(number: u8) -> Id {
-        Id::new([number; 32])
+        Id([number; 32])
     }
 
     #[test]
@@ -177,7 +164,7 @@ mod tests {
 
     #[test]
     fn i2_a_token_is_that_of_one_visitor_and_one_process() {
-        let (one, other) = (SessionKey::new([1; 32]), SessionKey::new([2; 32]));
+        let (one, other) = (SessionKey([1; 32]), SessionKey([2; 32]));
         let token = one.token(&id(1));
         assert!(one.is_token(&id(1), &token));
         assert!(!one.is_token(&id(2), &token) && !other.is_token(&id(1), &token));

@@ -3,29 +3,21 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use http::header::{AsHeaderName, HOST, HeaderMap, HeaderName};
+use http::request::Parts;
+use http::uri::Authority;
+use http::{Method, Version};
+
+use super::push::is_push;
 use crate::config::web::Web;
 use crate::net::network::Network;
 
-/// What a request says about where it comes from.
-#[derive(Debug, Clone, Copy)]
-pub struct RequestOrigin<'a> {
-    /// The other end of the connection.
-    pub peer: IpAddr,
-    /// Whether the connection is secured.
-    pub is_secured: bool,
-    /// The host in the target itself, `GET http://host/`; `None` if it is a path.
-    pub target: Option<&'a str>,
-    /// `Host`
-    pub host: Option<&'a str>,
-    /// `X-Forwarded-For`, all of them.
-    pub forwarded_for: &'a str,
-    /// `X-Forwarded-Host`
-    pub forwarded_host: Option<&'a str>,
-    /// `X-Forwarded-Proto`
-    pub forwarded_proto: Option<&'a str>,
-    /// Whether there is a header that only proxies send.
-    pub is_forwarded: bool,
-}
+/// Says nothing that is secret: a health check may come through a proxy, and may speak HTTP/1.0.
+pub const HEALTH: &str = "/healthz";
+
+/// Headers that only proxies send, besides those that begin with [`FORWARDED`].
+const OF_PROXIES: [&str; 6] = ["forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"];
+const FORWARDED: &str = "x-forwarded-";
 
 /// Where a request comes from, as far as it is to be believed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,26 +41,45 @@ pub enum Turned {
     Nobody,
 }
 
-/// Judges where a request comes from. `listen` is where the page listens in fact.
-pub fn visit(asked: &RequestOrigin<'_>, web: &Web, listen: SocketAddr) -> Result<Visit, Turned> {
-    let is_named = web.proxies.iter().any(|network| network.contains(asked.peer.to_canonical()));
-    if asked.is_forwarded && web.password.is_none() {
+/// A header that stands there once; `None` if it is not text.
+pub fn single(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).iter();
+    let first = values.next()?;
+    first.to_str().ok().filter(|_| values.next().is_none())
+}
+
+/// Judges where a request comes from. `peer` is the other end of the connection, which may be secured; `listen` is where the page
+/// listens in fact.
+pub fn visit(head: &Parts, peer: IpAddr, is_secured: bool, web: &Web, listen: SocketAddr) -> Result<Visit, Turned> {
+    let is_named = web.proxies.iter().any(|network| network.contains(peer.to_canonical()));
+    if is_forwarded(head, web) && web.password.is_none() {
         return Err(Turned::Proxy);
     }
-    let own = [asked.target, asked.host].into_iter().flatten().collect::<Vec<_>>();
+    // A host in the target itself, `GET http://host/`, counts as well.
+    let target = head.uri.authority().map(Authority::as_str);
+    let own = [target, single(&head.headers, HOST)].into_iter().flatten().collect::<Vec<_>>();
     if own.is_empty() || !own.iter().all(|host| is_known(host, web, listen)) {
         return Err(Turned::Host);
     }
-    let forwarded = asked.forwarded_host.filter(|_| is_named).map(last);
-    if forwarded.is_some_and(|host| !is_known(host, web, listen)) {
+    let forwarded = |name: &str| single(&head.headers, name).filter(|_| is_named).map(last);
+    let host = forwarded("x-forwarded-host");
+    if host.is_some_and(|host| !is_known(host, web, listen)) {
         return Err(Turned::Host);
     }
-    let is_https = asked.forwarded_proto.map(last).is_some_and(|proto| proto.eq_ignore_ascii_case("https"));
+    let is_https = forwarded("x-forwarded-proto").is_some_and(|proto| proto.eq_ignore_ascii_case("https"));
     Ok(Visit {
-        client: if is_named { client(asked, &web.proxies)? } else { asked.peer.to_canonical() },
-        host: forwarded.unwrap_or(own[0]).to_ascii_lowercase(),
-        is_secure: asked.is_secured || is_named && is_https,
+        client: if is_named { client(&head.headers, peer, &web.proxies)? } else { peer.to_canonical() },
+        host: host.unwrap_or(own[0]).to_ascii_lowercase(),
+        is_secure: is_secured || is_https,
     })
+}
+
+/// Whether something shows that a proxy sent it. No browser speaks HTTP/1.0: nginx does, where nothing but `proxy_pass` is set. So do
+/// routers, which have a password of their own.
+fn is_forwarded(Parts { method, uri, version, headers, .. }: &Parts, web: &Web) -> bool {
+    let is_push = || is_push(web, method == Method::POST, uri.path(), uri.query().unwrap_or_default());
+    let is_of_proxy = |name: &HeaderName| name.as_str().starts_with(FORWARDED) || OF_PROXIES.contains(&name.as_str());
+    uri.path() != HEALTH && (*version == Version::HTTP_10 && !is_push() || headers.keys().any(is_of_proxy))
 }
 
 /// The last of several: it is from the nearest proxy.
@@ -76,19 +87,23 @@ fn last(list: &str) -> &str {
     list.rsplit(',').next().unwrap_or_default().trim()
 }
 
-/// The last address that is not one of the named proxies: whatever stands before it, anybody may have written. Where the nearest
-/// proxy wrote none, nobody knows who it is; what the proxy sends for itself has no such header.
-fn client(asked: &RequestOrigin<'_>, proxies: &[Network]) -> Result<IpAddr, Turned> {
-    let mut client = None;
-    for item in asked.forwarded_for.rsplit(',').filter(|_| !asked.forwarded_for.is_empty()) {
+/// The last address in `X-Forwarded-For` that is not one of the named proxies: whatever stands before it, anybody may have written.
+/// Where the nearest proxy wrote none, nobody knows who it is; what the proxy sends for itself has no such header.
+fn client(headers: &HeaderMap, peer: IpAddr, proxies: &[Network]) -> Result<IpAddr, Turned> {
+    let all = headers.get_all("x-forwarded-for").iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let all = all.collect::<Vec<_>>().join(",");
+    if all.is_empty() {
+        return Ok(peer.to_canonical());
+    }
+    let mut client = Err(Turned::Nobody);
+    for item in all.rsplit(',') {
         let Some(ip) = address(item.trim()) else { break };
-        client = Some(ip);
+        client = Ok(ip);
         if !proxies.iter().any(|network| network.contains(ip)) {
             break;
         }
     }
-    let own = asked.forwarded_for.is_empty().then(|| asked.peer.to_canonical());
-    client.or(own).ok_or(Turned::Nobody)
+    client
 }
 
 /// `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:80`
@@ -142,17 +157,15 @@ mod tests {
     use super::*;
     use crate::config::web::SecretFile;
 
-    fn asked(host: Option<&str>) -> RequestOrigin<'_> {
-        RequestOrigin {
-            peer: IpAddr::from([127, 0, 0, 1]),
-            is_secured: false,
-            target: None,
-            host,
-            forwarded_for: "",
-            forwarded_host: None,
-            forwarded_proto: None,
-            is_forwarded: false,
+    const LOCAL: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+    /// A request for a target with these headers.
+    fn asked(target: &str, headers: &[(&'static str, &str)]) -> Parts {
+        let mut head = http::Request::builder().uri(target).body(()).expect("a request").into_parts().0;
+        for (name, value) in headers {
+            head.headers.append(*name, value.parse().expect("a header"));
         }
+        head
     }
 
     fn locked() -> Web {
@@ -166,7 +179,10 @@ mod tests {
     fn i2_only_the_names_of_the_page_are_served() {
         let web = Web { hosts: vec!["ddns.example".to_owned()], ..Web::default() };
         let loopback: SocketAddr = "127.0.0.1:9876".parse().expect("an address");
-        let judge = |host, listen| visit(&asked(host), &web, listen).is_ok();
+        let judge = |host: Option<&str>, listen| {
+            let host: Vec<_> = host.map(|host| ("host", host)).into_iter().collect();
+            visit(&asked("/", &host), LOCAL, false, &web, listen).is_ok()
+        };
         for host in
             ["localhost", "LocalHost:1", "127.0.0.1:9876", "127.1.2.3", "[::1]:9876", "[::1]", "DDNS.example:443"]
         {
@@ -203,8 +219,8 @@ mod tests {
         let one: SocketAddr = "192.0.2.1:80".parse().expect("an address");
         assert!(judge(Some("192.0.2.1"), one) && !judge(Some("192.0.2.2"), one));
         // What stands in the target counts as well.
-        let both = RequestOrigin { target: Some("evil.example"), ..asked(Some("localhost")) };
-        assert_eq!(visit(&both, &web, loopback), Err(Turned::Host));
+        let both = asked("http://evil.example/", &[("host", "localhost")]);
+        assert_eq!(visit(&both, LOCAL, false, &web, loopback), Err(Turned::Host));
     }
 
     #[test]
@@ -215,20 +231,19 @@ mod tests {
             hosts: vec!["ddns.example".to_owned()],
             ..locked()
         };
-        let forwarded = RequestOrigin {
-            forwarded_for: "203.0.113.9, 192.0.2.7, 10.0.0.1",
-            forwarded_host: Some("ddns.example"),
-            forwarded_proto: Some("https"),
-            is_forwarded: true,
-            ..asked(Some("127.0.0.1:9876"))
+        let forwarded = |for_whom: &str, host: &str| {
+            let proxy = [("x-forwarded-host", host), ("x-forwarded-proto", "https"), ("x-forwarded-for", for_whom)];
+            asked("/", &[proxy.as_slice(), &[("host", "127.0.0.1:9876")]].concat())
         };
-        let seen = visit(&forwarded, &named(&["127.0.0.1", "10.0.0.0/8"]), listen).expect("it is let in");
+        let judge = |head: &Parts, web: &Web| visit(head, LOCAL, false, web, listen);
+        let usual = forwarded("203.0.113.9, 192.0.2.7, 10.0.0.1", "ddns.example");
+        let seen = judge(&usual, &named(&["127.0.0.1", "10.0.0.0/8"])).expect("it is let in");
         let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
         assert_eq!(seen, Visit { client: ip("192.0.2.7"), host: "ddns.example".to_owned(), is_secure: true });
-        let seen = visit(&forwarded, &named(&["10.0.0.0/8"]), listen).expect("it is let in");
+        let seen = judge(&usual, &named(&["10.0.0.0/8"])).expect("it is let in");
         assert_eq!(seen, Visit { client: ip("127.0.0.1"), host: "127.0.0.1:9876".to_owned(), is_secure: false });
-        let other = RequestOrigin { forwarded_host: Some("evil.example"), ..forwarded };
-        assert_eq!(visit(&other, &named(&["127.0.0.1"]), listen), Err(Turned::Host));
+        let other = forwarded("203.0.113.9, 192.0.2.7, 10.0.0.1", "evil.example");
+        assert_eq!(judge(&other, &named(&["127.0.0.1"])), Err(Turned::Host));
         // Garbage of a client stands before what the proxy wrote, and is not the proxy's.
         for (given, expected) in [
             ("", Some("127.0.0.1")),
@@ -242,12 +257,12 @@ mod tests {
             ("\u{fffd}", None),
             ("203.0.113.9,", None),
         ] {
-            let odd = RequestOrigin { forwarded_for: given, ..forwarded };
-            let seen = visit(&odd, &named(&["127.0.0.1", "10.0.0.0/8"]), listen).map(|visit| visit.client);
+            let odd = forwarded(given, "ddns.example");
+            let seen = judge(&odd, &named(&["127.0.0.1", "10.0.0.0/8"])).map(|visit| visit.client);
             assert_eq!(seen, expected.map(ip).ok_or(Turned::Nobody), "{given}");
         }
         // Without a password, anybody may come through a proxy.
-        assert_eq!(visit(&forwarded, &Web::default(), listen), Err(Turned::Proxy));
+        assert_eq!(judge(&usual, &Web::default()), Err(Turned::Proxy));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The interface for programs: JSON, as the commands print it, which `openapi.json` describes, and a test compares the two; and `/healthz`,
 //! `/readyz` and `/metrics` for those that look after the service.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use ddns_core::config::validate::Surroundings;
@@ -9,15 +10,15 @@ use ddns_core::metrics::CONTENT_TYPE;
 use ddns_core::object;
 use ddns_core::text::json::{Dialect, Value, parse};
 use ddns_core::update::domain::Domain;
-use ddns_core::web::check::{Finding, check, has_errors};
+use ddns_core::web::check::{Finding, check};
 use ddns_core::web::controls::{Content, EditForm};
 use ddns_core::web::edit::Op;
-use hyper::header::{HeaderValue, RETRY_AFTER};
+use hyper::header::RETRY_AFTER;
 use serde::Serialize;
 use tokio::sync::oneshot::Sender;
 use tokio::time::timeout;
 
-use super::configuration::{self, Edit, NotEdited, look};
+use super::configuration::{self, NotEdited, look};
 use super::history_queries;
 use super::reply::{Handled, Reply};
 use super::request::PageRequest;
@@ -43,7 +44,7 @@ async fn ask<T>(site: &Site, ask: impl FnOnce(Sender<T>) -> Ask) -> Result<T, Re
 
 /// The description of all of it.
 pub(super) fn description() -> Reply {
-    Reply::new(200, "application/json", include_str!("openapi.json").into())
+    Reply::new(200, "application/json", include_str!("openapi.json"))
 }
 
 /// As `ddns status --json` has it: a list of services.
@@ -62,8 +63,7 @@ pub(super) async fn synchronize(site: &Site, request: &PageRequest) -> Handled {
 
 pub(super) async fn addresses(site: &Site) -> Handled {
     let Some((_, report)) = site.sources.current(ask(site, Ask::Configs).await?).await else {
-        let reply = error(503, "the sources have not responded yet: ask again");
-        return Err(reply.with(RETRY_AFTER, HeaderValue::from_static("2")));
+        return Err(error(503, "the sources have not responded yet: ask again").with(RETRY_AFTER, "2"));
     };
     Ok(Reply::json(200, &report.json()))
 }
@@ -138,11 +138,10 @@ pub(super) async fn edit(site: &Site, request: &PageRequest) -> Handled {
         Some(_) => return Err(wrong("`file` is the number of a file")),
     };
     let version = body.member("version").and_then(Value::text);
-    let version = version.ok_or_else(|| wrong("`version` is missing: it is in `GET config`"))?.to_owned();
+    let version = version.ok_or_else(|| wrong("`version` is missing: it is in `GET config`"))?;
     let Some(Value::Array(written)) = body.member("operations") else {
         return Err(wrong("`operations` must be a list"));
     };
-    let ops: Result<Vec<Op>, String> = written.iter().map(|op| Op::read(&op.value)).collect();
     let is_saved = match body.member("dry_run") {
         None | Some(Value::Bool(false)) => true,
         Some(Value::Bool(true)) => false,
@@ -153,15 +152,15 @@ pub(super) async fn edit(site: &Site, request: &PageRequest) -> Handled {
     }
     let configured = ask(site, Ask::Configured).await?;
     let name = configured.local_file(file).ok_or_else(|| error(404, "there is no such file"))?;
-    let wanted = Edit { version, ops, is_saved, addresses: configuration::addresses(site).await };
-    match configuration::edit(site, name, &configured.around, wanted).await {
+    let ops: Result<Vec<Op>, String> = written.iter().map(|op| Op::read(&op.value)).collect();
+    let ops = ops.map_err(|why| wrong(&why))?;
+    match configuration::edit(site, (name, version), &configured.around, ops, is_saved).await {
         Ok(Some(changes)) => Ok(Reply::json(200, &object! { saved: false, changes: changes })),
         Ok(None) => {
             let errors = ask(site, Ask::Reload).await?;
             Ok(Reply::json(200, &object! { saved: true, errors: errors }))
         }
         Err(NotEdited::Changed) => Err(error(409, "the file is another one now: read it again")),
-        Err(NotEdited::Misread(why)) => Err(wrong(&why)),
         Err(NotEdited::Wrong(findings)) => {
             let error = "the configuration would not be valid, or may not be edited like this";
             let findings: Vec<_> = findings.iter().map(Finding::json).collect();
@@ -173,23 +172,25 @@ pub(super) async fn edit(site: &Site, request: &PageRequest) -> Handled {
 
 /// `skip` and `limit` of a list.
 fn part(request: &PageRequest) -> Result<(usize, usize), Reply> {
-    let number = |name: &str, usual: usize, right: &dyn Fn(usize) -> bool| match request.queried(name) {
+    let number = |name: &str, usual: usize, right: RangeInclusive<usize>| match request.queried(name) {
         None => Ok(usual),
-        Some(text) => text.parse().ok().filter(|number| right(*number)).ok_or_else(|| {
+        Some(text) => text.parse().ok().filter(|number| right.contains(number)).ok_or_else(|| {
             error(400, &format!("`{name}` is a whole number: `skip` from 0 to 1000000, `limit` from 1 to {MAX_ITEMS}"))
         }),
     };
-    let skip = number("skip", 0, &|number| number <= 1_000_000)?;
-    Ok((skip, number("limit", USUAL, &|number| (1..=MAX_ITEMS).contains(&number))?))
+    Ok((number("skip", 0, 0..=1_000_000)?, number("limit", USUAL, 1..=MAX_ITEMS)?))
 }
 
 /// What is wrong with a text that is taken for a configuration by itself. Nothing of it is run, read or asked.
 pub(super) async fn judge(site: &Site, request: &PageRequest) -> Handled {
     let text = String::from_utf8(request.body.clone()).map_err(|_| error(400, "the text is not UTF-8"))?;
-    let checked = site.aside(move || check("the text", &text, &Surroundings::default()).1).await;
-    let findings = checked.ok_or_else(|| error(503, "the text cannot be checked"))?;
+    let work = move || {
+        let (config, findings) = check("the text", &text, &Surroundings::default());
+        (config.is_some(), findings)
+    };
+    let (valid, findings) = site.aside(work).await.ok_or_else(|| error(503, "the text cannot be checked"))?;
     let shown: Vec<_> = findings.iter().map(Finding::json).collect();
-    Ok(Reply::json(200, &object! { valid: !has_errors(&findings), findings: shown }))
+    Ok(Reply::json(200, &object! { valid: valid, findings: shown }))
 }
 
 /// The same in time: where the event loop hangs, nobody says that all is well (I3).
@@ -210,5 +211,5 @@ pub(super) async fn ready(site: &Site) -> Handled {
 }
 
 pub(super) async fn metrics(site: &Site) -> Handled {
-    in_time(site, Ask::Metrics).await.map(|text| Reply::new(200, CONTENT_TYPE, text.into()))
+    in_time(site, Ask::Metrics).await.map(|text| Reply::new(200, CONTENT_TYPE, text))
 }

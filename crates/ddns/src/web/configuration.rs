@@ -11,8 +11,7 @@ use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::Severity;
 use ddns_core::web::check::{Finding, check};
 use ddns_core::web::controls::{controls, in_words};
-use ddns_core::web::edit::{Op, apply, told};
-use ddns_core::web::typed::operations;
+use ddns_core::web::edit::{Op, apply, operations, told};
 use hyper::Method;
 
 use super::pages::{ask, missing};
@@ -35,19 +34,8 @@ pub(super) enum NotEdited {
     /// The file is another one now.
     Changed,
     Wrong(Vec<Finding>),
-    /// An operation means nothing.
-    Misread(String),
     /// A phrase that follows the name of the file.
     Failed(String),
-}
-
-/// An edit of a file of the service.
-pub(super) struct Edit {
-    pub(super) version: String,
-    /// Or why they mean nothing, which matters only if the file is still the same.
-    pub(super) ops: Result<Vec<Op>, String>,
-    pub(super) is_saved: bool,
-    pub(super) addresses: [Option<IpAddr>; 2],
 }
 
 /// Reads a file; fails with a phrase that follows its name.
@@ -65,33 +53,32 @@ pub(super) async fn look(site: &Site, name: &str, around: &Surroundings) -> Resu
     site.aside(work).await.unwrap_or_else(|| Err("cannot be shown".to_owned()))
 }
 
-/// Saves an edit; or tries it: what would be sent then, in place of what.
+/// Saves an edit of the file that has this version; or tries it: what would be sent then, in place of what.
 pub(super) async fn edit(
     site: &Site,
-    name: &str,
+    (name, version): (&str, &str),
     around: &Surroundings,
-    edit: Edit,
+    ops: Vec<Op>,
+    is_saved: bool,
 ) -> Result<Option<Vec<Change>>, NotEdited> {
-    let (name, around) = (name.to_owned(), around.parcelled());
-    let done = site.aside(move || done(&name, &around.unpacked(), &edit)).await;
-    done.unwrap_or_else(|| Err(NotEdited::Failed("cannot be edited".to_owned())))
-}
-
-fn done(name: &str, around: &Surroundings, edit: &Edit) -> Result<Option<Vec<Change>>, NotEdited> {
-    let opened = save::open(name).map_err(NotEdited::Failed)?;
-    if opened.version != edit.version {
-        return Err(NotEdited::Changed);
-    }
-    let ops = edit.ops.as_ref().map_err(|why| NotEdited::Misread(why.clone()))?;
-    let (text, after) = apply(&opened.text, ops, around).map_err(NotEdited::Wrong)?;
-    if edit.is_saved {
-        let saved = save::replace(name, &opened.version, &text);
-        return saved.map(|()| None).map_err(|why| why.map_or(NotEdited::Changed, NotEdited::Failed));
-    }
-    let now = unix_time();
-    let requests = |config: &Config| set_up::requests(MAX_COMPARED, config, edit.addresses, now).0;
-    let before = check(name, &opened.text, around).0.map(|config| requests(&config)).unwrap_or_default();
-    Ok(Some(changes(before, requests(&after))))
+    let addresses = addresses(site).await;
+    let (name, version, around) = (name.to_owned(), version.to_owned(), around.parcelled());
+    let work = move || {
+        let (opened, around) = (save::open(&name).map_err(NotEdited::Failed)?, around.unpacked());
+        if opened.version != version {
+            return Err(NotEdited::Changed);
+        }
+        let (text, after) = apply(&opened.text, &ops, &around).map_err(NotEdited::Wrong)?;
+        if is_saved {
+            let saved = save::replace(&name, &version, &text);
+            return saved.map(|()| None).map_err(|why| why.map_or(NotEdited::Changed, NotEdited::Failed));
+        }
+        let now = unix_time();
+        let requests = |config: &Config| set_up::requests(MAX_COMPARED, config, addresses, now).0;
+        let before = check(&name, &opened.text, &around).0.map(|config| requests(&config)).unwrap_or_default();
+        Ok(Some(changes(before, requests(&after))))
+    };
+    site.aside(work).await.unwrap_or_else(|| Err(NotEdited::Failed("cannot be edited".to_owned())))
 }
 
 /// The updates whose requests would be others, new, or gone.
@@ -111,7 +98,7 @@ fn changes(mut before: Vec<RedactedRequest>, after: Vec<RedactedRequest>) -> Vec
 }
 
 /// The addresses that the service knows.
-pub(super) async fn addresses(site: &Site) -> [Option<IpAddr>; 2] {
+async fn addresses(site: &Site) -> [Option<IpAddr>; 2] {
     let rows = site.ask(Ask::Status).await.map(|status| status.rows).unwrap_or_default();
     Family::ALL
         .map(|family| rows.iter().filter_map(|row| row.address).find(|ip| ip.is_ipv4() == (family == Family::V4)))
@@ -245,13 +232,11 @@ pub(super) async fn change(site: &Rc<Site>, request: &PageRequest) -> Handled {
     if ops.is_empty() {
         return Ok(editing.form(200, &[], Some("Nothing was changed.")));
     }
-    let wanted = Edit { version, ops: Ok(ops), is_saved: step == "save", addresses: addresses(site).await };
-    match edit(site, name, &configured.around, wanted).await {
+    match edit(site, (name, &version), &configured.around, ops, step == "save").await {
         Ok(None) => saved(site, request).await,
         Ok(Some(changes)) => {
             Ok(page(request, 200, &view::confirm(file(request), &changes, is_removal, &request.fields())))
         }
-        Err(NotEdited::Misread(why)) => Err(editing.form(400, &[], Some(&why))),
         Err(NotEdited::Changed) => {
             let why = "The file was changed at the same moment: nothing was saved. Please try again.";
             Err(editing.form(409, &[], Some(why)))
@@ -264,7 +249,7 @@ pub(super) async fn change(site: &Rc<Site>, request: &PageRequest) -> Handled {
 async fn saved(site: &Site, request: &PageRequest) -> Handled {
     let errors = ask(site, Ask::Reload).await?;
     if errors.is_empty() {
-        return Ok(Reply::back_to(Some(&format!("/configuration?file={}&saved=1", file(request)))));
+        return Ok(Reply::see(&format!("/configuration?file={}&saved=1", file(request))));
     }
     let why = format!("It was saved, but the service keeps the previous configuration: {}", errors.join("; "));
     shown(site, request, 500, Some((Tone::Bad, why))).await

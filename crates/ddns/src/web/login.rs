@@ -4,10 +4,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::text::duration::duration;
+use ddns_core::web::access;
 use ddns_core::web::form::is_own_path;
 use ddns_core::web::list::link;
 use ddns_core::web::session::Id;
-use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE};
+use hyper::header::{RETRY_AFTER, SET_COOKIE};
 
 use super::password::{MAX_PASSWORD_BYTES, is_right};
 use super::reply::{Handled, Reply};
@@ -20,7 +21,7 @@ use crate::random::random;
 /// The page that asks for the password.
 pub(super) fn page(request: &PageRequest) -> Reply {
     if request.is_let_in {
-        return Reply::back_to(request.queried("to").as_deref());
+        return Reply::see(&request.queried("to").unwrap_or_default());
     }
     form(200, request, None)
 }
@@ -31,7 +32,7 @@ pub(super) fn way_in(request: &PageRequest) -> Reply {
     if matches!(request.path.as_str(), "/" | "/events") || !is_own_path(&wanted) {
         return Reply::see("/login");
     }
-    Reply::back_to(Some(&link("/login", [("to", wanted)])))
+    Reply::see(&link("/login", [("to", wanted)]))
 }
 
 fn form(status: u16, request: &PageRequest, wrong: Option<&str>) -> Reply {
@@ -41,7 +42,8 @@ fn form(status: u16, request: &PageRequest, wrong: Option<&str>) -> Reply {
 
 /// Takes a password.
 pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Handled {
-    let Some(hash) = site.hash() else { return Ok(Reply::see("/")) };
+    let hash = access::password(&site.web.borrow()).ok().flatten().map(str::to_owned);
+    let Some(hash) = hash else { return Ok(Reply::see("/")) };
     let password =
         request.field("password").filter(|password| password.len() <= MAX_PASSWORD_BYTES).unwrap_or_default();
     let (client, warned) = (request.visit.client, Rc::clone(site));
@@ -51,20 +53,17 @@ pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Handled {
         return Err(form(403, request, Some("This is not the password.")));
     }
     // A new one: knowing the old one must not log anybody in.
-    let id = Id::new(random().map_err(|_| Reply::text(500, "the system has no random numbers"))?);
+    let id = Id(random().map_err(|_| Reply::text(500, "the system has no random numbers"))?);
     site.sessions.borrow_mut().begin(id.clone(), steady_time());
-    let reply = Reply::back_to(request.field("to").as_deref());
-    Ok(match cookie(site, &id, request.visit.is_secure) {
-        Some(cookie) => reply.with(SET_COOKIE, cookie),
-        None => reply,
-    })
+    let reply = Reply::see(&request.field("to").unwrap_or_default());
+    Ok(reply.with(SET_COOKIE, cookie(site, &id, request.visit.is_secure)))
 }
 
 fn slow_down(request: &PageRequest, wait: Duration) -> Reply {
     // The whole second in which it is over.
     let wait = Duration::from_secs(wait.as_secs() + 1);
     let text = format!("There were too many wrong tries, or too many at once: wait {}.", duration(wait));
-    form(429, request, Some(&text)).with(RETRY_AFTER, HeaderValue::from(wait.as_secs()))
+    form(429, request, Some(&text)).with(RETRY_AFTER, wait.as_secs())
 }
 
 /// Ends the session.

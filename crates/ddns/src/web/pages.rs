@@ -140,5 +140,5 @@ pub(super) async fn log(site: &Site, request: &PageRequest) -> Handled {
 pub(super) async fn synchronize(site: &Rc<Site>, request: &PageRequest, retry_stopped: bool) -> Handled {
     let done = tokio::task::spawn_local(Rc::clone(site).synchronize(retry_stopped));
     let _ = tokio::time::timeout(PATIENCE, done).await;
-    Ok(Reply::back_to(request.field("back").as_deref()))
+    Ok(Reply::see(&request.field("back").unwrap_or_default()))
 }

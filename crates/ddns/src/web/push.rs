@@ -7,7 +7,7 @@ use std::time::Duration;
 use ddns_core::web::access::{PushKey, push_key};
 use ddns_core::web::push::{MAX_KIB, PushAnswer, PushLogin, PushRequest, allowed, is_of_browser};
 use hyper::Method;
-use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{AUTHORIZATION, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 
 use super::password::{MAX_PASSWORD_BYTES, is_right};
 use super::reply::Reply;
@@ -32,7 +32,7 @@ async fn refused_or_told(site: &Rc<Site>, request: &PageRequest) -> Result<Reply
         }
         () => {}
     }
-    let name = admitted(site, request, (query, body)).await?;
+    let name = admitted(site, request).await?;
     if !site.push_rate.borrow_mut().admits(&name, steady_time()) {
         return Err(answered(&PushAnswer::Abuse));
     }
@@ -42,7 +42,7 @@ async fn refused_or_told(site: &Rc<Site>, request: &PageRequest) -> Result<Reply
 }
 
 /// The name that a request may push for: by its address first, then by its password.
-async fn admitted(site: &Rc<Site>, request: &PageRequest, (query, body): (&str, &str)) -> Result<String, Reply> {
+async fn admitted(site: &Rc<Site>, request: &PageRequest) -> Result<String, Reply> {
     let client = request.visit.client;
     let web = site.web.borrow().clone();
     let rules = allowed(&web, client);
@@ -51,7 +51,8 @@ async fn admitted(site: &Rc<Site>, request: &PageRequest, (query, body): (&str, 
         site.warn(format!("{client} may not push an address: `web.push` does not have it in `from`"));
         return Err(Reply::text(403, "badauth"));
     }
-    let login = PushLogin::read(request.header(AUTHORIZATION), query, body).ok_or_else(unauthorized)?;
+    let login =
+        PushLogin::read(request.header(AUTHORIZATION), &request.query, request.text()).ok_or_else(unauthorized)?;
     let (rule, is_named) = login.rule(&rules, |one, other| site.key.is_same(one, other)).ok_or_else(unauthorized)?;
     let is_possible = is_named && login.password.len() <= MAX_PASSWORD_BYTES;
     let check: Box<dyn FnOnce() -> bool + Send> = match push_key(rule) {
@@ -90,10 +91,9 @@ fn answered(answer: &PushAnswer) -> Reply {
 }
 
 fn unauthorized() -> Reply {
-    let challenge = HeaderValue::from_static("Basic realm=\"ddns\"");
-    answered(&PushAnswer::BadAuth).with(WWW_AUTHENTICATE, challenge)
+    answered(&PushAnswer::BadAuth).with(WWW_AUTHENTICATE, "Basic realm=\"ddns\"")
 }
 
 fn too_often(wait: Duration) -> Reply {
-    answered(&PushAnswer::Abuse).with(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1))
+    answered(&PushAnswer::Abuse).with(RETRY_AFTER, wait.as_secs() + 1)
 }

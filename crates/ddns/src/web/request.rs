@@ -3,27 +3,19 @@
 
 use std::net::IpAddr;
 
-use ddns_core::web::form;
 use ddns_core::web::push::is_push;
 use ddns_core::web::session::Id;
-use ddns_core::web::visit::{RequestOrigin, Turned, Visit, is_own_site, visit};
-use hyper::header::{AUTHORIZATION, AsHeaderName, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
+use ddns_core::web::visit::{Turned, Visit, is_own_site, single, visit};
+use ddns_core::web::{access, form};
+use hyper::Method;
+use hyper::header::{AUTHORIZATION, AsHeaderName, COOKIE, HeaderMap, HeaderName, ORIGIN};
 use hyper::http::request::Parts;
-use hyper::http::uri::Authority;
-use hyper::{Method, Version};
 use maud::Markup;
 
 use super::reply::Reply;
 use super::site::Site;
 use super::views::layout;
 use crate::random::random;
-
-/// Says nothing that is secret: a health check may come through a proxy, and may speak HTTP/1.0.
-pub(super) const HEALTH: &str = "/healthz";
-
-/// Headers that only proxies send, besides those that begin with [`FORWARDED`].
-const OF_PROXIES: [&str; 6] = ["forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"];
-const FORWARDED: &str = "x-forwarded-";
 
 /// The header in which a script sends the token of its page; a form has the field `token`.
 const TOKEN: HeaderName = HeaderName::from_static("x-ddns-token");
@@ -39,7 +31,7 @@ pub(super) struct PageRequest {
     /// Of the visitor.
     pub(super) id: Id,
     /// Whether a cookie must be set.
-    is_new: bool,
+    pub(super) is_new: bool,
     /// Whether no password is needed, or it was given.
     pub(super) is_let_in: bool,
     /// What forms of the page carry.
@@ -51,22 +43,23 @@ pub(super) struct PageRequest {
 impl PageRequest {
     /// Reads what came, or turns it away.
     pub(super) fn new(head: Parts, body: Vec<u8>, peer: IpAddr, is_secured: bool, site: &Site) -> Result<Self, Reply> {
-        let visit = arrive(&head, peer, is_secured, site).map_err(|turned| match turned {
-            Turned::Host => Reply::text(421, "the page does not have this name: name it in `web.hosts`"),
-            Turned::Nobody => Reply::text(
-                400,
-                "the proxy does not say who asks: it must end `X-Forwarded-For` with the address of its client",
-            ),
-            Turned::Proxy => {
-                Reply::text(403, "this came through a proxy, and the page has no password: see `web.password_file`")
-            }
-        })?;
+        let visit =
+            visit(&head, peer, is_secured, &site.web.borrow(), site.address).map_err(|turned| match turned {
+                Turned::Host => Reply::text(421, "the page does not have this name: name it in `web.hosts`"),
+                Turned::Nobody => Reply::text(
+                    400,
+                    "the proxy does not say who asks: it must end `X-Forwarded-For` with the address of its client",
+                ),
+                Turned::Proxy => {
+                    Reply::text(403, "this came through a proxy, and the page has no password: see `web.password_file`")
+                }
+            })?;
         let Parts { method, uri, headers, .. } = head;
         let name = cookie_name(site);
         let mut cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         let known = cookies.find_map(|cookies| Id::in_cookies(cookies, &name));
         let is_new = known.is_none();
-        let id = known.or_else(|| random().ok().map(Id::new));
+        let id = known.or_else(|| random().ok().map(Id));
         let id = id.ok_or_else(|| Reply::text(500, "the system has no random numbers"))?;
         Ok(Self {
             method,
@@ -86,7 +79,8 @@ impl PageRequest {
     /// A page with this content; `tab` is the path of its view, as [`layout::page`] has it.
     pub(super) fn page(&self, status: u16, title: &str, tab: Option<&str>, content: &Markup) -> Reply {
         let can_log_out = self.has_password && self.is_let_in;
-        Reply::html(status, layout::page(title, tab, &self.token, can_log_out, content))
+        let page = layout::page(title, tab, &self.token, can_log_out, content);
+        Reply::new(status, "text/html; charset=utf-8", page.into_string())
     }
 
     /// Whether it tells an address (F10).
@@ -101,8 +95,10 @@ impl PageRequest {
 
     /// Whether it has the token of `token_file`; `None` if it has no token at all, or none is accepted.
     pub(super) fn bearer(&self, site: &Site) -> Option<bool> {
-        let (scheme, token) = self.header(AUTHORIZATION)?.split_once(' ')?;
-        site.is_token(token.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"))
+        let (scheme, given) = self.header(AUTHORIZATION)?.split_once(' ')?;
+        let web = site.web.borrow();
+        let own = access::token(&web).ok().flatten().filter(|_| scheme.eq_ignore_ascii_case("bearer"))?;
+        Some(site.key.is_same(own, given.trim()))
     }
 
     /// Whether it may change something: it was sent by a page of ours, to this visitor.
@@ -115,11 +111,6 @@ impl PageRequest {
     /// Whether its method changes nothing.
     pub(super) fn is_safe(&self) -> bool {
         matches!(self.method, Method::GET | Method::HEAD)
-    }
-
-    /// The cookie that makes the visitor known; `None` if it is known already.
-    pub(super) fn cookie(&self, site: &Site) -> Option<HeaderValue> {
-        if self.is_new { cookie(site, &self.id, self.visit.is_secure) } else { None }
     }
 
     /// Path and query.
@@ -153,44 +144,13 @@ impl PageRequest {
     }
 }
 
-/// Where a request comes from; why it is turned away otherwise.
-fn arrive(head: &Parts, peer: IpAddr, is_secured: bool, site: &Site) -> Result<Visit, Turned> {
-    let Parts { method, uri, version, headers, .. } = head;
-    let web = site.web.borrow();
-    let is_push = is_push(&web, method == Method::POST, uri.path(), uri.query().unwrap_or_default());
-    // What a client wrote before the proxy's own word may be anything.
-    let all = headers.get_all("x-forwarded-for").iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
-    let is_of_proxy = |name: &HeaderName| name.as_str().starts_with(FORWARDED) || OF_PROXIES.contains(&name.as_str());
-    let asked = RequestOrigin {
-        peer,
-        is_secured,
-        target: uri.authority().map(Authority::as_str),
-        host: single(headers, HOST),
-        forwarded_for: &all.collect::<Vec<_>>().join(","),
-        forwarded_host: single(headers, "x-forwarded-host"),
-        forwarded_proto: single(headers, "x-forwarded-proto"),
-        // No browser speaks HTTP/1.0: nginx does, where nothing but `proxy_pass` is set. So do routers, which have a password of their own.
-        is_forwarded: uri.path() != HEALTH
-            && (*version == Version::HTTP_10 && !is_push || headers.keys().any(is_of_proxy)),
-    };
-    visit(&asked, &web, site.address)
-}
-
 /// A cookie that no script sees, and that no other site makes a browser send.
-pub(super) fn cookie(site: &Site, id: &Id, is_secure: bool) -> Option<HeaderValue> {
+pub(super) fn cookie(site: &Site, id: &Id, is_secure: bool) -> String {
     let secure = if is_secure { "; Secure" } else { "" };
-    let text = format!("{}={}; HttpOnly; SameSite=Strict; Path=/{secure}", cookie_name(site), id.text());
-    HeaderValue::try_from(text).ok()
+    format!("{}={}; HttpOnly; SameSite=Strict; Path=/{secure}", cookie_name(site), id.text())
 }
 
 /// Cookies do not distinguish ports: two pages of one host would take each other's.
 fn cookie_name(site: &Site) -> String {
     format!("ddns-{}", site.address.port())
-}
-
-/// A header that stands there once; `None` if it is not text.
-fn single(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
-    let mut values = headers.get_all(name).iter();
-    let first = values.next()?;
-    first.to_str().ok().filter(|_| values.next().is_none())
 }

@@ -4,13 +4,14 @@ use std::future::ready;
 use std::rc::Rc;
 
 use ddns_core::web::push::is_two_in_one;
+use ddns_core::web::visit::HEALTH;
 use futures_util::future::LocalBoxFuture;
 use hyper::Method;
-use hyper::header::{HeaderValue, RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE};
+use hyper::header::{RETRY_AFTER, SET_COOKIE, WWW_AUTHENTICATE};
 
 use super::events::EventStream;
 use super::reply::{Handled, Reply};
-use super::request::{HEALTH, PageRequest};
+use super::request::{PageRequest, cookie};
 use super::site::Site;
 use super::views::assets::Asset;
 use super::{api, configuration, login, pages, push, wizard};
@@ -130,12 +131,11 @@ async fn routed(site: &Rc<Site>, mut request: PageRequest) -> Handled {
     };
     admit(route, &mut request, site)?;
     let reply = (route.handler)(site, &request).await.unwrap_or_else(|reply| reply);
-    // A program keeps no cookies.
-    let is_kept = matches!(route.access, Access::Anybody | Access::People) && !reply.sets(&SET_COOKIE);
-    Ok(match request.cookie(site).filter(|_| is_kept) {
-        Some(cookie) => reply.with(SET_COOKIE, cookie),
-        None => reply,
-    })
+    // A program keeps no cookies. Who logs in has one already.
+    if !request.is_new || matches!(route.access, Access::Programs | Access::Checks) {
+        return Ok(reply);
+    }
+    Ok(reply.with(SET_COOKIE, cookie(site, &request.id, request.visit.is_secure)))
 }
 
 /// Turns those away who may not request this.
@@ -149,8 +149,7 @@ fn admit(route: &WebRoute, request: &mut PageRequest, site: &Site) -> Result<(),
         Some(false) => {
             let client = request.visit.client;
             site.logins.wrong(client).map_err(|wait| {
-                let reply = api::error(429, "there were too many wrong tries");
-                reply.with(RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1))
+                api::error(429, "there were too many wrong tries").with(RETRY_AFTER, wait.as_secs() + 1)
             })?;
             site.warn(format!("somebody gave a wrong token to the page ({client})"));
             return Err(unauthorized("the token is not the one in `web.token_file`"));
@@ -175,7 +174,7 @@ fn admit(route: &WebRoute, request: &mut PageRequest, site: &Site) -> Result<(),
 }
 
 fn unauthorized(why: &str) -> Reply {
-    api::error(401, why).with(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+    api::error(401, why).with(WWW_AUTHENTICATE, "Bearer")
 }
 
 #[cfg(test)]

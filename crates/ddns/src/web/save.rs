@@ -30,10 +30,9 @@ pub(super) fn open(name: &str) -> Result<Opened, String> {
 }
 
 fn version(metadata: &Metadata) -> String {
-    let Some(size) = i64::try_from(metadata.size()).ok() else { return String::new() };
-    let numbers = [size, metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()];
-    let numbers: Vec<String> = numbers.iter().map(|number| format!("{number:x}")).collect();
-    format!("{:x}-{:x}-{}", metadata.dev(), metadata.ino(), numbers.join("-"))
+    let times = [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()];
+    let times = times.map(|number| format!("{number:x}")).join("-");
+    format!("{:x}-{:x}-{:x}-{times}", metadata.dev(), metadata.ino(), metadata.size())
 }
 
 /// Puts a text in the place of the file that has this version. Where the name is a link, the file behind it is replaced. Fails with a

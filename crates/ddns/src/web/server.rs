@@ -16,7 +16,7 @@ use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-use super::reply::{Reply, ReplyBody};
+use super::reply::Reply;
 use super::request::PageRequest;
 use super::route;
 use super::site::{Ask, Site};
@@ -115,36 +115,29 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     is_secured: bool,
 ) {
     let wire = Rc::new(RefCell::new(ServerWire::new(stream, Rc::clone(&activity))));
+    let respond = async |request: hyper::Request<Incoming>| {
+        activity.enter(ConnectionPhase::Reading);
+        let (head, body) = request.into_parts();
+        let limit = if head.uri.path() == route::CHECK { TEXT_LIMIT } else { FORM_LIMIT };
+        let reply = match read(body, limit).await {
+            Ok(body) => {
+                activity.enter(ConnectionPhase::Responding);
+                match PageRequest::new(head, body, from.ip(), is_secured, site) {
+                    Ok(request) => route::respond(site, request).await,
+                    Err(turned_away) => turned_away,
+                }
+            }
+            Err((Some(status), why)) => Reply::text(status, &why).last(),
+            Err((None, why)) => return Err(io::Error::other(why)),
+        };
+        activity.enter(if reply.is_endless() { ConnectionPhase::Streaming } else { ConnectionPhase::Writing });
+        Ok(reply.outgoing())
+    };
     // A browser that is gone must be noticed, or it would count as listening.
-    let served = speak(&wire, false, |request| respond(request, from, site, &activity, is_secured)).await;
+    let served = speak(&wire, false, respond).await;
     if !matches!(served, Some(Ok(())))
         && let Some(mut wire) = Rc::into_inner(wire).map(RefCell::into_inner)
     {
         hang_up(&mut wire.stream).await;
     }
-}
-
-async fn respond(
-    request: hyper::Request<Incoming>,
-    from: SocketAddr,
-    site: &Rc<Site>,
-    activity: &Activity,
-    is_secured: bool,
-) -> io::Result<hyper::Response<ReplyBody>> {
-    activity.enter(ConnectionPhase::Reading);
-    let (head, body) = request.into_parts();
-    let limit = if head.uri.path() == route::CHECK { TEXT_LIMIT } else { FORM_LIMIT };
-    let reply = match read(body, limit).await {
-        Ok(body) => {
-            activity.enter(ConnectionPhase::Responding);
-            match PageRequest::new(head, body, from.ip(), is_secured, site) {
-                Ok(request) => route::respond(site, request).await,
-                Err(turned_away) => turned_away,
-            }
-        }
-        Err((Some(status), why)) => Reply::text(status, &why).last(),
-        Err((None, why)) => return Err(io::Error::other(why)),
-    };
-    activity.enter(if reply.is_endless { ConnectionPhase::Streaming } else { ConnectionPhase::Writing });
-    Ok(reply.outgoing())
 }

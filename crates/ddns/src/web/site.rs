@@ -12,7 +12,6 @@ use ddns_core::config::web::Web;
 use ddns_core::journal::{Status, SyncResult};
 use ddns_core::net::family::Family;
 use ddns_core::update::domain::Domain;
-use ddns_core::web::access::{password, token};
 use ddns_core::web::push::{PushAnswer, PushRate, PushRequest};
 use ddns_core::web::session::{Id, SessionKey, Sessions};
 use tokio::sync::mpsc::UnboundedSender;
@@ -134,7 +133,7 @@ impl Site {
             web: RefCell::new(web),
             tls: RefCell::new(tls),
             address,
-            key: SessionKey::new(random()?),
+            key: SessionKey(random()?),
             sessions: RefCell::default(),
             logins: Rc::default(),
             pushes: Rc::default(),
@@ -158,12 +157,6 @@ impl Site {
         self.tell();
     }
 
-    /// The hash of the password; `None` if no password is configured.
-    pub(super) fn hash(&self) -> Option<String> {
-        let web = self.web.borrow();
-        password(&web).ok().flatten().map(str::to_owned)
-    }
-
     /// Whether somebody needs no password, or gave it. Counts as being busy only through [`Site::enters`].
     pub(super) fn is_let_in(&self, id: &Id) -> bool {
         self.web.borrow().password.is_none() || self.sessions.borrow().is_open(id, steady_time())
@@ -172,12 +165,6 @@ impl Site {
     /// The same for somebody who asks for something.
     pub(super) fn enters(&self, id: &Id) -> bool {
         self.web.borrow().password.is_none() || self.sessions.borrow_mut().use_by(id, steady_time())
-    }
-
-    /// Whether a program has the token of `token_file`; `None` if there is no such file.
-    pub(super) fn is_token(&self, given: &str) -> Option<bool> {
-        let web = self.web.borrow();
-        token(&web).ok().flatten().map(|token| self.key.is_same(token, given))
     }
 
     /// Synchronizes; what came of it is shown to everybody.

@@ -12,8 +12,8 @@ use crate::http::{Pem, certificates, private_key};
 /// None where the page has no certificate. Fails with a sentence that names the field.
 pub(crate) fn acceptor(web: &Web) -> Result<Option<TlsAcceptor>, String> {
     let (Some(certificate), Some(key)) = (&web.certificate, &web.key) else { return Ok(None) };
-    let chain = certificates("web.certificate", pem("web.certificate", certificate)?)?;
-    let private = private_key("web.key", pem("web.key", key)?)?;
+    let chain = certificates("web.certificate", pem(certificate))?;
+    let private = private_key("web.key", pem(key))?;
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, private));
@@ -24,7 +24,7 @@ pub(crate) fn acceptor(web: &Web) -> Result<Option<TlsAcceptor>, String> {
     Ok(Some(TlsAcceptor::from(Arc::new(config))))
 }
 
-fn pem<'a>(field: &str, held: &'a SecretFile) -> Result<Pem<'a>, String> {
-    let text = held.text.as_ref().map_err(|why| format!("`{field}`: {} {why}", held.shown))?;
-    Ok(Pem { path: &held.shown, text })
+/// One that cannot be read was refused before (`judge`).
+fn pem(held: &SecretFile) -> Pem<'_> {
+    Pem { path: &held.shown, text: held.text.as_deref().unwrap_or_default() }
 }

@@ -1,6 +1,5 @@
 use super::*;
-use crate::web::controls::{Content, EditForm, controls};
-use crate::web::typed::operations;
+use crate::web::controls::controls;
 
 const FLAT: &str = "// mine\n{\n  \"dns\": \"callback\", // one\n  \"id\": \"https://o.example/u?ip=__IP__&key=s3cret-id\", # two\n  \
                     \"ttl\": 60, /* first */\n  \"ipv4\": [\"a.example\", \"b.example\"],\n  \"ttl\": 300 # seconds\n}\n// end\n";

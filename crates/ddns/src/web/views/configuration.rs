@@ -172,7 +172,6 @@ pub(crate) fn form(model: &FormPage<'_>) -> Markup {
     };
     let (first, rest): (Vec<&EditControl>, Vec<&EditControl>) =
         form.controls.iter().filter(can_set).partition(is_first);
-    let is_dirty = !wrong.is_empty() || model.is_again;
     let is_here = |field: &Field| form.controls.iter().any(|control| control.field.key == field.key);
     let elsewhere = || wrong.iter().filter(|(field, _)| !field.is_some_and(is_here)).map(|(_, why)| why);
     let about = html! {
@@ -189,7 +188,7 @@ pub(crate) fn form(model: &FormPage<'_>) -> Markup {
             @if !wrong.is_empty() {
                 (notice(Tone::Bad, html! { "Nothing was changed yet: see below what is wrong." @if elsewhere().next().is_some() { ul { @for why in elsewhere() { li { (why) } } } } }))
             }
-            form.card method="post" action={ "/configuration/edit" } data-guard data-dirty[is_dirty] {
+            form.card method="post" action={ "/configuration/edit" } data-guard data-dirty[model.is_again] {
                 (about)
                 input type="hidden" name="page" value=(page);
                 // What the Enter key presses.

@@ -4,7 +4,7 @@ use ddns_core::address::lookup::Lookup;
 use ddns_core::journal::UpdateState;
 use ddns_core::net::family::Family;
 use ddns_core::recipe::{KINDS, Recipe};
-use ddns_core::set_up::{OWN, SetUpQuestion};
+use ddns_core::set_up::{OWN, SetUp, SetUpQuestion};
 use maud::{Markup, html};
 
 use super::parts::{FormField, Tone, code, empty, head, notice, prose, said, token_field};
@@ -13,89 +13,85 @@ use crate::set_up::{RedactedRequest, SentOnce};
 /// How many requests are shown.
 pub(crate) const MAX_REQUESTS: usize = 10;
 
-/// What the questions are for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WizardMode {
-    /// One more entry of the configuration.
-    Recipes,
-    /// The first configuration.
-    SetUp,
+/// The path of set-up; that of *Recipes* is another.
+pub(crate) const SET_UP: &str = "/setup";
+
+/// A step on the way to the first configuration, or to one more entry of it.
+pub(crate) struct WizardStep<'a> {
+    /// Where its form goes.
+    pub(crate) path: &'a str,
+    pub(crate) token: &'a str,
+    /// What was typed so far, and goes from one form to the next.
+    pub(crate) typed: Vec<(String, String)>,
 }
 
-impl WizardMode {
-    fn path(self) -> &'static str {
-        if self == Self::SetUp { "/setup" } else { "/recipes" }
-    }
-}
-
-/// What goes from one form to the next: what was typed, and the token of the page.
-pub(crate) type Carried<'a> = (Vec<(String, String)>, &'a str);
-
-fn hidden(fields: &[(String, String)], token: &str) -> Markup {
-    html! {
-        (token_field(token))
-        @for (name, text) in fields { input type="hidden" name=(name) value=(text); }
-    }
-}
-
-/// A service to choose: a link, or a button where something was typed that must not get lost.
-fn service(mode: WizardMode, (name, title, about): (&str, &str, &str), find: Option<&str>, is_form: bool) -> Markup {
-    html! {
-        // The script narrows the list by what people call it.
-        li data-find=[find] {
-            @if is_form { button.link name="name" value=(name) { (title) } }
-            @else { a href={ (mode.path()) "?name=" (name) } { (title) } }
-            span.soft { " " (about) }
+impl WizardStep<'_> {
+    /// What a form carries of what was typed.
+    fn carried(&self, is_kept: fn(&str) -> bool) -> Markup {
+        html! {
+            (token_field(self.token))
+            @for (name, text) in self.typed.iter().filter(|(name, _)| is_kept(name)) { input type="hidden" name=(name) value=(text); }
         }
     }
-}
 
-/// The services that fit a word.
-pub(crate) fn list(
-    mode: WizardMode,
-    word: &str,
-    recipes: &[Recipe],
-    target: Option<&str>,
-    (typed, token): &Carried<'_>,
-) -> Markup {
-    let is_form = !typed.is_empty();
-    let kept: Vec<_> = typed.iter().filter(|(name, _)| name != "name").cloned().collect();
-    // What was searched for comes in the order in which it fits.
-    let of_kind = |kind| recipes.iter().filter(|recipe| recipe.kind == kind).collect();
-    let mut sections: Vec<(&str, Vec<&Recipe>)> = match word {
-        "" => KINDS.into_iter().map(|(kind, heading)| (heading, of_kind(kind))).collect(),
-        _ => vec![("Services that match", recipes.iter().collect())],
-    };
-    sections.retain(|(_, recipes)| !recipes.is_empty());
-    html! {
-        div.stack {
-            @match mode {
-                WizardMode::SetUp => (head("Where is your domain?", html! {
-                    "There is no configuration yet. Choose the service that has your domain; nothing is sent and nothing is written "
-                    "before you say so."
-                    @if let Some(target) = target { " It will be written to " code { (target) } "." }
-                }, "")),
-                WizardMode::Recipes => (head("Recipes", "Choose a service, answer its questions, and get the configuration for it.", "")),
+    /// Whether something was typed that must not get lost.
+    fn is_form(&self) -> bool {
+        !self.typed.is_empty()
+    }
+
+    /// A service to choose: a link, or a button of a form.
+    fn service(&self, (name, title, about): (&str, &str, &str), find: Option<&str>) -> Markup {
+        html! {
+            // The script narrows the list by what people call it.
+            li data-find=[find] {
+                @if self.is_form() { button.link name="name" value=(name) { (title) } }
+                @else { a href={ (self.path) "?name=" (name) } { (title) } }
+                span.soft { " " (about) }
             }
-            form.stack method=(if is_form { "post" } else { "get" }) action=(mode.path()) {
-                @if is_form { (hidden(&kept, token)) }
-                div.row role="search" {
-                    label.unseen for="find" { "Search" }
-                    input #find type="search" name="find" value=(word) placeholder="Cloudflare, DuckDNS, FRITZ!Box …" autofocus[mode == WizardMode::SetUp];
-                    button name=[is_form.then_some("step")] value=[is_form.then_some("list")] { "Search" }
+        }
+    }
+
+    /// The services that fit a word.
+    pub(crate) fn list(&self, word: &str, recipes: &[Recipe], target: Option<&str>) -> Markup {
+        let (path, is_form) = (self.path, self.is_form());
+        // What was searched for comes in the order in which it fits.
+        let of_kind = |kind| recipes.iter().filter(|recipe| recipe.kind == kind).collect();
+        let mut sections: Vec<(&str, Vec<&Recipe>)> = match word {
+            "" => KINDS.into_iter().map(|(kind, heading)| (heading, of_kind(kind))).collect(),
+            _ => vec![("Services that match", recipes.iter().collect())],
+        };
+        sections.retain(|(_, recipes)| !recipes.is_empty());
+        html! {
+            div.stack {
+                @if self.path == SET_UP {
+                    (head("Where is your domain?", html! {
+                        "There is no configuration yet. Choose the service that has your domain; nothing is sent and nothing is written "
+                        "before you say so."
+                        @if let Some(target) = target { " It will be written to " code { (target) } "." }
+                    }, ""))
+                } @else {
+                    (head("Recipes", "Choose a service, answer its questions, and get the configuration for it.", ""))
                 }
-                p #narrowed.soft role="status" {}
-                section.card aria-label="Your own URL" {
-                    ul.services { (service(mode, (OWN, "My own URL", "Any server that takes an update by HTTP."), None, is_form)) }
-                }
-                @if recipes.is_empty() { (empty("No service matches", "Try fewer letters, or take a URL of your own.")) }
-                @for (heading, recipes) in sections {
-                    section.card aria-label=(heading) {
-                        @if word.is_empty() { h2 { (heading) } }
-                        ul.services {
-                            @for Recipe { name, title, aliases, about, .. } in recipes {
-                                @let find = [name.as_str(), title, &aliases.join(" "), about].join(" ");
-                                (service(mode, (name, title, about), Some(&find), is_form))
+                form.stack method=(if is_form { "post" } else { "get" }) action=(path) {
+                    @if is_form { (self.carried(|name| name != "name")) }
+                    div.row role="search" {
+                        label.unseen for="find" { "Search" }
+                        input #find type="search" name="find" value=(word) placeholder="Cloudflare, DuckDNS, FRITZ!Box …" autofocus[path == SET_UP];
+                        button name=[is_form.then_some("step")] value=[is_form.then_some("list")] { "Search" }
+                    }
+                    p #narrowed.soft role="status" {}
+                    section.card aria-label="Your own URL" {
+                        ul.services { (self.service((OWN, "My own URL", "Any server that takes an update by HTTP."), None)) }
+                    }
+                    @if recipes.is_empty() { (empty("No service matches", "Try fewer letters, or take a URL of your own.")) }
+                    @for (heading, recipes) in sections {
+                        section.card aria-label=(heading) {
+                            @if word.is_empty() { h2 { (heading) } }
+                            ul.services {
+                                @for Recipe { name, title, aliases, about, .. } in recipes {
+                                    @let find = [name.as_str(), title, &aliases.join(" "), about].join(" ");
+                                    (self.service((name, title, about), Some(&find)))
+                                }
                             }
                         }
                     }
@@ -103,43 +99,79 @@ pub(crate) fn list(
             }
         }
     }
-}
 
-/// There is no such recipe.
-pub(crate) fn unknown(mode: WizardMode, why: &str) -> Markup {
-    html! { div.stack { (notice(Tone::Bad, why)) p { a href=(mode.path()) { "All services" } } } }
-}
+    /// There is no such recipe.
+    pub(crate) fn unknown(&self, why: &str) -> Markup {
+        html! { div.stack { (notice(Tone::Bad, why)) p { a href=(self.path) { "All services" } } } }
+    }
 
-/// The questions of a service with what was typed; `wrong` is what is wrong with each. Without a recipe it is a URL of one's own.
-pub(crate) fn questions(
-    mode: WizardMode,
-    recipe: Option<&Recipe>,
-    (name, token): (&str, &str),
-    questions: &[(&SetUpQuestion, Option<String>)],
-    wrong: &[(String, Option<String>)],
-    problem: Option<&str>,
-) -> Markup {
-    html! {
-        div.stack {
-            (head(recipe.map_or("My own URL", |recipe| recipe.title.as_str()), html! {
-                @if let Some(recipe) = recipe { (recipe.about) " " a href=(recipe.documentation) rel="noreferrer" { "Its own documentation" } }
-            }, ""))
-            @if let Some(problem) = problem { (notice(Tone::Bad, prose(problem))) }
-            form.card method="post" action=(mode.path()) {
-                (token_field(token))
-                input type="hidden" name="name" value=(name);
-                @for (question, typed) in questions {
-                    @let why = wrong.iter().find(|(known, _)| *known == question.name).and_then(|(_, why)| why.as_deref());
-                    (field(question, typed.as_deref(), why))
+    /// The questions of a service with what was typed; `wrong` is what is wrong with each. Without a recipe it is a URL of one's own.
+    pub(crate) fn questions(
+        &self,
+        set_up: &SetUp,
+        wrong: &[(String, Option<String>)],
+        problem: Option<&str>,
+    ) -> Markup {
+        let recipe = set_up.recipe();
+        html! {
+            div.stack {
+                (head(recipe.map_or("My own URL", |recipe| recipe.title.as_str()), html! {
+                    @if let Some(recipe) = recipe { (recipe.about) " " a href=(recipe.documentation) rel="noreferrer" { "Its own documentation" } }
+                }, ""))
+                @if let Some(problem) = problem { (notice(Tone::Bad, prose(problem))) }
+                form.card method="post" action=(self.path) {
+                    (self.carried(|name| name == "name"))
+                    @for question in set_up.questions() {
+                        @let typed = self.typed.iter().find(|(known, text)| *known == question.name && !text.is_empty());
+                        @let why = wrong.iter().find(|(known, _)| *known == question.name).and_then(|(_, why)| why.as_deref());
+                        (field(&question, typed.map(|(_, text)| text.as_str()), why))
+                    }
+                    datalist #sources { option value="public"; option value="default"; option value="none"; }
+                    div.row { button.main { "Continue" } button name="step" value="list" { "Back" } }
                 }
-                datalist #sources { option value="public"; option value="default"; option value="none"; }
-                div.row { button.main { "Continue" } button name="step" value="list" { "Back" } }
+                @if let Some(recipe) = recipe.filter(|recipe| !recipe.rules.is_empty()) {
+                    section.card aria-label="Good to know" {
+                        h2 { "Good to know about " (recipe.title) }
+                        ul.rules { @for rule in &recipe.rules { li { (prose(rule)) } } }
+                    }
+                }
             }
-            @if let Some(recipe) = recipe.filter(|recipe| !recipe.rules.is_empty()) {
-                section.card aria-label="Good to know" {
-                    h2 { "Good to know about " (recipe.title) }
-                    ul.rules { @for rule in &recipe.rules { li { (prose(rule)) } } }
+        }
+    }
+
+    /// The last step: what was found, what is sent, and the buttons. `file` is where it goes, none where the page cannot write it; `text`
+    /// is the configuration, where it may be copied.
+    pub(crate) fn review(
+        &self,
+        problem: Option<&str>,
+        (sections, has_address): (&[Markup], bool),
+        file: Option<&str>,
+        text: Option<&str>,
+    ) -> Markup {
+        let (step, words, how) = match self.path {
+            SET_UP => ("save", "Save and run", ""),
+            _ => ("add", "Add to the configuration", ", as one more entry"),
+        };
+        html! {
+            div.stack {
+                h1 { "Does this look right?" }
+                @if let Some(problem) = problem { (notice(Tone::Bad, problem)) }
+                form.stack method="post" action=(self.path) {
+                    (self.carried(|_| true))
+                    @for section in sections { (section) }
+                    div.row {
+                        @if has_address { button name="step" value="send" { "Send it once" } }
+                        @if file.is_some() { button.main name="step" value=(step) { (words) } }
+                        button name="step" value="back" { "Back" }
+                        span.soft {
+                            @match file {
+                                Some(file) => { "to " (file) (how) }
+                                None => "Copy the configuration below into a file. It holds what you typed: keep it to yourself.",
+                            }
+                        }
+                    }
                 }
+                @if let Some(text) = text { h2 { "The configuration" } (code(text, "the configuration")) }
             }
         }
     }
@@ -156,44 +188,6 @@ fn field(question: &SetUpQuestion, typed: Option<&str>, wrong: Option<&str>) -> 
     html! {
         (field.input(name, if *is_secret { "password" } else { "text" }, value, family.map(|_| "sources")))
         @if let Some(kept) = kept { input type="hidden" name={ "kept." (name) } value=(kept); }
-    }
-}
-
-/// The last step: what was found, what is sent, and the buttons. `file` is where it goes, none where the page cannot write it; `text`
-/// is the configuration, where it may be copied.
-pub(crate) fn review(
-    mode: WizardMode,
-    (carried, token): &Carried<'_>,
-    problem: Option<&str>,
-    (sections, has_address): (&[Markup], bool),
-    file: Option<&str>,
-    text: Option<&str>,
-) -> Markup {
-    let (step, words, how) = match mode {
-        WizardMode::SetUp => ("save", "Save and run", ""),
-        WizardMode::Recipes => ("add", "Add to the configuration", ", as one more entry"),
-    };
-    html! {
-        div.stack {
-            h1 { "Does this look right?" }
-            @if let Some(problem) = problem { (notice(Tone::Bad, problem)) }
-            form.stack method="post" action=(mode.path()) {
-                (hidden(carried, token))
-                @for section in sections { (section) }
-                div.row {
-                    @if has_address { button name="step" value="send" { "Send it once" } }
-                    @if file.is_some() { button.main name="step" value=(step) { (words) } }
-                    button name="step" value="back" { "Back" }
-                    span.soft {
-                        @match file {
-                            Some(file) => { "to " (file) (how) }
-                            None => "Copy the configuration below into a file. It holds what you typed: keep it to yourself.",
-                        }
-                    }
-                }
-            }
-            @if let Some(text) = text { h2 { "The configuration" } (code(text, "the configuration")) }
-        }
     }
 }
 
