@@ -7,6 +7,9 @@ use super::settings::{PeerError, PeerFile, PeerInput};
 use super::variables;
 use crate::recipe::IN_FILE;
 
+#[cfg(test)]
+mod tests;
+
 /// Reads variables.
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
     let mut variables = variables::parse(input.text)?;

@@ -7,6 +7,9 @@ use super::variables;
 use crate::recipe::likely_zone;
 use crate::text::json::{Dialect, Value, parse};
 
+#[cfg(test)]
+mod tests;
+
 /// Reads a file: the JSON, or variables of which one holds it.
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
     if input.text.trim_start().starts_with('{') {

@@ -7,6 +7,9 @@ use super::variables;
 use crate::config::value::is_off_word;
 use crate::text::json::{Dialect, Member, Node, Value, parse, push_string};
 
+#[cfg(test)]
+mod tests;
+
 /// What the request of a callback is made of.
 const REQUEST: [&str; 9] = ["id", "token", "endpoint", "ttl", "line", "extra", "method", "headers", "format"];
 

@@ -22,6 +22,9 @@ use regex_lite::Regex;
 
 use crate::net::url::percent_encoded;
 
+#[cfg(test)]
+mod tests;
+
 /// What means yes, and what means no.
 const YES: &str = "1|yes|true|on|t|y";
 const NO: &str = "0|no|false|off|f|n";
