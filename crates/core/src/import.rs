@@ -56,22 +56,39 @@ vocabulary! {
     }
 }
 
+/// Reads what a file says.
+type PeerReader = fn(&PeerInput<'_>, &mut PeerFile) -> Result<(), PeerError>;
+
 impl PeerClient {
+    fn parts(self) -> (&'static str, PeerReader) {
+        match self {
+            Self::Ddclient => (include_str!("import/tables/ddclient.txt"), ddclient::read),
+            Self::Inadyn => (include_str!("import/tables/inadyn.txt"), inadyn::read),
+            Self::DdnsGo => (include_str!("import/tables/ddns-go.txt"), ddns_go::read),
+            Self::DdnsUpdater => (include_str!("import/tables/ddns-updater.txt"), ddns_updater::read),
+            Self::CloudflareDdns => (include_str!("import/tables/cloudflare-ddns.txt"), cloudflare_ddns::read),
+            Self::NewFuture => (include_str!("import/tables/newfuture.txt"), newfuture::read),
+            Self::OpenWrt => (include_str!("import/tables/openwrt.txt"), openwrt::read),
+        }
+    }
+
     fn table(self) -> PeerTable {
-        PeerTable(match self {
-            Self::Ddclient => include_str!("import/tables/ddclient.txt"),
-            Self::Inadyn => include_str!("import/tables/inadyn.txt"),
-            Self::DdnsGo => include_str!("import/tables/ddns-go.txt"),
-            Self::DdnsUpdater => include_str!("import/tables/ddns-updater.txt"),
-            Self::CloudflareDdns => include_str!("import/tables/cloudflare-ddns.txt"),
-            Self::NewFuture => include_str!("import/tables/newfuture.txt"),
-            Self::OpenWrt => include_str!("import/tables/openwrt.txt"),
-        })
+        PeerTable(self.parts().0)
     }
 
     /// How to stop it.
     pub fn stop(self) -> &'static str {
-        self.table().stop()
+        self.table().lines("! ").next().unwrap_or_default()
+    }
+
+    /// Where its file usually is.
+    pub fn places(self) -> impl Iterator<Item = &'static str> {
+        self.table().lines("@ ")
+    }
+
+    /// What its process is called; `None` if it is called as others are, or runs in a container.
+    pub fn process(self) -> Option<&'static str> {
+        self.table().lines("& ").next()
     }
 }
 
@@ -157,30 +174,16 @@ impl Import {
     /// Reads a file of a client.
     pub fn read(peer: PeerClient, text: &str, around: &PeerSurroundings<'_>) -> Result<Self, PeerError> {
         let text = text.trim_start_matches('\u{feff}');
-        let table = peer.table();
+        let (table, read) = (peer.table(), peer.parts().1);
         let mut file = PeerFile::default();
-        let read = match peer {
-            PeerClient::Ddclient => ddclient::read,
-            PeerClient::Inadyn => inadyn::read,
-            PeerClient::DdnsGo => ddns_go::read,
-            PeerClient::DdnsUpdater => ddns_updater::read,
-            PeerClient::CloudflareDdns => cloudflare_ddns::read,
-            PeerClient::NewFuture => newfuture::read,
-            PeerClient::OpenWrt => openwrt::read,
-        };
         read(&PeerInput { text, around, table }, &mut file)?;
-        rules::follow(&mut file, table, around);
-        Self::of(peer, file)
-    }
-
-    fn of(peer: PeerClient, mut file: PeerFile) -> Result<Self, PeerError> {
+        let entries = entries::entries(&mut file, table, around).map_err(|why| PeerError::new(0, why))?;
         let of_sections = file.sections.iter().flat_map(|section| &section.fields.0);
         let all: Vec<Rc<PeerSetting>> = of_sections.chain(&file.globals.0).cloned().collect();
-        let entries = entries::entries(&mut file, peer.table()).map_err(|why| PeerError { line: 0, message: why })?;
         let mut unused: Vec<&Rc<PeerSetting>> = all.iter().filter(|setting| !setting.is_used.get()).collect();
         order::sort_by_key(&mut unused, |setting| setting.line);
         for setting in unused {
-            match peer.table().why_not(&setting.name, &setting.value) {
+            match table.why_not(&setting.name, &setting.value) {
                 Some("") => {}
                 why => file.note(
                     NotePart::Dropped,

@@ -18,14 +18,14 @@ mod write;
 
 pub use built_in::{built_in, named, names};
 pub use form::{AnswerSlot, Form};
-pub(crate) use form::{IN_FILE, likely_zone};
+pub(crate) use form::{DomainRest, IN_FILE, likely_zone};
 pub use page::{page, template};
 pub use schema::schema;
 pub use search::{is_exactly, search};
 pub use trial::Trial;
 pub use version::doubts;
 pub use write::Filled;
-pub(crate) use write::heading;
+pub(crate) use write::{domain, heading};
 
 use crate::net::family::Family;
 use crate::text::json::Member;

@@ -36,9 +36,11 @@ enum SetUpSubject {
     Query,
     Domains,
     Source(Family),
-    Answer(AnswerSlot),
-    /// The same of a recipe for notifications.
-    Notify(AnswerSlot),
+    /// A question of the recipe, or of that for notifications.
+    Answer {
+        is_notify: bool,
+        slot: AnswerSlot,
+    },
 }
 
 /// One question, ready to be asked.
@@ -336,10 +338,9 @@ impl SetUp {
         if !self.asks_little {
             all.extend(Family::ALL.into_iter().filter(|it| matters(it) && !has_source(it)).map(SetUpSubject::Source));
         }
-        for (is_notify, subject) in [(false, SetUpSubject::Answer as fn(AnswerSlot) -> _), (true, SetUpSubject::Notify)]
-        {
+        for is_notify in [false, true] {
             if let Some(Ok(form)) = self.form(is_notify) {
-                all.extend(form.unanswered().into_iter().map(subject));
+                all.extend(form.unanswered().into_iter().map(|slot| SetUpSubject::Answer { is_notify, slot }));
             }
         }
         all
@@ -420,8 +421,7 @@ impl SetUp {
     fn answered_form(&self, is_notify: bool) -> Result<Option<Form<'_>>, String> {
         let Some(mut form) = self.form(is_notify).transpose()? else { return Ok(None) };
         for slot in form.unanswered() {
-            let subject =
-                if is_notify { SetUpSubject::Notify(slot.clone()) } else { SetUpSubject::Answer(slot.clone()) };
+            let subject = SetUpSubject::Answer { is_notify, slot: slot.clone() };
             let text = self.taken(&subject).ok_or_else(|| format!("an answer is missing: {}", form.label(&slot)))?;
             form.answer(&slot, text)?;
         }
@@ -429,12 +429,8 @@ impl SetUp {
     }
 
     fn question_of(&self, subject: &SetUpSubject) -> Option<&Question> {
-        let (recipe, slot) = match subject {
-            SetUpSubject::Answer(slot) => (self.recipe()?, slot),
-            SetUpSubject::Notify(slot) => (self.notify.as_ref()?, slot),
-            _ => return None,
-        };
-        recipe.questions.iter().find(|question| question.name == slot.name())
+        let SetUpSubject::Answer { is_notify, slot } = subject else { return None };
+        self.recipe_of(*is_notify)?.questions.iter().find(|question| question.name == slot.name())
     }
 }
 
@@ -447,8 +443,7 @@ fn name_of(subject: &SetUpSubject) -> String {
         SetUpSubject::Query => "query".to_owned(),
         SetUpSubject::Domains => "domains".to_owned(),
         SetUpSubject::Source(family) => ["index4", "index6"][family.index()].to_owned(),
-        SetUpSubject::Answer(slot) => format!("answer.{slot}"),
-        SetUpSubject::Notify(slot) => format!("notify.{slot}"),
+        SetUpSubject::Answer { is_notify, slot } => format!("{}.{slot}", if *is_notify { "notify" } else { "answer" }),
     }
 }
 

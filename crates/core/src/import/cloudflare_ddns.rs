@@ -6,6 +6,10 @@ use super::cursor::TextCursor;
 use super::settings::{PeerError, PeerFile, PeerInput};
 use super::variables;
 use crate::recipe::IN_FILE;
+use crate::text::hex;
+
+#[cfg(test)]
+mod tests;
 
 /// Reads variables.
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
@@ -22,10 +26,8 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
     }
     variables.give("token", tokens.pop().unwrap_or_default());
     for name in ["DOMAINS", "IP4_DOMAINS", "IP6_DOMAINS"] {
-        let line = variables.line(name);
-        if let Some(list) = variables.0.iter().find(|setting| setting.name == name).map(|setting| setting.value.clone())
-        {
-            variables.set(name, domains(&list, line, file), line);
+        if let Some(list) = variables.find(name).cloned() {
+            variables.set(name, domains(&list.value, list.line, file), list.line);
         }
     }
     file.add(line, variables);
@@ -61,10 +63,8 @@ fn host_id(text: &str) -> Option<String> {
     let Some(mac) = text.strip_prefix("mac(").and_then(|rest| rest.strip_suffix(')')) else {
         return text.parse::<Ipv6Addr>().ok().map(|id| id.to_string());
     };
-    let bytes: Vec<u64> =
-        mac.split(['-', ':']).map(|byte| u64::from_str_radix(byte, 16).ok()).collect::<Option<_>>()?;
-    let (&[first, second, third], rest @ [_, _, _]) = bytes.split_first_chunk::<3>()? else { return None };
-    let bytes = [&[first ^ 2, second, third, 0xff, 0xfe], rest].concat();
-    let id = bytes.iter().fold(0, |id, byte| (id << 8) | u128::from(byte & 0xff));
-    Some(Ipv6Addr::from(id).to_string())
+    let bytes = hex::bytes(&mac.replace(['-', ':'], ""))?;
+    let (&[first, second, third], rest) = bytes.split_first_chunk()?;
+    let id = [&[0; 8][..], &[first ^ 2, second, third, 0xff, 0xfe], rest].concat();
+    Some(Ipv6Addr::from(<[u8; 16]>::try_from(id).ok()?).to_string())
 }

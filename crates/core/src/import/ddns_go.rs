@@ -4,6 +4,9 @@ use super::settings::{PeerError, PeerFile, PeerInput, PeerSettings, line_at};
 use super::yaml;
 use crate::text::json::{Node, Value};
 
+#[cfg(test)]
+mod tests;
+
 /// Reads a file.
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
     let (text, root) = (input.text, yaml::parse(input.text)?);

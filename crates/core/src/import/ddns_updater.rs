@@ -2,37 +2,33 @@
 
 use std::net::Ipv6Addr;
 
-use super::settings::{PeerError, PeerFile, PeerInput, PeerSettings, PeerSurroundings, line_at};
+use super::settings::{PeerError, PeerFile, PeerInput, PeerSettings, line_at};
 use super::variables;
 use crate::recipe::likely_zone;
 use crate::text::json::{Dialect, Value, parse};
 
+#[cfg(test)]
+mod tests;
+
 /// Reads a file: the JSON, or variables of which one holds it.
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
     if input.text.trim_start().starts_with('{') {
-        return read_settings(input.text, input.around, file);
+        return read_settings(input.text, file);
     }
     file.globals = variables::parse(input.text)?;
     let text = file.globals.get("CONFIG").map(str::to_owned).or_else(|| (input.around.variable)("CONFIG"));
     let text = text.ok_or_else(|| PeerError::new(0, "`CONFIG` is not set"))?;
     let line = file.globals.line("CONFIG");
-    read_settings(&text, input.around, file).map_err(|error| error.within(line, "CONFIG"))
+    read_settings(&text, file).map_err(|error| error.within(line, "CONFIG"))
 }
 
-fn read_settings(text: &str, around: &PeerSurroundings<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
+fn read_settings(text: &str, file: &mut PeerFile) -> Result<(), PeerError> {
     let root = parse(text, Dialect::CONFIG).map_err(|error| {
         PeerError::new(line_at(text, error.span.start), format!("it is not valid JSON: {}", error.message))
     })?;
     let Some(Value::Array(items)) = root.value.member("settings") else {
         return Err(PeerError::new(0, "`settings` is not a list"));
     };
-    let variable = |name: &str| file.globals.get(name).map(str::to_owned).or_else(|| (around.variable)(name));
-    let pages = ["4", "6"].map(|version| {
-        let pages = variable(&format!("PUBLICIPV{version}_HTTP_PROVIDERS"));
-        let pages = pages.or_else(|| variable("PUBLICIP_HTTP_PROVIDERS")).unwrap_or_default();
-        let pages = pages.split(',').map(str::trim).filter(|page| !page.is_empty());
-        pages.map(|page| page.strip_prefix("url:").unwrap_or("public")).collect::<Vec<_>>().join(",")
-    });
     for item in items {
         let mut fields = PeerSettings::of_object(item, text);
         let domain = fields.get("domain").unwrap_or_default().to_owned();
@@ -46,8 +42,6 @@ fn read_settings(text: &str, around: &PeerSurroundings<'_>, file: &mut PeerFile)
         let registered = if below.is_empty() { likely_zone(first).to_owned() } else { domain.clone() };
         fields.give("names", names);
         fields.give("registered", registered);
-        fields.give("pages4", pages[0].as_str());
-        fields.give("pages6", pages[1].as_str());
         fields.add_unset(&file.globals);
         file.add(line_at(text, item.span.start), fields);
     }

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::rules::variable;
-use super::settings::{NotePart, PeerFile, PeerName, PeerSection, PeerSettings};
+use super::rules::{PeerName, variable};
+use super::settings::{EntryFields, ImportNote, NotePart, PeerFile, PeerSettings, PeerSurroundings};
 use super::table::{PeerTable, ServiceRow, filled};
 use crate::config::fields::FIELDS;
 use crate::config::starter;
 use crate::net::family::Family;
-use crate::recipe::{self, Each, Filled, Form, IN_FILE, Recipe, likely_zone};
+use crate::recipe::{self, DomainRest, Each, Filled, Form, IN_FILE, Recipe, likely_zone};
 use crate::text::json::Value;
 use crate::text::order;
 use crate::update::domain::Domain;
@@ -29,7 +29,7 @@ const MAX_ENTRIES: usize = 1_000;
 const CONTACTS: [&str; 6] = ["login", "username", "email", "id", "mail", "mail-failure"];
 
 /// One entry that is to be written.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct ImportedEntry {
     /// Where its first section begins.
     pub line: usize,
@@ -37,11 +37,11 @@ pub struct ImportedEntry {
     pub service: String,
     recipe: Option<Rc<Recipe>>,
     /// The request where there is no recipe.
-    request: Vec<(&'static str, Value)>,
+    request: EntryFields,
     /// By family.
     pub domains: [Vec<Domain>; 2],
     /// What domains get beside their names.
-    rest: Vec<(Domain, Vec<(&'static str, Value)>)>,
+    rest: DomainRest,
     /// By the names that `--set` takes: those for all domains, and those for one.
     answers: BTreeMap<String, String>,
     own: BTreeMap<String, String>,
@@ -49,7 +49,7 @@ pub struct ImportedEntry {
     set: Vec<(String, String)>,
     /// By family.
     pub sources: [Vec<String>; 2],
-    settings: Vec<(&'static str, Value)>,
+    settings: EntryFields,
     /// The zone, where it is a guess.
     pub guess: Option<String>,
 }
@@ -69,45 +69,70 @@ pub struct MissingAnswer {
     pub secret: bool,
 }
 
-/// The entries that sections make; what cannot become one is noted.
-pub(super) fn entries(file: &mut PeerFile, table: PeerTable) -> Result<Vec<ImportedEntry>, String> {
+/// The entries that sections make by a table; what cannot become one is noted.
+pub(super) fn entries(
+    file: &mut PeerFile,
+    table: PeerTable,
+    around: &PeerSurroundings<'_>,
+) -> Result<Vec<ImportedEntry>, String> {
+    let rows = table.meanings();
+    let mut sections = std::mem::take(&mut file.sections);
     let mut all: Vec<ImportedEntry> = Vec::new();
     let mut recipes: BTreeMap<&str, Rc<Recipe>> = BTreeMap::new();
-    for mut section in std::mem::take(&mut file.sections) {
+    for section in &mut sections {
+        let known = file.notes.len();
+        let except = section.take_meanings(&rows, around, file);
+        let names = Family::ALL.map(|family| section.names(family, &except, file));
+        let is_left_out = |note: &ImportNote| note.part == NotePart::LeftOut;
+        if file.notes[known..].iter().any(is_left_out) && names.iter().all(Vec::is_empty) {
+            // That is said once.
+            section.fields.take_all(&file.globals);
+        }
         let field = |name: &str| section.fields.get(name).map(str::to_owned);
-        let row = section.services.iter().find_map(|name| table.row(name, &field));
-        let recipe = match (row, section.request.is_some()) {
+        let Some(services) = field(".services") else { continue };
+        let service = services.split(" / ").next().unwrap_or_default();
+        section.add_to(file);
+        let mut request = section.request.take().or_else(|| section.request_by(table));
+        let row = services.split(" / ").find_map(|name| table.row(name, &field));
+        let (recipe, answers) = match (row, &request) {
             (Some(ServiceRow::Recipe(name, answers)), _) => {
                 if !recipes.contains_key(name) {
                     let recipe = recipe::named(name).map_err(|_| format!("there is no recipe `{name}`"))?;
                     recipes.insert(name, Rc::new(recipe));
                 }
-                section.request = None;
-                Some((Rc::clone(&recipes[name]), answers))
+                request = None;
+                (Some(Rc::clone(&recipes[name])), answers)
             }
-            (_, true) => None,
-            (row, false) => {
+            (_, Some(_)) => (None, Vec::new()),
+            (row, None) => {
                 let why = match row {
                     Some(ServiceRow::Nothing(why)) => why,
                     _ => "the import does not know this service; `ddns recipes` lists what ddns knows",
                 };
                 // What it alone says needs no line of its own.
                 section.fields.take_all(&file.globals);
-                let mut names = section.names.iter().flatten().map(|name| name.name.as_str()).collect::<Vec<_>>();
+                let mut names = names.iter().flatten().map(|name| name.name.as_str()).collect::<Vec<_>>();
                 names.dedup();
-                file.left_out(section.line, &format!("{} ({})", section.services[0], names.join(", ")), why);
+                file.left_out(section.line, &format!("{service} ({})", names.join(", ")), why);
                 continue;
             }
         };
+        let draft = ImportedEntry {
+            line: section.line,
+            service: service.to_owned(),
+            recipe,
+            request: request.unwrap_or_default(),
+            sources: Family::ALL.map(|family| section.sources(family)),
+            settings: section.settings(),
+            ..ImportedEntry::default()
+        };
         // Both families of a host stay together: some services remove the one that is missing.
         let mut own: Vec<ImportedEntry> = Vec::new();
-        for (family, name) in Family::ALL
-            .into_iter()
-            .zip(&section.names)
-            .flat_map(|(family, names)| names.iter().map(move |name| (family, name)))
-        {
-            if let Some(entry) = made(&section, recipe.as_ref(), family, name, file) {
-                gather(&mut own, entry);
+        for (family, names) in Family::ALL.into_iter().zip(&names) {
+            for name in names {
+                if let Some(entry) = draft.made(&section.fields, &answers, family, name, file) {
+                    gather(&mut own, entry);
+                }
             }
         }
         for entry in own {
@@ -117,6 +142,7 @@ pub(super) fn entries(file: &mut PeerFile, table: PeerTable) -> Result<Vec<Impor
             return Err(format!("it makes more than {MAX_ENTRIES} entries"));
         }
     }
+    file.sections = sections;
     let count: usize = all.iter().flat_map(|entry| &entry.domains).map(Vec::len).sum();
     if count > MAX_DOMAINS {
         return Err(format!("there are {count} domains; an import takes {MAX_DOMAINS} at most"));
@@ -142,89 +168,6 @@ fn joined(name: &str, zone: Option<&str>) -> String {
     }
 }
 
-/// A recipe, and what its questions are called in the file.
-type KnownRecipe = (Rc<Recipe>, Vec<(&'static str, &'static str)>);
-
-/// The entry of one name; what belongs together is put together later.
-fn made(
-    section: &PeerSection,
-    recipe: Option<&KnownRecipe>,
-    family: Family,
-    name: &PeerName,
-    file: &mut PeerFile,
-) -> Option<ImportedEntry> {
-    let service = &section.services[0];
-    let value = |question: &str, domain: &str| {
-        let (_, expression) =
-            recipe?.1.iter().find(|(known, _)| *known == question).filter(|(_, it)| !it.is_empty())?;
-        let braced = if expression.contains('{') { (*expression).to_owned() } else { format!("{{{expression}}}") };
-        let behind = || domain.split_once('.').map(|(_, rest)| rest).filter(|rest| rest.contains('.'));
-        let known = |name: &str| match name {
-            "@" => Some(domain),
-            "*" => behind(),
-            name => section.fields.get(name),
-        };
-        filled(&braced, &|name| known(name).map(str::to_owned))
-    };
-    let own = value("name", &name.name).unwrap_or_else(|| name.name.clone());
-    let known = name.zone.clone().or_else(|| value("zone", &own));
-    let known = known.map(|zone| zone.trim_end_matches('.').to_lowercase());
-    let full = joined(&own, known.as_deref());
-    if let Some((recipe, _)) = recipe.filter(|(recipe, _)| !recipe.takes(family)) {
-        let why = format!("{} takes no {family} addresses", recipe.title);
-        file.left_out(section.line, &format!("{service}: {full}"), why);
-        return None;
-    }
-    let Ok(domain) = Domain::parse(&full) else {
-        file.left_out(section.line, &format!("{service}: {full:?}"), "it is not a domain name");
-        return None;
-    };
-    let zone = known.clone().unwrap_or_else(|| likely_zone(&full.to_lowercase()).to_owned());
-    let mut entry = ImportedEntry {
-        line: section.line,
-        service: service.clone(),
-        recipe: recipe.map(|(recipe, _)| Rc::clone(recipe)),
-        request: section.request.clone().unwrap_or_default(),
-        sources: section.sources.clone(),
-        settings: section.settings.clone(),
-        ..ImportedEntry::default()
-    };
-    for question in recipe.iter().flat_map(|(recipe, _)| &recipe.questions) {
-        let (slot, answers) = match question.each {
-            Each::Once => (question.name.clone(), &mut entry.answers),
-            Each::Domain => (format!("{}.{domain}", question.name), &mut entry.own),
-            Each::Record => (format!("{}.{}.{domain}", question.name, family.record_type()), &mut entry.own),
-        };
-        let answer = match question.name.as_str() {
-            "zone" => {
-                entry.guess = Some(zone.clone()).filter(|_| known.is_none());
-                Some(zone.clone())
-            }
-            "contact" => contact(&section.fields).or_else(|| contact(&file.globals)),
-            name => value(name, &full),
-        };
-        answers.extend(answer.map(|answer| (slot, answer)));
-    }
-    let mut rest = name.rest.clone();
-    if recipe.is_none() && !name.parameters.is_empty() {
-        let variables: TextPairs = name.parameters.iter().map(|(key, value)| (variable(key), value.clone())).collect();
-        rest.push(("extra", Value::object(variables.iter().map(|(key, value)| (key.as_str(), Value::string(value))))));
-    }
-    for (key, value) in name.parameters.iter().filter(|_| recipe.is_some()) {
-        let is_line = ["line", "recordline", "record_line"].iter().any(|known| known.eq_ignore_ascii_case(key));
-        if is_line && recipe.is_some_and(|(recipe, _)| recipe.has_line()) {
-            entry.settings.push(("line", Value::string(value)));
-        } else {
-            file.note(NotePart::Dropped, section.line, &format!("{full}?{key}"), "the recipe takes no such parameter");
-        }
-    }
-    if !rest.is_empty() {
-        entry.rest.push((domain.clone(), rest));
-    }
-    entry.domains[family.index()].push(domain);
-    Some(entry)
-}
-
 /// A mail address that the file has anyway.
 fn contact(fields: &PeerSettings) -> Option<String> {
     let is_address = |text: &str| text.split_once('@').is_some_and(|(_, host)| host.contains('.'));
@@ -236,6 +179,85 @@ fn contact(fields: &PeerSettings) -> Option<String> {
 }
 
 impl ImportedEntry {
+    /// The same for one name; what belongs together is put together later. `asked` are the questions of the recipe, and what they
+    /// are called in the file.
+    fn made(
+        &self,
+        fields: &PeerSettings,
+        asked: &[(&str, &str)],
+        family: Family,
+        name: &PeerName,
+        file: &mut PeerFile,
+    ) -> Option<Self> {
+        let value = |question: &str, domain: &str| {
+            let (_, expression) =
+                asked.iter().find(|(known, _)| *known == question).filter(|(_, it)| !it.is_empty())?;
+            let braced = if expression.contains('{') { (*expression).to_owned() } else { format!("{{{expression}}}") };
+            let behind = || domain.split_once('.').map(|(_, rest)| rest).filter(|rest| rest.contains('.'));
+            let known = |name: &str| match name {
+                "@" => Some(domain),
+                "*" => behind(),
+                name => fields.get(name),
+            };
+            filled(&braced, &|name| known(name).map(str::to_owned))
+        };
+        let own = value("name", &name.name).unwrap_or_else(|| name.name.clone());
+        let known = name.zone.clone().or_else(|| value("zone", &own));
+        let known = known.map(|zone| zone.trim_end_matches('.').to_lowercase());
+        let full = joined(&own, known.as_deref());
+        if let Some(recipe) = self.recipe.as_ref().filter(|recipe| !recipe.takes(family)) {
+            let why = format!("{} takes no {family} addresses", recipe.title);
+            file.left_out(self.line, &format!("{}: {full}", self.service), why);
+            return None;
+        }
+        let Ok(domain) = Domain::parse(&full) else {
+            file.left_out(self.line, &format!("{}: {full:?}", self.service), "it is not a domain name");
+            return None;
+        };
+        let mut entry = self.clone();
+        let zone = known.clone().unwrap_or_else(|| likely_zone(&full.to_lowercase()).to_owned());
+        for question in self.recipe.iter().flat_map(|recipe| &recipe.questions) {
+            let (slot, answers) = match question.each {
+                Each::Once => (question.name.clone(), &mut entry.answers),
+                Each::Domain => (format!("{}.{domain}", question.name), &mut entry.own),
+                Each::Record => (format!("{}.{}.{domain}", question.name, family.record_type()), &mut entry.own),
+            };
+            let answer = match question.name.as_str() {
+                "zone" => {
+                    entry.guess = Some(zone.clone()).filter(|_| known.is_none());
+                    Some(zone.clone())
+                }
+                "contact" => contact(fields).or_else(|| contact(&file.globals)),
+                name => value(name, &full),
+            };
+            answers.extend(answer.map(|answer| (slot, answer)));
+        }
+        let mut rest: Vec<_> = name.interface_id.iter().map(|id| ("interface_id", Value::string(id))).collect();
+        match &self.recipe {
+            None if name.parameters.is_empty() => {}
+            None => {
+                let own = name.parameters.iter().map(|(key, value)| (variable(key), Value::string(value)));
+                rest.push(("extra", Value::object(own)));
+            }
+            Some(recipe) => {
+                for (key, value) in &name.parameters {
+                    let is_line = ["line", "recordline", "record_line"].iter().any(|it| it.eq_ignore_ascii_case(key));
+                    if is_line && recipe.has_line() {
+                        entry.settings.push(("line", Value::string(value)));
+                    } else {
+                        let what = format!("{full}?{key}");
+                        file.note(NotePart::Dropped, self.line, &what, "the recipe takes no such parameter");
+                    }
+                }
+            }
+        }
+        if !rest.is_empty() {
+            entry.rest.push((domain.clone(), rest));
+        }
+        entry.domains[family.index()].push(domain);
+        Some(entry)
+    }
+
     /// The recipe that it is made of; none where the request is the file's own.
     pub fn recipe(&self) -> Option<&str> {
         self.recipe.as_ref().map(|recipe| recipe.name.as_str())
@@ -279,6 +301,7 @@ impl ImportedEntry {
     fn form(&self) -> Result<Option<(Form<'_>, TextPairs)>, String> {
         let Some(recipe) = &self.recipe else { return Ok(None) };
         let mut form = Form::new(recipe, self.domains.clone())?;
+        form.rest.clone_from(&self.rest);
         form.check_domains()?;
         let mut wrong = Vec::new();
         for slot in form.unanswered() {
@@ -337,9 +360,6 @@ impl ImportedEntry {
             fields.push(((*name).to_owned(), value.clone()));
         }
         order::sort_by_key(&mut fields, |(name, _)| FIELDS.iter().position(|field| field.name == name));
-        for (name, value) in fields.iter_mut().filter(|_| !self.rest.is_empty()) {
-            self.detail(name, value);
-        }
         Ok((fields, secrets))
     }
 
@@ -362,38 +382,12 @@ impl ImportedEntry {
                 }
             }
         }
-        for (domains, name) in self.domains.iter().zip(["ipv4", "ipv6"]).filter(|(domains, _)| !domains.is_empty()) {
-            fields.push((name.to_owned(), Value::list(domains.iter().map(|domain| Value::string(domain.as_str())))));
+        for (family, name) in Family::ALL.into_iter().zip(["ipv4", "ipv6"]) {
+            let domains = self.domains[family.index()].iter();
+            let domains: Vec<Value> = domains.map(|it| recipe::domain(it, family, Vec::new(), &self.rest)).collect();
+            fields.extend((!domains.is_empty()).then(|| (name.to_owned(), Value::list(domains))));
         }
         (fields, secrets)
-    }
-
-    /// Adds what domains get beside their names; an interface id is for IPv6 alone.
-    fn detail(&self, name: &str, value: &mut Value) {
-        match value {
-            Value::Array(items) => {
-                for item in items {
-                    self.detail(name, &mut item.value);
-                }
-            }
-            Value::Object(members) if !matches!(name, "ipv4" | "ipv6") => {
-                for member in members {
-                    self.detail(&member.key, &mut member.node.value);
-                }
-            }
-            domain if matches!(name, "ipv4" | "ipv6") => {
-                let written = domain.member("name").unwrap_or(domain).text().map(str::to_owned);
-                let rest = self.rest.iter().find(|(own, _)| Some(own.as_str()) == written.as_deref());
-                let rest = rest.iter().flat_map(|(_, rest)| rest);
-                for (key, more) in rest.filter(|(key, _)| *key != "interface_id" || name == "ipv6") {
-                    let known = domain.members().unwrap_or_default().iter();
-                    let known: Vec<_> = known.map(|member| (member.key.as_str(), member.node.value.clone())).collect();
-                    let known = if known.is_empty() { vec![("name", domain.clone())] } else { known };
-                    *domain = Value::object(known.into_iter().chain([(*key, more.clone())]).collect::<Vec<_>>());
-                }
-            }
-            _ => {}
-        }
     }
 }
 
@@ -417,12 +411,9 @@ pub(super) fn document(
             fields = members;
             break;
         }
-        let object = |entry: &addition::NewEntry| {
-            Value::object(entry.iter().map(|(name, value)| (name.as_str(), value.clone())))
-        };
-        let whole = object(&members);
+        let whole = Value::object(members);
         let members = whole.members().unwrap_or_default();
-        all.extend(addition::entries(members).iter().map(object));
+        all.extend(addition::entries(members).into_iter().map(Value::object));
         // It is a field of the whole file.
         let strict = members.iter().find(|member| member.key == "concurrency" && fields.is_empty());
         fields.extend(strict.map(|member| (member.key.clone(), member.node.value.clone())));

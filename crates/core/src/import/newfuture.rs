@@ -1,11 +1,17 @@
 //! The configuration of NewFuture/DDNS, for any provider.
 
+use std::slice;
+
 use super::cursor::TextCursor;
-use super::settings::{PeerError, PeerFile, PeerInput, PeerSection, PeerSettings, line_at};
+use super::settings::{PeerError, PeerFile, PeerInput, PeerSection, PeerSettings, line_at, scalar};
 use super::table::is_yes;
 use super::variables;
-use crate::config::value::is_off_word;
-use crate::text::json::{Dialect, Member, Node, Value, parse, push_string};
+use crate::address::source::split_list;
+use crate::config::value::{is_off_word, list};
+use crate::text::json::{Dialect, Node, Value, parse, push_string};
+
+#[cfg(test)]
+mod tests;
 
 /// What the request of a callback is made of.
 const REQUEST: [&str; 9] = ["id", "token", "endpoint", "ttl", "line", "extra", "method", "headers", "format"];
@@ -51,21 +57,39 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
         Some(root) => (root, input.text),
         None => (of_variables(&variables::parse(input.text)?), ""),
     };
-    let members = root.value.members().unwrap_or_default();
-    let outer: Vec<Member> = members.iter().filter(|member| member.key != "providers").cloned().collect();
     let entries = match root.value.member("providers") {
-        Some(Value::Array(items)) => items.iter().collect(),
+        Some(Value::Array(items)) => items,
         Some(_) => return Err(PeerError::new(0, "`providers` is not a list")),
-        None => vec![&root],
+        None => slice::from_ref(&root),
+    };
+    let whole = || {
+        let mut whole = PeerSettings::of_object(&root, text);
+        whole.0.retain(|setting| setting.name != "providers");
+        whole
     };
     for entry in entries {
-        let own = entry.value.members().unwrap_or_default();
-        let inherited = outer.iter().filter(|member| own.iter().all(|known| known.key != member.key));
-        let all: Vec<Member> = own.iter().chain(inherited).cloned().collect();
-        let value = Node { value: Value::Object(all), span: entry.span };
-        file.sections.push(section(&value, text));
+        let mut fields = PeerSettings::of_object(entry, text);
+        // Each has its own: what one does not use is said, whatever the others do.
+        fields.add_unset(&whole());
+        for name in ["ipv4", "ipv6", "index4", "index6"] {
+            let is_names = name.starts_with("ipv");
+            // There, it means none.
+            let list = fields.get(name).filter(|list| !is_names || !is_off_word(list)).unwrap_or_default();
+            let quotes: &[char] = if is_names { &['"', '\''] } else { &[] };
+            let items: Vec<String> = items(list).iter().map(|item| item.trim_matches(quotes).to_owned()).collect();
+            fields.give(name, items.join("\n"));
+        }
+        let service = fields.get("provider").or_else(|| fields.get("dns")).unwrap_or_default().to_lowercase();
+        let request = matches!(service.as_str(), "callback" | "webhook" | "http").then(|| {
+            let is_part = |name: &str| REQUEST.contains(&name.split('.').next().unwrap_or_default());
+            fields.0.iter().filter(|field| is_part(&field.name)).for_each(|field| field.is_used.set(true));
+            let value = |name: &str| entry.value.member(name).or_else(|| root.value.member(name)).cloned();
+            let parts = REQUEST.into_iter().filter_map(|name| Some((name, value(name)?)));
+            parts.filter(|(_, value)| *value != Value::Null).collect()
+        });
+        file.sections.push(PeerSection { line: line_at(text, entry.span.start), fields, request });
     }
-    let whole = PeerSettings::of_object(&Node { value: Value::Object(outer), span: root.span }, text);
+    let whole = whole();
     for name in ["level", "file", "format", "datefmt"] {
         let value = whole.get(&format!("log.{name}")).or_else(|| whole.get(&format!("log_{name}")));
         file.settings.extend(value.map(|value| (format!("log.{name}"), Value::string(value))));
@@ -76,60 +100,20 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
     Ok(())
 }
 
-fn section(entry: &Node, text: &str) -> PeerSection {
-    let line = line_at(text, entry.span.start);
-    let mut section = PeerSection { line, fields: PeerSettings::of_object(entry, text), ..PeerSection::default() };
-    let fields = &mut section.fields;
-    for (family, (list, index)) in [("ipv4", "index4"), ("ipv6", "index6")].into_iter().enumerate() {
-        // There, it means none.
-        let names = fields.get(list).filter(|names| !is_off_word(names)).unwrap_or_default();
-        let names = split(names, false).join("\n");
-        fields.give(list, names);
-        let sources = split(fields.get(index).unwrap_or_default(), true);
-        section.sources[family] = sources.into_iter().map(str::to_owned).collect();
-    }
-    let proxies = fields.get("proxy").map(|proxies| proxies.replace(';', "\n"));
-    if let Some(proxies) = proxies {
-        fields.give("proxy", proxies);
-    }
-    let own = |name: &str| entry.value.member(name).filter(|value| **value != Value::Null).cloned();
-    let service = fields.get("provider").or_else(|| fields.get("dns")).unwrap_or_default().to_lowercase();
-    if matches!(service.as_str(), "callback" | "webhook" | "http") {
-        section.request = Some(REQUEST.into_iter().filter_map(|name| Some((name, own(name)?))).collect());
-        let is_part = |name: &str| REQUEST.contains(&name.split('.').next().unwrap_or_default());
-        fields.0.iter().filter(|field| is_part(&field.name)).for_each(|field| field.is_used.set(true));
-    }
-    section
-}
-
-/// A list in a text: a line for each item, or with commas, else with semicolons. What follows `url:` and the like is one source.
-fn split(text: &str, is_sources: bool) -> Vec<&str> {
-    let is_whole = |text: &str| ["url:", "regex:", "cmd:", "shell:"].iter().any(|start| text.starts_with(start));
-    let text = text.trim();
-    let mut rest = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-    let separator = ['\n', ',', ';'].into_iter().find(|separator| rest.contains(*separator)).unwrap_or(';');
-    let mut all = Vec::new();
-    while !rest.is_empty() {
-        let start = rest.trim_start();
-        let (one, behind) = match start.split_once(separator) {
-            Some(parts) if separator == '\n' || !is_sources || !is_whole(start) => parts,
-            _ => (start, ""),
-        };
-        let one = one.trim();
-        all.push(if is_sources && is_whole(one) { one } else { one.trim_matches(['"', '\'']) });
-        rest = behind;
-    }
-    all.retain(|one| !one.is_empty());
-    all
+/// The items of a list that has a line for each, and of those that a line has.
+fn items(text: &str) -> Vec<String> {
+    let in_line = |line: &str| match list(line) {
+        Ok(items) => items.iter().map(|item| scalar(&item.value)).collect::<Vec<_>>(),
+        Err(_) => split_list(line.trim_matches(['[', ']'])).into_iter().map(str::to_owned).collect(),
+    };
+    text.lines().flat_map(in_line).collect()
 }
 
 /// Variables as an object.
 fn of_variables(variables: &PeerSettings) -> Node {
     let ours = variables.0.iter().filter_map(|setting| {
-        setting.is_used.set(true);
         let name = setting.name.to_uppercase().strip_prefix("DDNS_")?.to_lowercase().replace('.', "_");
         Some((name, Value::string(setting.value.clone())))
     });
-    let ours: Vec<(String, Value)> = ours.collect();
-    Node::synthetic(Value::object(ours.iter().map(|(name, value)| (name.as_str(), value.clone()))))
+    Node::synthetic(Value::object(ours))
 }

@@ -6,8 +6,9 @@
 //! .names4 .names6              with commas. `.marks` are those letters that may follow a name: `?` before
 //!                              parameters, `;` before an interface id, any other one before the zone
 //! .except                      a pattern of names that are left out, for the reason that the note of the row gives
-//! .index4 .index6              a source: as it is; `page:` and `pages:` (with commas) by their addresses;
-//!                              `echo:` an address and `cat:` a file, in quotes
+//! .index4 .index6              a source: as it is; `page:` and `pages:` (with commas) by their addresses; `known:`
+//!                              those with `url:`, or by names; `list:` a line for each; `echo:` an address and
+//!                              `cat:` a file, in quotes
 //! .proxy .ssl .timeout .min_interval .cache_max_age .cache    settings; .interval, which is .least and .most so many seconds
 //! .id .token .ttl .expect .accept                      a request
 //! .notify.RECIPE.QUESTION                              an answer for a notification
@@ -19,8 +20,9 @@ use std::collections::BTreeSet;
 
 use regex_lite::Regex;
 
-use super::settings::{ImportNote, NotePart, PeerFile, PeerName, PeerSection, PeerSurroundings};
+use super::settings::{EntryFields, NotePart, PeerFile, PeerSection, PeerSurroundings};
 use super::table::{MeaningRow, PeerTable, filled};
+use crate::net::family::Family;
 use crate::net::url::percent_decode;
 use crate::text::json::{Dialect, Value, parse};
 use crate::text::shell;
@@ -39,29 +41,26 @@ pub(super) fn page(url: &str) -> String {
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let host = host.split(':').next().unwrap_or_default();
     // The page of 1.1.1.1 names that address before the caller's.
-    let is_public = url == "public" || path.starts_with("cdn-cgi/trace") || PAGES.split(' ').any(|known| known == host);
+    let is_public = path.starts_with("cdn-cgi/trace") || PAGES.split(' ').any(|known| known == host);
     if is_public { "public".to_owned() } else { format!("url:{url}") }
 }
 
 /// A span of time: numbers with units, `300`, `5m`, `1h30m`; without a unit they are seconds.
 pub(super) fn seconds(text: &str) -> Option<u64> {
+    const UNITS: [(&str, u64); 5] =
+        [("seconds", 1), ("minutes", 60), ("hours", 3600), ("days", 86_400), ("weeks", 604_800)];
     let (mut sum, mut rest) = (0_u64, text.trim());
-    while !rest.is_empty() {
-        let digits = rest.len() - rest.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
-        let number: u64 = rest[..digits].parse().ok()?;
-        let unit = rest[digits..].trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
-        let factor = match &rest[digits..rest.len() - unit.len()] {
-            "" | "s" | "second" | "seconds" => 1,
-            "m" | "minute" | "minutes" => 60,
-            "h" | "hour" | "hours" => 3600,
-            "d" | "day" | "days" => 86_400,
-            "w" | "week" | "weeks" => 604_800,
-            _ => return None,
-        };
-        sum = sum.checked_add(number.checked_mul(factor)?)?;
-        rest = unit.trim_start();
+    loop {
+        let unit = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        let next = unit.trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+        let number: u64 = rest[..rest.len() - unit.len()].parse().ok()?;
+        let (_, factor) = UNITS.iter().find(|(name, _)| name.starts_with(&unit[..unit.len() - next.len()]))?;
+        sum = sum.checked_add(number.checked_mul(*factor)?)?;
+        rest = next.trim_start();
+        if rest.is_empty() {
+            return Some(sum);
+        }
     }
-    Some(sum).filter(|_| !text.trim().is_empty())
 }
 
 /// A span of time as a configuration has it.
@@ -69,25 +68,15 @@ pub(super) fn span(seconds: u64) -> Value {
     Value::String(if seconds.is_multiple_of(60) { format!("{}m", seconds / 60) } else { format!("{seconds}s") })
 }
 
-/// Does what a table says, for all sections.
-pub(super) fn follow(file: &mut PeerFile, table: PeerTable, around: &PeerSurroundings<'_>) {
-    let rows = table.meanings();
-    let mut sections = std::mem::take(&mut file.sections);
-    for section in &mut sections {
-        // What begins with a dot is ours to say.
-        section.fields.0.retain(|field| !field.name.starts_with('.') || matches!(&*field.name, ".kind" | ".name"));
-        let is_left_out = |note: &ImportNote| note.part == NotePart::LeftOut;
-        let before = file.notes.iter().filter(|note| is_left_out(note)).count();
-        let except = section.take_meanings(&rows, around, file);
-        section.take_entry(table, except, file);
-        let has_more = file.notes.iter().filter(|note| is_left_out(note)).count() > before;
-        if has_more && section.names.iter().all(Vec::is_empty) {
-            // That is said once.
-            section.fields.take_all(&file.globals);
-        }
-    }
-    sections.retain(|section| !section.services.is_empty());
-    file.sections = sections;
+/// A name that is updated, as the other client has it.
+#[derive(Debug)]
+pub(super) struct PeerName {
+    pub(super) name: String,
+    /// Its zone, where the file says so.
+    pub(super) zone: Option<String>,
+    pub(super) interface_id: Option<String>,
+    /// Parameters for its requests.
+    pub(super) parameters: Vec<(String, String)>,
 }
 
 impl PeerSection {
@@ -99,7 +88,14 @@ impl PeerSection {
     }
 
     /// Sets what the rows say. Gives why some names are left out, where a row has that.
-    fn take_meanings(&mut self, rows: &[MeaningRow], around: &PeerSurroundings<'_>, file: &mut PeerFile) -> String {
+    pub(super) fn take_meanings(
+        &mut self,
+        rows: &[MeaningRow],
+        around: &PeerSurroundings<'_>,
+        file: &mut PeerFile,
+    ) -> String {
+        // What begins with a dot is ours to say.
+        self.fields.0.retain(|field| !field.name.starts_with('.') || matches!(&*field.name, ".kind" | ".name"));
         let (mut known, mut except) = (BTreeSet::new(), String::new());
         for row in rows {
             if known.contains(&row.key) {
@@ -127,57 +123,64 @@ impl PeerSection {
         except
     }
 
-    /// Reads what an entry is made of.
-    fn take_entry(&mut self, table: PeerTable, except: String, file: &mut PeerFile) {
-        let get = |key: &str| self.fields.get(key);
-        self.services = get(".services").unwrap_or_default().split(" / ").map(str::to_owned).collect();
-        self.services.retain(|service| !service.is_empty());
-        let Some(service) = self.services.first() else { return };
-        let except = get(".except").and_then(|pattern| Regex::new(&format!("(?i){pattern}")).ok()).zip(Some(except));
-        for (family, version) in ["4", "6"].into_iter().enumerate() {
-            let listed = get(&format!(".names{version}")).unwrap_or_default();
-            let mut names = names(listed, get(".marks").unwrap_or_default());
-            if let Some((pattern, why)) = &except {
-                for name in names.extract_if(.., |name| pattern.is_match(&name.name)) {
-                    file.left_out(self.line, &format!("{service} ({})", name.name), why.as_str());
-                }
-            }
-            self.names[family].extend(names);
-            for source in get(&format!(".index{version}")).into_iter().flat_map(sources) {
-                if !self.sources[family].contains(&source) {
-                    self.sources[family].push(source);
-                }
+    /// The names of a family; those that are left out are noted, with the reason.
+    pub(super) fn names(&self, family: Family, except: &str, file: &mut PeerFile) -> Vec<PeerName> {
+        let get = |key: &str| self.fields.get(key).unwrap_or_default();
+        let mut names = names(get([".names4", ".names6"][family.index()]), get(".marks"));
+        let pattern = self.fields.get(".except").and_then(|pattern| Regex::new(&format!("(?i){pattern}")).ok());
+        let is_left_out = |name: &mut PeerName| pattern.as_ref().is_some_and(|pattern| pattern.is_match(&name.name));
+        for name in names.extract_if(.., is_left_out) {
+            let service = get(".services").split(" / ").next().unwrap_or_default();
+            file.left_out(self.line, &format!("{service} ({})", name.name), except);
+        }
+        names
+    }
+
+    /// Where the addresses of a family come from.
+    pub(super) fn sources(&self, family: Family) -> Vec<String> {
+        let mut all = Vec::new();
+        for source in self.fields.get([".index4", ".index6"][family.index()]).into_iter().flat_map(sources) {
+            if !all.contains(&source) {
+                all.push(source);
             }
         }
-        let bound = |key: &str, default| get(key).and_then(seconds).unwrap_or(default);
-        let every = get(".interval").and_then(seconds);
-        let every = every.map(|every| every.max(bound(".least", 0)).min(bound(".most", u64::MAX)));
-        // Of several intervals the shortest counts (L11).
-        file.interval = [file.interval, every].into_iter().flatten().min();
-        for name in ["proxy", "ssl", "timeout", "min_interval", "cache_max_age", "cache"] {
-            let Some(text) = get(&format!(".{name}")) else { continue };
+        all
+    }
+
+    /// The settings of its entries.
+    pub(super) fn settings(&self) -> EntryFields {
+        let setting = |name: &'static str| {
+            let text = self.fields.get(&format!(".{name}"))?;
             let number = seconds(text).filter(|number| *number > 0);
             let value = match name {
-                "proxy" => Some(Value::list(text.split('\n').map(Value::string))),
-                "ssl" | "cache" => Some(text.parse().map_or_else(|_| Value::string(text), Value::Bool)),
-                "min_interval" => number.map(span),
-                "timeout" => number.filter(|number| *number <= 3600).map(|number| Value::Number(number.to_string())),
-                _ => number.map(|number| Value::Number(number.to_string())),
+                "proxy" => Value::list(text.split(['\n', ';']).map(Value::string)),
+                "ssl" | "cache" => text.parse().map_or_else(|_| Value::string(text), Value::Bool),
+                "min_interval" => span(number?),
+                "timeout" => Value::Number(number.filter(|number| *number <= 3600)?.to_string()),
+                _ => Value::Number(number?.to_string()),
             };
-            self.settings.extend(value.map(|value| (name, value)));
-        }
+            Some((name, value))
+        };
+        ["proxy", "ssl", "timeout", "min_interval", "cache_max_age", "cache"].into_iter().filter_map(setting).collect()
+    }
+
+    /// Adds what it says about the whole file.
+    pub(super) fn add_to(&self, file: &mut PeerFile) {
+        let span = |key: &str| self.fields.get(key).and_then(seconds);
+        let every = span(".interval");
+        let every = every.map(|every| every.max(span(".least").unwrap_or(0)).min(span(".most").unwrap_or(u64::MAX)));
+        // Of several intervals the shortest counts (L11).
+        file.interval = [file.interval, every].into_iter().flatten().min();
         for setting in &self.fields.0 {
             if let Some((recipe, question)) = setting.name.strip_prefix(".notify.").and_then(|it| it.split_once('.')) {
                 let answers = file.notify.entry(recipe.to_owned()).or_default();
                 answers.insert(question.to_owned(), setting.value.clone());
             }
         }
-        let request = self.request_by(table);
-        self.request = self.request.take().or(request);
     }
 
     /// The request of its own URL.
-    fn request_by(&self, table: PeerTable) -> Option<Vec<(&'static str, Value)>> {
+    pub(super) fn request_by(&self, table: PeerTable) -> Option<EntryFields> {
         let get = |key: &str| self.fields.get(key);
         let mut parts = [get(".id")?.to_owned(), get(".token").unwrap_or_default().to_owned()];
         let mut extra = Vec::new();
@@ -200,14 +203,10 @@ impl PeerSection {
         let all = [
             ("id", Some(Value::String(id.replace(' ', "%20")))),
             ("format", is_form.then(|| Value::string("form"))),
-            ("token", Some(Value::String(token)).filter(|token| token.text() != Some(""))),
+            ("token", Some(token).filter(|token| !token.is_empty()).map(Value::String)),
             ("ttl", get(".ttl").filter(|ttl| ttl.parse::<u32>().is_ok()).map(|ttl| Value::Number(ttl.to_owned()))),
             ("expect", accept.or_else(|| get(".expect").map(Value::string))),
-            (
-                "extra",
-                (!extra.is_empty())
-                    .then(|| Value::object(extra.iter().map(|(name, value)| (name.as_str(), value.clone())))),
-            ),
+            ("extra", Some(extra).filter(|extra| !extra.is_empty()).map(Value::object)),
         ];
         Some(all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
     }
@@ -217,6 +216,11 @@ fn sources(text: &str) -> Vec<String> {
     match text.split_once(':') {
         Some(("page", url)) => vec![page(url)],
         Some(("pages", urls)) => urls.split(',').map(|url| page(url.trim())).collect(),
+        Some(("known", pages)) => {
+            let pages = pages.split(',').map(str::trim).filter(|page| !page.is_empty());
+            pages.map(|known| known.strip_prefix("url:").map_or_else(|| "public".to_owned(), page)).collect()
+        }
+        Some(("list", lines)) => lines.lines().map(str::to_owned).collect(),
         // What was data does not become a program.
         Some((program @ ("echo" | "cat"), word)) => vec![format!("shell:{program} {}", shell::quote(word.trim()))],
         _ => vec![text.to_owned()],
@@ -249,10 +253,6 @@ fn names(list: &str, marks: &str) -> Vec<PeerName> {
     let name = |written: &str| {
         let (written, id) = split(written, ';');
         let (written, parameters) = split(&written, '?');
-        let mut rest = Vec::new();
-        if !id.is_empty() {
-            rest.push(("interface_id", Value::string(id)));
-        }
         let decoded = |text: &str| percent_decode(&text.replace('+', " "));
         let parameters = parameters.split('&').filter_map(|pair| pair.split_once('='));
         let parameters = parameters.map(|(key, value)| (decoded(key), decoded(value))).collect();
@@ -261,7 +261,7 @@ fn names(list: &str, marks: &str) -> Vec<PeerName> {
             Some((host, zone)) => (format!("{host}.{zone}"), Some(zone.to_owned())),
             None => (written, None),
         };
-        PeerName { name, zone, rest, parameters }
+        PeerName { name, zone, interface_id: Some(id).filter(|id| !id.is_empty()), parameters }
     };
     all.map(name).collect()
 }

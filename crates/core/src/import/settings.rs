@@ -104,32 +104,16 @@ pub(super) fn line_at(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].split(|byte| *byte == b'\n').count()
 }
 
-/// A name that is updated, as the other client has it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct PeerName {
-    pub(super) name: String,
-    /// Its zone, where the file says so.
-    pub(super) zone: Option<String>,
-    /// What the domain gets beside its name.
-    pub(super) rest: Vec<(&'static str, Value)>,
-    /// Parameters for its requests.
-    pub(super) parameters: Vec<(String, String)>,
-}
+/// Fields of an entry.
+pub(super) type EntryFields = Vec<(&'static str, Value)>;
 
-/// What one section updates.
+/// A part of the file that updates something.
 #[derive(Debug, Default)]
 pub(super) struct PeerSection {
     pub(super) line: usize,
     pub(super) fields: PeerSettings,
-    /// What the file calls the service; the most precise name first.
-    pub(super) services: Vec<String>,
-    /// By family.
-    pub(super) names: [Vec<PeerName>; 2],
-    pub(super) sources: [Vec<String>; 2],
-    /// Fields of an entry that mean the same here.
-    pub(super) settings: Vec<(&'static str, Value)>,
-    /// The request of a service that has no recipe.
-    pub(super) request: Option<Vec<(&'static str, Value)>>,
+    /// The request of a service that has no recipe, where the file has it as we do.
+    pub(super) request: Option<EntryFields>,
 }
 
 /// What is around a file: the other files of the host, and variables.

@@ -8,6 +8,8 @@
 //! : NAME[=DEFAULT],… WHY            settings that are not taken over; `*`: whatever they say, nobody misses them
 //! > KEY [?GUARD…] TEXT [;; NOTE]    what a section means (see `rules`): of the rows of a key the first that holds
 //! % MARK OURS [FIELD]               what stands in its requests, what does here, and the field that holds the value
+//! @ PATH                            where its file is
+//! & NAME                            what its process is called, where that tells it from others
 //! ! COMMAND                         how to stop the client
 //! ```
 //!
@@ -21,6 +23,9 @@
 use regex_lite::Regex;
 
 use crate::net::url::percent_encoded;
+
+#[cfg(test)]
+mod tests;
 
 /// What means yes, and what means no.
 const YES: &str = "1|yes|true|on|t|y";
@@ -164,7 +169,7 @@ impl PeerTable {
 
     /// The names of services in each row, and what follows them.
     fn rows(self) -> impl Iterator<Item = (std::str::Split<'static, char>, &'static str)> {
-        let rows = self.0.lines().filter(|line| !line.starts_with(['~', '*', ':', '!', '#', '>', '%']));
+        let rows = self.0.lines().filter(|line| !line.starts_with(['~', '*', ':', '!', '#', '>', '%', '@', '&']));
         rows.filter_map(|line| line.split_once(' ')).map(|(names, rest)| (names.split(','), rest.trim()))
     }
 
@@ -204,10 +209,5 @@ impl PeerTable {
                 || default.split('|').any(|word| word == "*" || word.eq_ignore_ascii_case(value));
             Some(if is_default { "" } else { why.trim() })
         })
-    }
-
-    /// How to stop the client.
-    pub(super) fn stop(self) -> &'static str {
-        self.lines("! ").next().unwrap_or_default()
     }
 }

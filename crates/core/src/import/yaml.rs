@@ -5,6 +5,9 @@ use super::cursor::TextCursor;
 use super::settings::PeerError;
 use crate::text::json::{Member, Node, Span, Value};
 
+#[cfg(test)]
+mod tests;
+
 /// No value is deeper.
 const MAX_DEPTH: usize = 20;
 

@@ -53,12 +53,17 @@ pub(super) struct RecordScope<'a> {
     pub(super) family: Option<Family>,
 }
 
+/// Domains, and what each gets beside its name.
+pub(crate) type DomainRest = Vec<(Domain, Vec<(&'static str, Value)>)>;
+
 /// A recipe and what is known so far. Does not show answers when printed.
 pub struct Form<'a> {
     /// What is filled.
     pub recipe: &'a Recipe,
     /// By [`Family::index`].
     pub(super) domains: [Vec<Domain>; 2],
+    /// What domains get beside what the recipe says.
+    pub(crate) rest: DomainRest,
     known: BTreeMap<AnswerSlot, String>,
 }
 
@@ -76,7 +81,7 @@ impl<'a> Form<'a> {
                 return Err(format!("{} takes no {family} addresses", recipe.title));
             }
         }
-        Ok(Self { recipe, domains, known: BTreeMap::new() })
+        Ok(Self { recipe, domains, rest: Vec::new(), known: BTreeMap::new() })
     }
 
     /// Takes `NAME=VALUE`, the NAME as a [`AnswerSlot`] is written. Without a domain it holds for all of them.

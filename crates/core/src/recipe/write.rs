@@ -1,7 +1,7 @@
 //! A filled form as the text of a configuration.
 
 use super::check::is_around;
-use super::form::{Form, IN_FILE, RecordScope};
+use super::form::{DomainRest, Form, IN_FILE, RecordScope};
 use super::{Each, Recipe, names, template};
 use crate::config::fields::{Field, Visibility};
 use crate::config::starter;
@@ -237,7 +237,7 @@ impl RecipeWriter<'_, '_> {
             fields.push(pair(self.member(member, part.scope())));
         }
         fields.extend(self.domains(part));
-        Value::object(fields.iter().map(|(name, value)| (name.as_str(), value.clone())))
+        Value::object(fields)
     }
 
     fn domains(&mut self, part: &EntryDraft<'_>) -> Vec<(String, Value)> {
@@ -251,16 +251,20 @@ impl RecipeWriter<'_, '_> {
         fields
     }
 
-    fn domain(&mut self, domain: &Domain, family: Family) -> Value {
-        let name = Value::string(domain.as_str());
-        let members = &self.form.recipe.domain;
-        if members.is_empty() {
-            return name;
-        }
-        let scope = RecordScope { domain: Some(domain), family: Some(family) };
-        let rest = members.iter().map(|member| (member.key.as_str(), self.value(&member.node.value, scope, false)));
-        Value::object(std::iter::once(("name", name)).chain(rest.collect::<Vec<_>>()))
+    fn domain(&mut self, name: &Domain, family: Family) -> Value {
+        let scope = RecordScope { domain: Some(name), family: Some(family) };
+        let members = self.form.recipe.domain.iter();
+        let members = members.map(|member| (member.key.as_str(), self.value(&member.node.value, scope, false)));
+        domain(name, family, members.collect(), &self.form.rest)
     }
+}
+
+/// A domain with its members, and the rest that it gets; an interface id is for IPv6 alone.
+pub(crate) fn domain(name: &Domain, family: Family, mut members: Vec<(&str, Value)>, rest: &DomainRest) -> Value {
+    let rest = rest.iter().find(|(known, _)| known == name).into_iter().flat_map(|(_, rest)| rest);
+    members.extend(rest.filter(|(key, _)| *key != "interface_id" || family == Family::V6).cloned());
+    let name = Value::string(name.as_str());
+    if members.is_empty() { name } else { Value::object([("name", name)].into_iter().chain(members)) }
 }
 
 fn pair(member: Member) -> (String, Value) {

@@ -37,10 +37,8 @@ impl SetUp {
                 ("Domains".to_owned(), format!("The names to update, separated by commas.{short}"), None)
             }
             SetUpSubject::Source(family) => self.about_source(*family),
-            SetUpSubject::Answer(slot) | SetUpSubject::Notify(slot) => {
-                let is_notify = matches!(subject, SetUpSubject::Notify(_));
-                let form = self.form(is_notify);
-                let suggested = form.and_then(Result::ok).and_then(|form| form.suggested(slot));
+            SetUpSubject::Answer { is_notify, slot } => {
+                let suggested = self.form(*is_notify).and_then(Result::ok).and_then(|form| form.suggested(slot));
                 let question = self.question_of(subject);
                 let help = question.map(|question| question.help.clone()).unwrap_or_default();
                 (question.map(|question| slot.label(question)).unwrap_or_default(), help, suggested)

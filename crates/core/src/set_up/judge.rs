@@ -65,10 +65,8 @@ impl SetUp {
                 Err(_) => self.checked_with(subject, &text)?,
             },
             SetUpSubject::Body | SetUpSubject::Query => self.checked_with(subject, &text)?,
-            SetUpSubject::Answer(slot) | SetUpSubject::Notify(slot) => {
-                let is_notify = matches!(subject, SetUpSubject::Notify(_));
-                let form = self.form(is_notify);
-                let mut form = form.ok_or("There is no such question.")??;
+            SetUpSubject::Answer { is_notify, slot } => {
+                let mut form = self.form(*is_notify).ok_or("There is no such question.")??;
                 form.answer(slot, &text).map_err(|why| sentence(&why))?;
                 Vec::new()
             }

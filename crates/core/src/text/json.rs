@@ -128,9 +128,9 @@ impl Value {
     }
 
     /// An object of the program's own.
-    pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Self)>) -> Self {
-        let member = |(key, value): (&str, Self)| Member {
-            key: key.to_owned(),
+    pub fn object<K: Into<String>>(members: impl IntoIterator<Item = (K, Self)>) -> Self {
+        let member = |(key, value): (K, Self)| Member {
+            key: key.into(),
             key_span: Span::default(),
             node: Node::synthetic(value),
         };

@@ -171,7 +171,7 @@ pub(crate) fn entries(members: &[Member]) -> Vec<NewEntry> {
 }
 
 fn indented(entry: &NewEntry) -> String {
-    let text = pretty(&Value::object(entry.iter().map(|(name, value)| (name.as_str(), value.clone()))));
+    let text = pretty(&Value::object(entry.iter().cloned()));
     text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }
 

@@ -11,16 +11,16 @@ use ddns_core::import::{
     Detected, Import, ImportNote, NotePart, PeerClient, PeerSurroundings, detected, exposed, rows, why_left_out,
 };
 use ddns_core::object;
-use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
+use ddns_core::text::diagnostic::nearest;
 use ddns_core::text::shell;
 
 use self::places::{PeerText, is_running, near, source};
 use crate::cli::Given;
 use crate::environment::{Environment, any_variable};
-use crate::hidden_prompt;
+use crate::hidden_prompt::ask;
 use crate::load::validate_new;
 use crate::output::layout::{beside, broken, width_of};
-use crate::output::{complain, json, print, put};
+use crate::output::{complain, json, print, put, refuse};
 
 /// The column in which the text of a row begins.
 const COLUMN: usize = 12;
@@ -28,10 +28,6 @@ const COLUMN: usize = 12;
 /// 0 where everything that sends was taken over, 1 where something was left out, 2 where nothing was written.
 pub(crate) fn run(given: &Given) -> u8 {
     import(given).unwrap_or_else(|code| code)
-}
-
-fn wrong(message: &str, hint: &str) -> u8 {
-    complain(&[Diagnostic::error(Place::Nowhere, message).hint(hint)])
 }
 
 fn import(given: &Given) -> Result<u8, u8> {
@@ -58,16 +54,16 @@ fn import(given: &Given) -> Result<u8, u8> {
             )));
         }
         Detected::Unknown(why) => {
-            return Err(wrong(&format!("{name}: {why}"), &format!("--from NAME chooses the client: {}", peers())));
+            return Err(refuse(format!("{name}: {why}"), format!("--from NAME chooses the client: {}", peers())));
         }
     };
     let read = |path: &str| near(name, path);
     let around = PeerSurroundings { file: name, read: &read, variable: &any_variable };
     let mut import = Import::read(peer, &source.text, &around).map_err(|error| {
         let place = if error.line > 0 { format!(", line {}", error.line) } else { String::new() };
-        wrong(
-            &format!("{name}{place} is not understood: {}", error.message),
-            &format!("it was read as {}; --from NAME chooses another client", peer.word()),
+        refuse(
+            format!("{name}{place} is not understood: {}", error.message),
+            format!("it was read as {}; --from NAME chooses another client", peer.word()),
         )
     })?;
     answers(&mut import, given)?;
@@ -79,13 +75,13 @@ fn import(given: &Given) -> Result<u8, u8> {
     let chosen: Vec<usize> = (0..left.len()).filter(|place| left[*place].is_none()).collect();
     if chosen.is_empty() {
         report(given, &import, &source, &left, None, None);
-        return Err(wrong(
+        return Err(refuse(
             "nothing can be taken over: no file is written",
             "the report above says why, and what to do",
         ));
     }
     let cannot = |why: String| {
-        wrong(&format!("the configuration cannot be made: {why}"), "please report this, without your secrets")
+        refuse(format!("the configuration cannot be made: {why}"), "please report this, without your secrets")
     };
     let whole = import.document(&chosen, None, name).map_err(cannot)?;
     validate_new("the imported configuration", &whole.text, &environment).map_err(|wrong| complain(&wrong))?;
@@ -93,7 +89,7 @@ fn import(given: &Given) -> Result<u8, u8> {
     if !is_dry {
         let folder = given.value("secrets").map(|folder| absolute(environment.path(folder))).transpose();
         let folder = folder
-            .map_err(|error| wrong(&format!("the folder for secrets is not possible ({error})"), "name another one"))?;
+            .map_err(|error| refuse(format!("the folder for secrets is not possible ({error})"), "name another one"))?;
         let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
         let filled = import.document(&chosen, folder.as_deref(), name).map_err(cannot)?;
         write::all(target, &filled, &environment)?;
@@ -135,7 +131,7 @@ fn peer(name: &str) -> Result<PeerClient, u8> {
     PeerClient::parse(name).ok_or_else(|| {
         let near = nearest(name, PeerClient::ALL.map(PeerClient::key));
         let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
-        wrong("--from: the import does not know this client", &format!("{near}It knows {}", peers()))
+        refuse("--from: the import does not know this client", format!("{near}It knows {}", peers()))
     })
 }
 
@@ -148,8 +144,8 @@ fn answers(import: &mut Import, given: &Given) -> Result<(), u8> {
         let entry = number.parse::<usize>().ok().and_then(|number| import.entries.get_mut(number.checked_sub(1)?));
         let hint = "e.g. --set 1.zone=example.com; the report of --dry-run has the numbers";
         let entry = entry
-            .ok_or_else(|| wrong(&format!("--set needs the number of an entry, from 1 to {count}, and a dot"), hint))?;
-        entry.answer(name, value).map_err(|why| wrong(&format!("--set: {why}"), hint))?;
+            .ok_or_else(|| refuse(format!("--set needs the number of an entry, from 1 to {count}, and a dot"), hint))?;
+        entry.answer(name, value).map_err(|why| refuse(format!("--set: {why}"), hint))?;
     }
     Ok(())
 }
@@ -198,16 +194,9 @@ fn judge(
 
 /// An answer; nothing where it is empty. Fails where the input ends.
 fn asked(question: &str, is_secret: bool) -> Result<Option<String>, u8> {
-    let ask = || drop(put(question));
-    let typed = if is_secret {
-        hidden_prompt::line(ask)
-    } else {
-        ask();
-        io::stdin().lines().next().transpose()
-    };
-    match typed {
+    match ask(question, is_secret) {
         Ok(Some(line)) => Ok(Some(line.trim().to_owned()).filter(|line| !line.is_empty())),
-        _ => Err(wrong(
+        _ => Err(refuse(
             "the input ended before the last question: nothing was written",
             "use --set, or --dry-run to see the report",
         )),

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use ddns_core::import::{Detected, PeerClient, detected};
 
-use super::wrong;
 use crate::environment::{Environment, all_variables};
 use crate::load::{cannot, default_places, text_of};
 use crate::open_file::open_any;
+use crate::output::refuse;
 
 /// No file of another client is larger.
 const MAX_FILE: u64 = 1024 * 1024;
@@ -24,19 +24,6 @@ const THEIRS: &str = "CLOUDFLARE_ CF_ DOMAINS IP4_ IP6_ UPDATE_ CONFIG PERIOD HT
     DETECTION_TIMEOUT UPTIMEKUMA";
 
 const ENVIRONMENT: &str = "the environment";
-
-const USUAL: [&str; 10] = [
-    "/etc/config/ddns",
-    "/etc/ddclient/ddclient.conf",
-    "/etc/ddclient.conf",
-    "/usr/local/etc/ddclient.conf",
-    "/etc/inadyn.conf",
-    "/usr/local/etc/inadyn.conf",
-    "/root/.ddns_go_config.yaml",
-    "/opt/ddns-go/.ddns_go_config.yaml",
-    "data/config.json",
-    "/updater/data/config.json",
-];
 
 /// A configuration that is to be imported.
 pub(super) struct PeerText {
@@ -53,7 +40,8 @@ pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<P
     }
     let own = environment.get("DDNS_CONFIG_FILE_PATH").map(str::to_owned);
     let home = environment.home().map(|home| home.join(".ddns_go_config.yaml").display().to_string());
-    let mut found: Vec<String> = USUAL.iter().map(|place| (*place).to_owned()).chain(own).chain(home).collect();
+    let usual = PeerClient::ALL.into_iter().flat_map(PeerClient::places).map(str::to_owned);
+    let mut found: Vec<String> = usual.chain(own).chain(home).collect();
     found.retain(|place| fs::metadata(place).is_ok_and(|it| it.is_file()) || is_forbidden(place));
     found.dedup();
     for place in default_places(environment).filter(|place| fs::metadata(place).is_ok_and(|it| it.is_file())) {
@@ -67,7 +55,7 @@ pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<P
         found.push(ENVIRONMENT.to_owned());
     }
     match found.as_slice() {
-        [] => Err(wrong(
+        [] => Err(refuse(
             "no configuration of another client was found in the usual places",
             "name it: `ddns import FILE`; `ddns import --help` lists the clients",
         )),
@@ -80,7 +68,7 @@ pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<P
         [only] => read(only, environment),
         several => {
             let list = several.join("\n    ");
-            Err(wrong(&format!("there are several configurations:\n    {list}"), "name one: `ddns import FILE`"))
+            Err(refuse(format!("there are several configurations:\n    {list}"), "name one: `ddns import FILE`"))
         }
     }
 }
@@ -98,7 +86,7 @@ fn read(name: &str, environment: &Environment) -> Result<PeerText, u8> {
     ];
     read_quietly(&path).map(|text| PeerText { name: name.to_owned(), ..text }).map_err(|why| {
         let hint = hints.iter().find(|(part, _)| why.contains(part)).map_or("", |(_, hint)| hint);
-        wrong(&format!("{name} {why}"), hint)
+        refuse(format!("{name} {why}"), hint)
     })
 }
 
@@ -122,12 +110,7 @@ pub(super) fn near(file: &str, path: &str) -> Result<String, String> {
 
 /// Whether a process of the client can be seen.
 pub(super) fn is_running(peer: PeerClient) -> bool {
-    let name = match peer {
-        PeerClient::Ddclient | PeerClient::Inadyn | PeerClient::DdnsGo => peer.key(),
-        PeerClient::OpenWrt => "dynamic_dns_updater.sh",
-        // Others are called as we are, or run in a container.
-        _ => return false,
-    };
+    let Some(name) = peer.process() else { return false };
     let names = |entry: io::Result<fs::DirEntry>| {
         let line = fs::read(entry.ok()?.path().join("cmdline")).ok()?;
         let words = line.split(|byte| *byte == 0).take(2);

@@ -1,30 +1,29 @@
 //! Writes the configuration and the files of its secrets: whole or not at all, and never over a file.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use ddns_core::recipe::Filled;
 
-use super::wrong;
 use crate::environment::Environment;
-use crate::open_file::{cannot_write, create};
+use crate::open_file::{beside, cannot_write, create, folder_of, make_private};
+use crate::output::refuse;
 
 /// Refuses a target that is there already.
 pub(super) fn check(target: &str, source: Option<&str>, environment: &Environment) -> Result<(), u8> {
     if target.contains("://") {
-        return Err(wrong("the file to write cannot be an address", "name a file: `ddns import FILE TARGET`"));
+        return Err(refuse("the file to write cannot be an address", "name a file: `ddns import FILE TARGET`"));
     }
     match fs::symlink_metadata(environment.path(target)) {
         Ok(metadata) if metadata.is_dir() => {
-            Err(wrong(&format!("{target} is a folder"), "name a file in it: `ddns import FILE FOLDER/config.json`"))
+            Err(refuse(format!("{target} is a folder"), "name a file in it: `ddns import FILE FOLDER/config.json`"))
         }
         Ok(_) => {
             let source = source.unwrap_or("FILE");
-            Err(wrong(
-                &format!("{target} already exists and is not overwritten"),
-                &format!("name another file: `ddns import {source} new.json`"),
+            Err(refuse(
+                format!("{target} already exists and is not overwritten"),
+                format!("name another file: `ddns import {source} new.json`"),
             ))
         }
         Err(_) => Ok(()),
@@ -44,8 +43,8 @@ pub(super) fn all(target: &str, filled: &Filled, environment: &Environment) -> R
                 io::ErrorKind::AlreadyExists => "already exists and is not overwritten".to_owned(),
                 _ => cannot_write(&error),
             };
-            return Err(wrong(
-                &format!("{} {why}: nothing was written", path.display()),
+            return Err(refuse(
+                format!("{} {why}: nothing was written", path.display()),
                 "name another file or folder",
             ));
         }
@@ -56,19 +55,17 @@ pub(super) fn all(target: &str, filled: &Filled, environment: &Environment) -> R
 
 /// A file of its own is written beside the place first: an import that is killed leaves no half of a configuration there.
 fn put_in_place(path: &Path, text: &str, is_secret: bool) -> io::Result<()> {
-    if let Some(folder) = path.parent().filter(|folder| is_secret && !folder.as_os_str().is_empty()) {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    if is_secret {
+        make_private(folder_of(path))?;
     }
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    let beside = path.with_file_name(name);
-    create(&beside, text)?;
+    let new = beside(path, &format!(".{}.new", std::process::id()));
+    create(&new, text)?;
     // A link never takes the place of a file, as renaming would.
-    let placed = fs::hard_link(&beside, path).or_else(|error| match error.kind() {
+    let placed = fs::hard_link(&new, path).or_else(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Err(error),
         _ if fs::symlink_metadata(path).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
-        _ => fs::rename(&beside, path),
+        _ => fs::rename(&new, path),
     });
-    let _ = fs::remove_file(&beside);
+    let _ = fs::remove_file(&new);
     placed
 }

@@ -1,6 +1,6 @@
 //! The questions of set-up at a terminal, or over a pipe: one line each, plain text for every screen and screen reader.
 
-use std::io::{self, BufRead as _, IsTerminal as _};
+use std::io;
 
 use ddns_core::config::starter;
 use ddns_core::config::validate::Valid;
@@ -10,7 +10,7 @@ use ddns_core::text::diagnostic::Diagnostic;
 
 use super::{BothLooked, key_file, look, show, show_broken};
 use crate::environment::Environment;
-use crate::hidden_prompt;
+use crate::hidden_prompt::ask;
 use crate::http::Client;
 use crate::output::layout::{beside, width_of};
 use crate::output::{fail, say};
@@ -154,7 +154,7 @@ impl<'a> Dialog<'a> {
             return SendChoice::Done;
         }
         loop {
-            let typed = line("\nSend it once now? yes, no or < [yes]: ", false).ok().flatten();
+            let typed = ask("\nSend it once now? yes, no or < [yes]: ", false).ok().flatten();
             if let Some(count) = typed.as_deref().and_then(steps_back) {
                 return SendChoice::GoBack(count);
             }
@@ -184,7 +184,7 @@ impl<'a> Dialog<'a> {
              keep the file all the same, type write.",
             0,
         );
-        match line("\nGo back, or write the file? < or write [<]: ", false) {
+        match ask("\nGo back, or write the file? < or write [<]: ", false) {
             Ok(Some(typed)) if typed.trim().eq_ignore_ascii_case("write") => SendChoice::Done,
             Ok(Some(typed)) => SendChoice::GoBack(steps_back(&typed).unwrap_or(1)),
             _ => SendChoice::Done,
@@ -234,23 +234,11 @@ fn steps_back(typed: &str) -> Option<usize> {
 
 /// The answer to a question. Fails at the end of the input.
 fn answer(prompt: &str, is_secret: bool) -> Result<String, u8> {
-    let why = match line(prompt, is_secret) {
+    let why = match ask(prompt, is_secret) {
         Ok(Some(line)) => return Ok(line),
         Ok(None) => "the input ended before the last question".to_owned(),
         Err(error) => format!("the answer cannot be read ({error})"),
     };
     say("\n");
     Err(fail(&format!("{why}: nothing was written")))
-}
-
-/// A line; one that must not be seen is hidden where there is a terminal. `None` at the end of the input.
-fn line(prompt: &str, is_secret: bool) -> io::Result<Option<String>> {
-    if is_secret && io::stdin().is_terminal() {
-        return hidden_prompt::line(|| show(prompt));
-    }
-    show(prompt);
-    let mut bytes = Vec::new();
-    let length = io::stdin().lock().read_until(b'\n', &mut bytes)?;
-    // What is not text is refused: the control character makes it a wrong answer.
-    Ok((length > 0).then(|| String::from_utf8(bytes).unwrap_or_else(|_| "\0".to_owned())))
 }

@@ -235,8 +235,10 @@ fn is_untrusted(error: &Error) -> bool {
 /// A time at which a certificate was, or will be, valid that is not now.
 fn valid_time(error: &Error) -> Option<UnixTime> {
     match error {
-        Error::InvalidCertificate(CertificateError::ExpiredContext { not_after: valid, .. })
-        | Error::InvalidCertificate(CertificateError::NotValidYetContext { not_before: valid, .. }) => Some(*valid),
+        Error::InvalidCertificate(
+            CertificateError::ExpiredContext { not_after: valid, .. }
+            | CertificateError::NotValidYetContext { not_before: valid, .. },
+        ) => Some(*valid),
         _ => None,
     }
 }

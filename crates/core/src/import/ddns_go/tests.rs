@@ -1,0 +1,71 @@
+//! What files of ddns-go become.
+
+use crate::import::tests::{notes, read, shown, written};
+use crate::import::{NotePart, PeerClient};
+use crate::text::json::Value;
+
+#[test]
+fn l8_ddns_go_elements_become_entries() {
+    let element = |name: &str, domains: &str, more: &str| {
+        format!(
+            "dnsconf:\n  - ipv4:\n      enable: true\n      gettype: url\n      url: https://4.ipw.cn, https://ip.example/\n      domains:\n{domains}\
+             \n    dns:\n      name: {name}\n      id: AKIDxxxxxxxxxx\n      secret: s\n{more}"
+        )
+    };
+    let two = read(
+        PeerClient::DdnsGo,
+        &element("alidns", "        - www.a.example.co.uk\n        - x:b.example\n        - ''\n", "    ttl: \"60\"\n"),
+    );
+    let expected = [
+        "alidns www.a.example.co.uk:A public,url:https://ip.example/",
+        "alidns x.b.example:A public,url:https://ip.example/",
+    ];
+    assert_eq!(shown(&two), expected);
+    assert_eq!(written(&two)[0].1.member("zone").and_then(Value::text), Some("example.co.uk"));
+    assert_eq!((two.entries[0].guess.is_some(), two.entries[1].guess.is_some()), (true, false));
+    assert_eq!(notes(&two, NotePart::Dropped), ["15 ttl"]);
+    let off = read(
+        PeerClient::DdnsGo,
+        &element("cloudflare", "        - a.example.com\n", "    ipv6:\n      enable: false\n      domains: [ ]\n")
+            .replace("[ ]", "[]"),
+    );
+    assert_eq!(shown(&off), ["cloudflare a.example.com:A public,url:https://ip.example/"]);
+    let old = read(
+        PeerClient::DdnsGo,
+        "ipv4:\n  enable: yes\n  gettype: cmd\n  cmd: get ip\n  domains:\n  - a.example.com\ndns:\n  name: dynadot\n  secret: s\n",
+    );
+    assert_eq!(shown(&old), ["dynadot a.example.com:A shell:get ip"]);
+    let lines = "        - www.example.com?Line=tele%20com&RecordId=1\n        - b.example.com\n";
+    let lines = read(PeerClient::DdnsGo, &element("alidns", lines, ""));
+    let line = |at: usize| written(&lines)[at].1.member("line").and_then(Value::text).map(str::to_owned);
+    assert_eq!((line(0).as_deref(), line(1).as_deref()), (Some("tele com"), Some("default")));
+    assert_eq!(notes(&lines, NotePart::Dropped), ["2 www.example.com?RecordId"]);
+    let below = read(PeerClient::DdnsGo, &element("dynv6", "        - a.b.dynv6.net\n        - z.dynv6.net\n", ""));
+    assert_eq!(shown(&below), ["dynv6 z.dynv6.net:A public,url:https://ip.example/"]);
+    assert_eq!(notes(&below, NotePart::LeftOut), ["2 dynv6 (a.b.dynv6.net)"]);
+}
+
+#[test]
+fn l8_a_callback_of_ddns_go_keeps_its_request() {
+    let hook = |id: &str, secret: &str| {
+        format!(
+            "dnsconf:\n- ipv4:\n    enable: true\n    gettype: netInterface\n    netinterface: eth0\n    domains:\n    - a.example?zone-id=7%2B8\n  dns:\n    name: callback\n    id: {id}\n    secret: '{secret}'\n"
+        )
+    };
+    let json = read(
+        PeerClient::DdnsGo,
+        &hook("https://h.example/?i=#{ip}&z=#{zone-id}", r##"{"t": #{ttl}, "r": "#{recordType}"}"##),
+    );
+    let entry = &written(&json)[0].1;
+    assert_eq!(entry.member("id").and_then(Value::text), Some("https://h.example/?i=__IP__&z=__P_ZONE_ID__"));
+    assert_eq!(entry.member("token").and_then(Value::text), Some(r#"{"t": __TTL__, "r": "__RECORDTYPE__"}"#));
+    assert_eq!(entry.member("ttl"), Some(&Value::Number("600".to_owned())));
+    let Some(Value::Array(domains)) = entry.member("ipv4") else { panic!("{entry:?}") };
+    let own = domains[0].value.member("extra").and_then(|own| own.member("__P_ZONE_ID__"));
+    assert_eq!(own.and_then(Value::text), Some("7+8"));
+    let form = read(PeerClient::DdnsGo, &hook("https://h.example/", "ip=#{ip}&d=#{domain}"));
+    assert_eq!(written(&form)[0].1.member("format").and_then(Value::text), Some("form"));
+    let none = read(PeerClient::DdnsGo, &hook("https://h.example/?t=#{timestamp}", ""));
+    assert!(none.entries.is_empty());
+    assert_eq!(notes(&none, NotePart::LeftOut), ["2 callback"]);
+}
