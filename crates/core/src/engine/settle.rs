@@ -77,7 +77,7 @@ impl ResponseFacts {
     /// Its body as it may be shown, once it is masked: where it broke off in a word, that may be part of a secret.
     fn text(&self) -> Cow<'_, str> {
         let mut text = String::from_utf8_lossy(&self.body);
-        if !self.is_whole {
+        if !self.is_whole && !text.is_empty() {
             let rest = text.trim_end_matches(|letter: char| !letter.is_whitespace() && !"\"'<>=:&,;".contains(letter));
             text = Cow::Owned(format!("{rest}…"));
         }
