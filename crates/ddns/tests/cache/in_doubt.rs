@@ -15,6 +15,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::support::given::with;
 use crate::support::tools::{LOOPBACK, inside, sh};
 use crate::support::watching::{Endpoint, SOON, Watch, host, status, until};
 use crate::support::{Receiver, Response, Sandbox};
@@ -246,6 +247,15 @@ fn e4_a_configuration_cannot_be_its_own_cache() {
     let text = config(&receiver, "203.0.113.7", "config.json").to_string();
     sandbox.sync_text(&text).expect(2).prints("which is a configuration");
     assert_eq!(sandbox.read("config.json"), text);
+    assert!(receiver.callbacks().is_empty());
+    let text = config(&receiver, "203.0.113.7", "cache.json").to_string();
+    sandbox.write("config.json", text.as_str());
+    sandbox.run(&["--log-file", "config.json"]).expect(2).prints("`log.file` is config.json, which is a configuration");
+    assert_eq!(sandbox.read("config.json"), text);
+    sandbox.write("key", "s3cret-key");
+    let text = with(&config(&receiver, "203.0.113.7", "key"), &json!({"extra": {"__KEY__": {"file": "key"}}}));
+    sandbox.sync(&text).expect(2).prints("which is part of a configuration");
+    assert_eq!(sandbox.read("key"), "s3cret-key");
     assert!(receiver.callbacks().is_empty());
 }
 

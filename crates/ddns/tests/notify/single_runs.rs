@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::support::given::with;
 use crate::support::inbox::{Inbox, SECRET};
 use crate::support::scripted::Step::Close;
 use crate::support::scripted::{Server, say};
@@ -269,6 +270,9 @@ fn i5_a_sign_of_life_comes_with_every_good_run() {
         sandbox.sync(&config).expect(code);
     }
     assert_eq!(inbox.events(), ["synchronized"; 3]);
+    // Without a cache everything is sent, and the tally tells.
+    sandbox.sync(&with(&config, &json!({"cache": false}))).expect(0);
+    assert_eq!(inbox.events().len(), 4);
 }
 
 #[test]

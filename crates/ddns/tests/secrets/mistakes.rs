@@ -57,6 +57,8 @@ fn g2_a_value_that_stands_alone_is_redacted() {
     }
     let sandbox = sandbox.env("DDNS_TOKEN_FILE", format!("{{\"k\":\"{SECRET}\"}}")).env("DDNS_DNS", "callback");
     sandbox.run(&[]).expect(2).prints("DDNS_TOKEN_FILE").never_prints(SECRET);
+    let sandbox = Sandbox::new().env("DDNS_TOKEN_FILE", SECRET).env("DDNS_SIGN_FILE", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZI");
+    sandbox.run(&["--dns", "callback"]).expect(2).prints("that it names").never_prints(SECRET).never_prints("MfKQ9r8");
 }
 
 #[test]

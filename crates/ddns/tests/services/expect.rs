@@ -128,6 +128,32 @@ fn h5_a_changed_callback_ends_a_stop() {
 }
 
 #[test]
+fn h5_a_corrected_secret_of_a_scheme_ends_a_stop() {
+    let (receiver, says) = saying(403, "InvalidSignature");
+    let (sandbox, secret) = (Sandbox::new(), json!({"file": "secret"}));
+    let sign = json!({"scheme": "aws4", "id": "AKID", "secret": secret, "region": "us-east-1", "service": "route53"});
+    let stops = json!({"stop": {"status": 403, "all": true}});
+    let config = with(&expecting(&receiver, &stops), &json!({"sign": sign}));
+    sandbox.write("secret", "wrong-wrong\n");
+    sandbox.sync(&config).expect(1).prints("stopped");
+    *says.lock().unwrap() = (200, "fine".to_owned());
+    sandbox.sync(&config).expect(1).prints("1 stopped");
+    sandbox.write("secret", "right-right\n");
+    sandbox.sync(&config).expect(0);
+    assert_eq!(receiver.callbacks().len(), 2);
+}
+
+#[test]
+fn h4_h5_a_byte_order_mark_before_a_response_hides_nothing() {
+    let (receiver, _) = saying(200, "\u{feff}badauth");
+    for expect in [json!("dyndns2"), json!({"stop": "^badauth"})] {
+        Sandbox::new().sync(&expecting(&receiver, &expect)).expect(1).prints("stopped");
+    }
+    let (receiver, _) = saying(200, "\u{feff}good 203.0.113.7");
+    Sandbox::new().sync(&expecting(&receiver, &json!("dyndns2"))).expect(0);
+}
+
+#[test]
 fn h5_until_address_ends_a_stop_when_the_address_changes() {
     let (receiver, says) = saying(200, "bad address");
     let expect = json!({"stop": {"body": "bad address", "until": "address"}});
@@ -171,7 +197,9 @@ fn h4_retry_after_says_how_long_a_wait_is_and_is_remembered() {
     for asked in ["600", "99999999999999999999"] {
         let receiver = Receiver::responding(move |_| Response::status(200).header("Retry-After", asked));
         let (sandbox, config) = (Sandbox::new(), expecting(&receiver, &json!({"wait": {"status": 200}})));
-        sandbox.sync(&config).expect(1).prints("asks to wait: 200");
+        let length = if asked == "600" { "10 min" } else { "24 h" };
+        let run = sandbox.sync(&config).expect(1).prints("asks to wait: 200");
+        run.prints(&format!("it is not sent for {length}"));
         let status = sandbox.run(&["status"]).expect(3).stdout;
         assert!(status.contains("held back for ") && status.contains(": the service asked to wait"), "{status}");
         sandbox.sync(&config).expect(1).prints("held back for").prints("the service asked to wait");
@@ -233,6 +261,9 @@ fn h4_what_is_wrong_in_expect_is_an_error_with_its_place() {
         (json!({"accept": {"json": {"code": 0}}}), "`code` is not a JSON pointer"),
         (json!({"accept": {"json": "x"}}), "`expect.accept.json` cannot be"),
         (json!({"accept": {}}), "has an empty condition"),
+        (json!({"stop": ""}), "has an empty pattern"),
+        (json!({"stop": {"body": ""}}), "has an empty pattern"),
+        (json!({"accept": []}), "`expect.accept` is empty"),
         (json!({"accept": {"text": "x"}}), "a condition has no field `text`"),
         (json!({"wait": {"body": "x", "for": "soon"}}), "`soon` is not a duration"),
         (json!({"accept": {"body": "x", "for": "1m"}}), "`expect.accept.for` cannot be"),

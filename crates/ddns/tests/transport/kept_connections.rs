@@ -137,6 +137,17 @@ fn a4_a_body_after_204_or_304_is_not_the_next_response() {
     }
 }
 
+/// A gateway gives up, and then passes on what the server behind it responds.
+#[test]
+fn a4_a_late_response_after_504_is_not_the_next_response() {
+    let late = Pause(Duration::from_millis(3));
+    let gives_up = "HTTP/1.1 504 Gateway Timeout\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n";
+    let server = Server::always(vec![say(gives_up), late, say(ACCEPTED)]);
+    let run = bounded(&Sandbox::new(), &many(&server, 6, &json!(1)), "504").expect(1);
+    assert_eq!(run.stderr.matches("responded with 504").count(), 6, "{}", run.stderr);
+    assert_eq!(server.take(), each_once(6));
+}
+
 /// It gets a connection for each request, so that nothing is lost and nothing is sent twice.
 #[test]
 fn a7_a_server_that_closes_a_moment_after_its_response_gets_every_update_once() {
