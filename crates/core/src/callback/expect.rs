@@ -17,6 +17,9 @@ use condition::ResponseBody;
 /// As much of a body is looked at.
 pub const BODY_LIMIT: usize = 64 * 1024;
 
+/// However long a pause an endpoint asks for, it counts as no more: some send a time of day in the place of seconds.
+pub const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
+
 /// When an update counts as accepted.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expect {

@@ -13,6 +13,7 @@ mod lanes;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
+use crate::callback::expect::LONGEST_PAUSE;
 use crate::config::Concurrency;
 use crate::schedule::backoff::Backoff;
 use crate::schedule::limiter::Line;
@@ -271,9 +272,8 @@ impl Queue {
         self.set(job, Stage::Idle);
         match self.backoff {
             Some(backoff) if outcome.is_retried() => {
-                let requested = requested.map(|requested| {
-                    retry_after::spread(requested.min(retry_after::LONGEST_PAUSE), backoff.cap, jitter)
-                });
+                let requested =
+                    requested.map(|requested| retry_after::spread(requested.min(LONGEST_PAUSE), backoff.cap, jitter));
                 self.plan_retry(job, lane, backoff, (outcome, requested), now, jitter);
                 self.change_pause(lane, |state| state.fail(outcome, requested, backoff, now, jitter));
             }

@@ -2,8 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-/// However long a pause an endpoint asks for, it counts as no more: some send a time of day in the place of seconds.
-pub const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
+use crate::callback::expect::LONGEST_PAUSE;
 
 /// Reads a number of seconds, or a date in any of the three forms of HTTP. `now` is in seconds since the epoch, by the clock of
 /// whoever made the date. None where it is neither.

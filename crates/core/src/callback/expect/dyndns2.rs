@@ -4,8 +4,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::{Judgement, Meaning};
-use crate::schedule::retry_after::LONGEST_PAUSE;
+use super::{Judgement, LONGEST_PAUSE, Meaning};
 
 /// The service knows what is wrong, and it does not get better by asking again.
 const STOP: [&str; 10] =

@@ -447,7 +447,7 @@ fn lanes_that_are_over_make_room_for_others_and_those_that_are_needed_stay() {
     queue.keep(kept);
     queue.push(1, retrying);
     assert_eq!(queue.start(now), Some((1, retrying)));
-    queue.finish((1, retrying), &Outcome::of_status(404), Some(retry_after::LONGEST_PAUSE), now, 0.0);
+    queue.finish((1, retrying), &Outcome::of_status(404), Some(LONGEST_PAUSE), now, 0.0);
     let mut used = HashSet::new();
     for number in 0..10_000 {
         let (own, pausing) = (lane(&mut queue, &format!("{number}")), lane(&mut queue, &format!("pausing-{number}")));
