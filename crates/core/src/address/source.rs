@@ -4,7 +4,6 @@ mod dns_source;
 mod push_source;
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::net::Ipv4Addr;
 use std::slice;
 
@@ -20,7 +19,7 @@ pub use dns_source::{DnsSource, host_and_port};
 pub use push_source::{PushSource, is_name as is_push_name};
 
 /// One place to look for the host's address. Prints itself without what may be a key.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Source {
     /// The address the kernel would use toward the internet.
     Default,
@@ -68,12 +67,6 @@ impl PartialEq for Pattern {
 }
 
 impl Eq for Pattern {}
-
-impl Hash for Pattern {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.as_str().hash(state);
-    }
-}
 
 /// The forms a source may have, for messages.
 pub const FORMS: &str = "default, public, url:ADDRESS, a number (0, 1, …), interface:NAME, regex:PATTERN, cmd:PROGRAM, \
@@ -176,6 +169,11 @@ impl Source {
         self.parts().iter().filter_map(of_url).flat_map(|page| page.secrets()).collect()
     }
 
+    /// Whether a request of it has something that must not be seen.
+    pub fn has_secret(&self) -> bool {
+        self.parts().iter().any(|part| matches!(part, Self::Url(url) if without_secrets(url) != *url))
+    }
+
     /// The router that it asks (F9): the one at an address, or that of the default route; `None` if it asks none.
     pub fn router(&self) -> Option<Option<Ipv4Addr>> {
         if let Self::Router(router) = self { Some(*router) } else { None }
@@ -221,17 +219,6 @@ impl fmt::Debug for Source {
 }
 
 /// How a source is named in messages: redacted, since commands and the query of an address may hold keys.
-impl Source {
-    /// Whether a request of it has something that must not be seen.
-    pub fn has_secret(&self) -> bool {
-        match self {
-            Self::Url(url) => without_secrets(url) != *url,
-            Self::Quorum(_, sources) => sources.iter().any(Self::has_secret),
-            _ => false,
-        }
-    }
-}
-
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
