@@ -11,7 +11,7 @@ use regex_lite::Regex;
 
 use crate::callback::{Target, Variables, is_long};
 use crate::net::stun;
-use crate::net::url::{Url, bracketed, has_unclear_host, masked};
+use crate::net::url::{Url, bracketed, has_unclear_host, masked, split_authority};
 use crate::text::diagnostic::nearest;
 use crate::text::secrets::MASK;
 
@@ -350,16 +350,14 @@ fn without_secrets(url: &str) -> String {
         return masked(url);
     }
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    let end = rest.find(['?', '#']).unwrap_or(rest.len());
-    let authority_end = rest[..end].find('/').unwrap_or(end);
-    let host_start = rest[..authority_end].rfind('@').map_or(0, |at| at + 1);
-    let path = &rest[authority_end..end];
+    let (authority, behind) = split_authority(rest);
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let path = behind.split(['?', '#']).next().unwrap_or_default();
     // An `@` may end a password with a `/` in it, one behind the path where a colon stands before it.
-    let behind = if rest[..authority_end].contains(':') { &rest[authority_end..] } else { path };
-    let has_at = behind.contains('@');
+    let has_at = if authority.contains(':') { behind } else { path }.contains('@');
     let is_hidden = |segment: &str| is_long(segment) || (has_at && !segment.is_empty());
     let mut shown = String::with_capacity(url.len());
-    shown.extend([scheme, "://", &rest[host_start..authority_end]]);
+    shown.extend([scheme, "://", host]);
     for (at, segment) in path.split('/').enumerate() {
         shown.push_str(if at == 0 { "" } else { "/" });
         shown.push_str(if is_hidden(segment) { MASK } else { segment });
