@@ -55,11 +55,14 @@ impl Tls {
             return Ok(only.clone());
         }
         match ssl {
-            Ssl::Auto | Ssl::Verify => Ok(self.verified.get_or_init(|| connector(system_roots())).clone()),
-            Ssl::Off => Ok(self
-                .unverified
-                .get_or_init(|| finished(Verifier::builder(Belief::Any).with_no_client_auth()))
-                .clone()),
+            Ssl::Auto | Ssl::Verify => {
+                let made = || finished(builder().with_root_certificates(system_roots()).with_no_client_auth());
+                Ok(self.verified.get_or_init(made).clone())
+            }
+            Ssl::Off => {
+                let made = || finished(Verifier::builder(Belief::Any).with_no_client_auth());
+                Ok(self.unverified.get_or_init(made).clone())
+            }
             Ssl::Ca(path) => {
                 // A service runs for years, and a CA is renewed.
                 let stamp = Stamp::at(Path::new(path));
@@ -104,10 +107,6 @@ fn system_roots() -> RootCertStore {
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }
     roots
-}
-
-fn connector(roots: RootCertStore) -> TlsConnector {
-    finished(builder().with_root_certificates(roots).with_no_client_auth())
 }
 
 /// Trusts the system's roots, what these certificates vouch for, and these certificates themselves.

@@ -14,7 +14,6 @@ use crate::clock::steady_time;
 use crate::compose;
 use crate::group::{FAREWELL, LeaseNotice};
 use crate::watch::events::{Events, ServiceEvent};
-use crate::watch::group::end;
 use crate::watch::service::End;
 
 /// What is told last has at least so long.
@@ -47,7 +46,9 @@ impl Serving<'_, '_> {
 
     pub(super) async fn stop(&mut self, events: &mut Events) -> End {
         self.service.systemd.stopping();
-        end(events);
+        if let Some(group) = &events.group {
+            group.member.terminate();
+        }
         let is_stopped = self.finish(engine::Event::Stop, events).await || self.leave(events).await;
         self.log.info("stopped");
         End::Stop(u8::from(is_stopped))
