@@ -1,7 +1,9 @@
 //! What anybody may send as a push: the query, the form and the login; and the file that remembers it.
 #![no_main]
 
-use ddns_core::net::reach::{is_public, is_public_v6};
+use std::net::IpAddr;
+
+use ddns_core::net::reach::is_public;
 use ddns_core::address::pushed::PushMemory;
 use ddns_core::address::source::PushSource;
 use ddns_core::config::web::Web;
@@ -18,9 +20,9 @@ fuzz_target!(|text: &str| {
     let request = PushRequest::read(query, body);
     match &request.push {
         Ok(push) => {
-            let v6 = [push.ipv6, push.prefix].into_iter().flatten();
-            assert!(push.ipv4.into_iter().all(is_public) && v6.into_iter().all(is_public_v6));
-            assert!(push.prefix.is_none_or(|prefix| prefix.to_bits() << 64 == 0));
+            let is_v6 = |ip: IpAddr| ip.is_ipv6() && is_public(ip);
+            assert!(push.ipv4.is_none_or(|ip| ip.is_ipv4() && is_public(ip)) && push.ipv6.is_none_or(is_v6));
+            assert!(push.prefix.is_none_or(|ip| is_v6(ip) && matches!(ip, IpAddr::V6(ip) if ip.to_bits() << 64 == 0)));
             let words = PushAnswer::Good(*push, 2).text();
             assert!(words.lines().count() == 2 && words.lines().all(|line| line.starts_with("good ") && line.len() < 70));
             let mut memory = PushMemory::default();

@@ -367,15 +367,14 @@ pub(crate) async fn try_example(
     notice.message.insert_str(0, "an example: ");
     let began = Instant::now();
     let (origin, sent) = send(notification, &notice, client, notification.timeout, None).await;
-    let result = sent.map_err(|not_sent| not_sent.why).map(|response| {
-        let body = String::from_utf8_lossy(&response.body).split_whitespace().collect::<Vec<_>>().join(" ");
-        let said = if body.is_empty() { String::new() } else { format!(": {body}") };
-        format!("{} ({} ms){said}", with_reason(response.status), began.elapsed().as_millis())
-    });
-    let has_arrived = result.is_ok();
-    let line = match result {
-        Ok(response) => format!("arrived: {response}"),
-        Err(why) => format!("not sent: {why}"),
+    let has_arrived = sent.is_ok();
+    let line = match sent {
+        Ok(response) => {
+            let body = String::from_utf8_lossy(&response.body).split_whitespace().collect::<Vec<_>>().join(" ");
+            let said = if body.is_empty() { String::new() } else { format!(": {body}") };
+            format!("arrived: {} ({} ms){said}", with_reason(response.status), began.elapsed().as_millis())
+        }
+        Err(NotSent { why, .. }) => format!("not sent: {why}"),
     };
     let said = secrets.mask(&line).chars().take(MAX_SAID).collect();
     Some(TriedExample { origin, message: notice.message, said, has_arrived })

@@ -38,8 +38,9 @@ use crate::output::{Ended, complain, fail};
 use announcements::Announcements;
 use events::Events;
 use metrics::Metrics;
-use service::{End, Handover, Service};
-use serving::{Serving, Sinks};
+use reload::Reload;
+use service::{End, Service};
+use serving::Serving;
 
 pub(crate) use control::Command;
 pub(crate) use services::{Services, closed_folder, meant, name, note_closed_folder, request, services};
@@ -119,8 +120,7 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, plan: &
     let logs: Vec<Log<'_>> =
         configs.iter().map(|valid| Log::of_service(valid, service.environment, &service.recent)).collect();
     let Some(log) = logs.first() else { return End::Stop(0) };
-    let Handover { waiting, metrics, is_stale, engine } = std::mem::take(&mut service.handover);
-    let engine = engine.unwrap_or_else(|| compose::engine(Rc::clone(plan), Mode::Service));
+    let engine = service.engine.take().unwrap_or_else(|| compose::engine(Rc::clone(plan), Mode::Service));
     service.client.limit_unsent(events.group.as_ref().map(|joined| joined.group.lease));
     service.member = events.group.as_ref().map(|group| group.member.clone());
     let lease = service.member.clone().map(|member| Rc::new(member) as Rc<dyn Lease>);
@@ -130,21 +130,22 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, plan: &
         driver.on(Event::Lease(if is_in_group { LeaseEvent::Joined } else { LeaseEvent::Left }));
     }
     let intervals = plan.intervals();
-    let sinks = Sinks {
-        history: History::new(Rc::clone(plan), &logs, service.environment),
-        notifier: Notifier::new(configs, &logs, service.client, plan),
-        metrics: Metrics::of(configs, &intervals, metrics),
-    };
+    service.metrics = Metrics::of(configs, &intervals, service.metrics.take());
+    let history = History::new(Rc::clone(plan), &logs, service.environment);
+    let notifier = Notifier::new(configs, &logs, service.client, plan);
     events.files.watch(service.files(configs));
     // Nobody noticed what changed after it was read and before it was watched.
-    let is_stale = is_stale || events.files.changed_since(service.read_at);
+    let is_stale = std::mem::take(&mut service.is_stale) || events.files.changed_since(service.read_at);
     events.announcements = listen_to_routers(configs, log);
     service.open_control(configs, events, log).await;
     page::open(configs, events, log);
     service.log_start(configs, intervals.iter().min().copied().unwrap_or_default(), log);
-    let mut serving = Serving::new(service, (configs, &logs), driver, sinks, waiting, is_stale);
+    let reload = Reload::new(is_stale);
+    let (logs, reloading, next_watchdog) = (&logs, Vec::new(), None);
+    let mut serving =
+        Serving { service, configs, logs, log, driver, history, notifier, reload, reloading, next_watchdog };
     let end = serving.run(events).await;
-    let engine = serving.into_engine();
-    service.handover.engine = Some(engine);
+    let Serving { service, driver, .. } = serving;
+    service.engine = Some(driver.engine);
     end
 }

@@ -84,16 +84,14 @@ pub fn nth_interface(number: usize, family: Family, addresses: &[LocalAddress]) 
     let mut indexes: Vec<u32> = usable.map(|address| address.index).collect();
     order::sort(&mut indexes);
     indexes.dedup();
-    let Some(index) = indexes.get(number) else {
+    let of = |index: &u32| best_of(addresses.iter().filter(|address| address.index == *index), family);
+    let Some(best) = indexes.get(number).and_then(of) else {
         let count = indexes.len();
         return Err(format!(
             "there is no interface number {number}: interfaces with a usable {family} address: {count}, counting from 0"
         ));
     };
-    let name = addresses.iter().find(|address| address.index == *index).map_or("", |address| &address.interface);
-    best_of(addresses.iter().filter(|address| address.index == *index), family)
-        .map(|best| Choice { ip: best.ip, why: format!("{} of {name}, interface number {number}", quality(best)) })
-        .ok_or_else(|| format!("{name} has no usable {family} address"))
+    Ok(Choice { ip: best.ip, why: format!("{} of {}, interface number {number}", quality(best), best.interface) })
 }
 
 /// `interface:NAME` (F5): that interface's best address.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::observation::Choice;
 use super::source::PushSource;
 use crate::net::family::Family;
-use crate::net::reach::{is_public, is_public_v6};
+use crate::net::reach::is_public;
 use crate::text::duration::seconds;
 use crate::text::own_json;
 
@@ -18,14 +18,25 @@ use crate::text::own_json;
 const SILENCE: u64 = 35 * 86_400;
 
 /// What a push brings: public addresses alone.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Push {
+pub type Push = PushedSet<IpAddr>;
+
+/// The addresses that a router tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PushedSet<T> {
     /// The router's own.
-    pub ipv4: Option<Ipv4Addr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ipv4: Option<T>,
     /// The router's own.
-    pub ipv6: Option<Ipv6Addr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ipv6: Option<T>,
     /// The network of the hosts behind it; the lower 64 bits are zero.
-    pub prefix: Option<Ipv6Addr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<T>,
+}
+
+impl<T> PushedSet<T> {
+    /// None.
+    pub const NONE: Self = Self { ipv4: None, ipv6: None, prefix: None };
 }
 
 impl Push {
@@ -49,17 +60,7 @@ impl fmt::Display for Push {
 /// Everything that was pushed, by the names of `web.push`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct PushMemory(BTreeMap<String, PushedAddresses>);
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct PushedAddresses {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ipv4: Option<PushedAddress>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ipv6: Option<PushedAddress>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    prefix: Option<PushedAddress>,
-}
+pub struct PushMemory(BTreeMap<String, PushedSet<PushedAddress>>);
 
 /// An address, and when it was told last: seconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,12 +93,9 @@ impl PushMemory {
 
     /// Remembers a push. Whether it is news: another address than before, or one that no longer counted.
     pub fn take(&mut self, name: &str, push: &Push, max_age: Option<Duration>, now: u64) -> bool {
-        let known = self.0.entry(name.to_owned()).or_default();
-        let [ipv6, prefix] = [push.ipv6, push.prefix].map(|ip| ip.map(IpAddr::V6));
+        let PushedSet { ipv4, ipv6, prefix } = self.0.entry(name.to_owned()).or_insert(PushedSet::NONE);
         let mut is_news = false;
-        for (place, address) in
-            [(&mut known.ipv4, push.ipv4.map(IpAddr::V4)), (&mut known.ipv6, ipv6), (&mut known.prefix, prefix)]
-        {
+        for (place, address) in [(ipv4, push.ipv4), (ipv6, push.ipv6), (prefix, push.prefix)] {
             let Some(address) = address else { continue };
             let before = place.replace(PushedAddress { address, at: now });
             is_news |= before.is_none_or(|before| before.address != address || !before.counts(max_age, now));
@@ -119,10 +117,7 @@ impl PushMemory {
             _ => None,
         };
         let pushed = if family == Family::V4 { known.ipv4 } else { v6 };
-        let counts = |it: &PushedAddress| match it.address {
-            IpAddr::V4(ip) => family == Family::V4 && is_public(ip),
-            IpAddr::V6(ip) => family == Family::V6 && is_public_v6(ip),
-        };
+        let counts = |it: &PushedAddress| Family::of(it.address) == Some(family) && is_public(it.address);
         let pushed = pushed.filter(counts).ok_or_else(|| format!("`{name}` has not pushed an {family} address yet"))?;
         let age = seconds(pushed.age(now));
         match source.max_age.map(|limit| limit.as_secs()) {
@@ -150,7 +145,7 @@ impl PushMemory {
         format!("nothing has been pushed for `{source}` yet: `ddns watch --web` receives it, see `web.push`")
     }
 
-    fn of(&self, source: &PushSource) -> Result<Option<(&str, &PushedAddresses)>, String> {
+    fn of(&self, source: &PushSource) -> Result<Option<(&str, &PushedSet<PushedAddress>)>, String> {
         match &source.name {
             Some(name) => Ok(self.0.get_key_value(name).map(|(name, known)| (name.as_str(), known))),
             None if self.0.len() > 1 => {

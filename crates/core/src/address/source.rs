@@ -4,7 +4,6 @@ mod dns_source;
 mod push_source;
 
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::net::Ipv4Addr;
 use std::slice;
 
@@ -12,7 +11,7 @@ use regex_lite::Regex;
 
 use crate::callback::{Target, Variables, is_long};
 use crate::net::stun;
-use crate::net::url::{Url, bracketed, has_unclear_host, masked};
+use crate::net::url::{Url, bracketed, has_unclear_host, masked, split_authority};
 use crate::text::diagnostic::nearest;
 use crate::text::secrets::MASK;
 
@@ -20,7 +19,7 @@ pub use dns_source::{DnsSource, host_and_port};
 pub use push_source::{PushSource, is_name as is_push_name};
 
 /// One place to look for the host's address. Prints itself without what may be a key.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Source {
     /// The address the kernel would use toward the internet.
     Default,
@@ -68,12 +67,6 @@ impl PartialEq for Pattern {
 }
 
 impl Eq for Pattern {}
-
-impl Hash for Pattern {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.as_str().hash(state);
-    }
-}
 
 /// The forms a source may have, for messages.
 pub const FORMS: &str = "default, public, url:ADDRESS, a number (0, 1, …), interface:NAME, regex:PATTERN, cmd:PROGRAM, \
@@ -176,6 +169,17 @@ impl Source {
         self.parts().iter().filter_map(of_url).flat_map(|page| page.secrets()).collect()
     }
 
+    /// Whether what it gives is an address of this host, or hangs on the one that this host asks from.
+    pub fn is_of_this_host(&self) -> bool {
+        let is_elsewhere = |part: &Self| matches!(part, Self::Command(_) | Self::Shell(_) | Self::Push(_) | Self::Router(_));
+        !self.parts().iter().all(is_elsewhere)
+    }
+
+    /// Whether a request of it has something that must not be seen.
+    pub fn has_secret(&self) -> bool {
+        self.parts().iter().any(|part| matches!(part, Self::Url(url) if without_secrets(url) != *url))
+    }
+
     /// The router that it asks (F9): the one at an address, or that of the default route; `None` if it asks none.
     pub fn router(&self) -> Option<Option<Ipv4Addr>> {
         if let Self::Router(router) = self { Some(*router) } else { None }
@@ -221,26 +225,6 @@ impl fmt::Debug for Source {
 }
 
 /// How a source is named in messages: redacted, since commands and the query of an address may hold keys.
-impl Source {
-    /// Whether what it gives is an address of this host, or hangs on the one that this host asks from.
-    pub fn is_of_this_host(&self) -> bool {
-        match self {
-            Self::Command(_) | Self::Shell(_) | Self::Push(_) | Self::Router(_) => false,
-            Self::Quorum(_, sources) => sources.iter().any(Self::is_of_this_host),
-            _ => true,
-        }
-    }
-
-    /// Whether a request of it has something that must not be seen.
-    pub fn has_secret(&self) -> bool {
-        match self {
-            Self::Url(url) => without_secrets(url) != *url,
-            Self::Quorum(_, sources) => sources.iter().any(Self::has_secret),
-            _ => false,
-        }
-    }
-}
-
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -372,16 +356,14 @@ fn without_secrets(url: &str) -> String {
         return masked(url);
     }
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    let end = rest.find(['?', '#']).unwrap_or(rest.len());
-    let authority_end = rest[..end].find('/').unwrap_or(end);
-    let host_start = rest[..authority_end].rfind('@').map_or(0, |at| at + 1);
-    let path = &rest[authority_end..end];
+    let (authority, behind) = split_authority(rest);
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let path = behind.split(['?', '#']).next().unwrap_or_default();
     // An `@` may end a password with a `/` in it, one behind the path where a colon stands before it.
-    let behind = if rest[..authority_end].contains(':') { &rest[authority_end..] } else { path };
-    let has_at = behind.contains('@');
+    let has_at = if authority.contains(':') { behind } else { path }.contains('@');
     let is_hidden = |segment: &str| is_long(segment) || (has_at && !segment.is_empty());
     let mut shown = String::with_capacity(url.len());
-    shown.extend([scheme, "://", &rest[host_start..authority_end]]);
+    shown.extend([scheme, "://", host]);
     for (at, segment) in path.split('/').enumerate() {
         shown.push_str(if at == 0 { "" } else { "/" });
         shown.push_str(if is_hidden(segment) { MASK } else { segment });

@@ -110,8 +110,8 @@ pub type Replies = HashMap<Asking, DnsReply>;
 
 /// Why there is no result yet, or never.
 pub(super) enum Open {
-    /// These must be asked first.
-    Ask(Vec<Asking>),
+    /// What is in [`Look::wanted`] must be asked first.
+    Wanted,
     /// It cannot be told, for this reason.
     Unknown(String),
 }
@@ -128,21 +128,28 @@ pub(super) struct Look<'a> {
     pub(super) sought: &'a Sought,
     pub(super) zones: &'a mut Zones,
     pub(super) replies: &'a Replies,
+    /// Questions without a reply.
+    pub(super) wanted: Vec<Asking>,
     pub(super) now: Duration,
 }
 
 impl<'a> Look<'a> {
     /// The reply to a question.
-    fn reply(&self, asking: Asking) -> Result<&'a DnsReply, Open> {
+    fn reply(&mut self, asking: Asking) -> Result<&'a DnsReply, Open> {
         match self.replies.get(&asking) {
-            Some(reply) => Ok(reply),
-            None if self.replies.len() >= MAX_QUESTIONS => Err(Open::Unknown("it takes too many questions".to_owned())),
-            None => Err(Open::Ask(vec![asking])),
+            Some(reply) => return Ok(reply),
+            None if self.replies.len() >= MAX_QUESTIONS => {
+                return Err(Open::Unknown("it takes too many questions".to_owned()));
+            }
+            // Two names may lead to one server.
+            None if self.wanted.contains(&asking) => {}
+            None => self.wanted.push(asking),
         }
+        Err(Open::Wanted)
     }
 
     /// What the first resolver that answers says, and which one it is.
-    pub(super) fn resolver(&self, name: &DnsName, kind: DnsKind) -> Result<(SocketAddr, &'a DnsAnswer), Open> {
+    pub(super) fn resolver(&mut self, name: &DnsName, kind: DnsKind) -> Result<(SocketAddr, &'a DnsAnswer), Open> {
         let question = DnsQuestion { name: name.clone(), kind, class: DnsClass::IN, is_recursive: true };
         let mut why = Vec::new();
         for server in &self.sought.resolvers {
@@ -157,7 +164,7 @@ impl<'a> Look<'a> {
 
     /// What a server says of its own accord, or why that is nothing.
     pub(super) fn server(
-        &self,
+        &mut self,
         server: &NameServer,
         name: &DnsName,
         kind: DnsKind,
@@ -177,33 +184,30 @@ impl<'a> Look<'a> {
 
     /// The addresses of hosts, all looked up at once.
     pub(super) fn servers(&mut self, hosts: &[(DnsName, u16)]) -> Result<Vec<NameServer>, Open> {
-        let (mut servers, mut missing) = (Vec::new(), Vec::new());
+        let mut servers = Vec::new();
         for (host, port) in hosts {
-            let mut ips = match host.parse::<IpAddr>() {
-                Ok(ip) => vec![ip],
-                Err(_) => self.addresses(host, &mut missing),
-            };
-            ips = interleaved(ips);
+            let ips = interleaved(host.parse().map_or_else(|_| self.addresses(host), |ip| vec![ip]));
             let addresses = ips.into_iter().take(MAX_ADDRESSES).map(|ip| SocketAddr::new(ip, *port)).collect();
             servers.push(NameServer { host: host.clone(), addresses });
         }
-        if missing.is_empty() { Ok(servers) } else { Err(Open::Ask(missing)) }
+        self.when_answered(servers)
     }
 
-    fn addresses(&mut self, host: &DnsName, missing: &mut Vec<Asking>) -> Vec<IpAddr> {
+    /// This, where nothing must be asked before.
+    pub(super) fn when_answered<T>(&self, found: T) -> Result<T, Open> {
+        if self.wanted.is_empty() { Ok(found) } else { Err(Open::Wanted) }
+    }
+
+    fn addresses(&mut self, host: &DnsName) -> Vec<IpAddr> {
         if let Some(ips) = self.zones.addresses(host, self.now) {
             return ips.to_vec();
         }
         let mut records = Vec::new();
         for kind in [DnsKind::A, DnsKind::AAAA] {
-            match self.resolver(host, kind) {
-                Ok((_, answer)) => records.extend(&answer.records),
-                Err(Open::Ask(more)) => missing.extend(more),
-                // The other servers may have one.
-                Err(Open::Unknown(_)) => {}
-            }
+            // Where the resolver has none, the other servers may have one.
+            records.extend(self.resolver(host, kind).into_iter().flat_map(|(_, answer)| &answer.records));
         }
-        if !missing.is_empty() {
+        if !self.wanted.is_empty() {
             return Vec::new();
         }
         self.zones.learn_addresses(host, records.into_iter(), self.now)

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use super::ask::code;
 use super::message::{DnsAnswer, DnsClass, DnsData, DnsKind, DnsName, DnsQuestion, kind_of};
+use super::zones::is_within;
 use crate::net::family::Family;
 use crate::net::reach::{Trust, is_far, sendable};
 
@@ -16,7 +17,7 @@ pub fn own_address_question(name: &str, family: Family, is_text: bool, is_chaos:
         name: DnsName::from(name),
         kind: if is_text { DnsKind::TXT } else { kind_of(family) },
         class: if is_chaos { DnsClass::CH } else { DnsClass::IN },
-        is_recursive: name.strip_suffix(BY_RESOLVER).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')),
+        is_recursive: is_within(name, BY_RESOLVER),
     }
 }
 

@@ -45,20 +45,15 @@ pub type SeenAddresses = (Vec<IpAddr>, Option<u32>);
 /// What was seen, or what must be asked first. Made of every reply so far: whoever asks adds the new ones and calls again.
 /// What is learnt of zones stays in `zones`.
 pub fn round(sought: &Sought, zones: &mut Zones, replies: &Replies, now: Duration) -> Result<Sighting, Vec<Asking>> {
-    let mut look = Look { sought, zones, replies, now };
-    let mut seen = HashSet::new();
+    let mut look = Look { sought, zones, replies, wanted: Vec::new(), now };
     let said = match sought.way {
-        DnsWay::Zone => look.by_zone(&sought.name, &mut seen),
+        DnsWay::Zone => look.by_zone(&sought.name, &mut HashSet::new()),
         DnsWay::Resolver => look.by_resolver(),
     };
     let (servers, why) = match said {
         Ok(servers) => (servers, None),
         Err(Open::Unknown(why)) => (Vec::new(), Some(why)),
-        Err(Open::Ask(asking)) => {
-            // Two names may lead to one server.
-            let mut once = HashSet::new();
-            return Err(asking.into_iter().filter(|one| once.insert(one.clone())).collect());
-        }
+        Err(Open::Wanted) => return Err(look.wanted),
     };
     Ok(Sighting { servers, way: sought.way, why })
 }
@@ -70,7 +65,7 @@ enum ChainEnd {
 }
 
 impl Look<'_> {
-    fn by_resolver(&self) -> Result<Vec<ServerSight>, Open> {
+    fn by_resolver(&mut self) -> Result<Vec<ServerSight>, Open> {
         let name = &self.sought.name;
         let (resolver, answer) = self.resolver(name, kind_of(self.sought.family))?;
         let said = end(answer, name, "").map(|end| match end {
@@ -92,17 +87,15 @@ impl Look<'_> {
         };
         seen.insert(name.clone());
         let kind = kind_of(self.sought.family);
-        let (mut replies, mut missing) = (Vec::new(), Vec::new());
+        let mut replies = Vec::new();
         for server in self.servers(&hosts)? {
             match self.server(&server, name, kind) {
                 Ok(reply) => replies.push((server.host.to_string(), reply)),
-                Err(Open::Ask(more)) => missing.extend(more),
+                Err(Open::Wanted) => {}
                 Err(unknown) => return Err(unknown),
             }
         }
-        if !missing.is_empty() {
-            return Err(Open::Ask(missing));
-        }
+        let replies = self.when_answered(replies)?;
         for answer in replies.iter().filter_map(|(_, reply)| reply.as_ref().ok()).filter(|_| !zone.is_empty()) {
             if self.descend(answer, (&zone, depth), name)? {
                 seen.remove(name);

@@ -15,9 +15,9 @@ impl Look<'_> {
     /// The zone of a name, and its servers. Whoever is in a known zone is in none below it, until its servers say so.
     pub(super) fn zone_of(&mut self, name: &DnsName) -> Result<(DnsName, KnownZone), Open> {
         loop {
-            let (zone, known) = match self.zones.around(name, self.now) {
-                Some(known) => known,
-                None => self.top(name)?,
+            let Some((zone, known)) = self.zones.around(name, self.now) else {
+                self.top(name)?;
+                continue;
             };
             if known.is_home {
                 return Ok((zone, known));
@@ -27,7 +27,7 @@ impl Look<'_> {
     }
 
     /// The top level, by the resolver: all that it is asked besides addresses of servers.
-    fn top(&mut self, name: &str) -> Result<(DnsName, KnownZone), Open> {
+    fn top(&mut self, name: &str) -> Result<(), Open> {
         let top: DnsName = name.rsplit('.').next().unwrap_or(name).into();
         let (resolver, answer) = self.resolver(&top, DnsKind::NS)?;
         let Some(servers) = servers_of(&answer.records, &top) else {
@@ -35,7 +35,7 @@ impl Look<'_> {
             return Err(Open::Unknown(why));
         };
         self.zones.learn(&top, servers, 0, self.now);
-        self.zones.around(&top, self.now).ok_or_else(|| Open::Unknown(String::new()))
+        Ok(())
     }
 
     /// One step down, or the certainty that the name is in this zone.
@@ -78,12 +78,10 @@ impl Look<'_> {
     ) -> Result<bool, Open> {
         let sections = [&answer.authority, &answer.records];
         let all = sections.into_iter().flatten().filter(|record| matches!(record.data, DnsData::Server(_)));
-        let Some(below) = all.map(|record| &record.owner).find(|owner| is_below(owner, zone, name)) else {
-            return Ok(false);
-        };
-        if answer.code != 0 || depth >= MAX_REFERRALS {
-            let why = format!("more than {MAX_REFERRALS} referrals lead to {name}");
-            return if answer.code == 0 { Err(Open::Unknown(why)) } else { Ok(false) };
+        let below = all.map(|record| &record.owner).find(|owner| is_below(owner, zone, name));
+        let Some(below) = below.filter(|_| answer.code == 0) else { return Ok(false) };
+        if depth >= MAX_REFERRALS {
+            return Err(Open::Unknown(format!("more than {MAX_REFERRALS} referrals lead to {name}")));
         }
         let found = sections.into_iter().find_map(|section| servers_of(section, below)).unwrap_or_default();
         for host in &found.0 {

@@ -1,6 +1,6 @@
 //! Who can reach an address, and which addresses may be sent (F7).
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 
 use super::family::Family;
 
@@ -67,15 +67,14 @@ pub fn is_private(ip: IpAddr) -> bool {
     }
 }
 
-/// Whether hosts on the internet can have it (F9): no address of a private, reserved or special network.
-pub fn is_public(ip: Ipv4Addr) -> bool {
-    is_far(ip.into()) && !ip.is_documentation()
-}
-
-/// The same for IPv6 (F10).
-pub fn is_public_v6(ip: Ipv6Addr) -> bool {
-    let [first, second, ..] = ip.segments();
-    is_far(ip.into()) && !matches!((first, second), (0x2001, 0x0db8) | (0x3fff, 0..=0x0fff))
+/// Whether hosts on the internet can have it (F9, F10): no address of a private, reserved or special network.
+pub fn is_public(ip: impl Into<IpAddr>) -> bool {
+    let ip = ip.into();
+    let is_documentation = match ip {
+        IpAddr::V4(v4) => v4.is_documentation(),
+        IpAddr::V6(v6) => matches!(v6.segments(), [0x2001, 0x0db8, ..] | [0x3fff, 0..=0x0fff, ..]),
+    };
+    is_far(ip) && !is_documentation
 }
 
 #[cfg(test)]

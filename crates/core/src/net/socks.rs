@@ -23,15 +23,6 @@ pub enum Destination {
 /// User and password.
 pub type Credentials = (String, String);
 
-/// What the proxy wants after the greeting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AfterGreeting {
-    /// User and password.
-    Login,
-    /// The request.
-    Request,
-}
-
 /// What we offer: no login, and a login where there is one.
 pub fn greeting(login: Option<&Credentials>) -> Vec<u8> {
     match login {
@@ -40,11 +31,12 @@ pub fn greeting(login: Option<&Credentials>) -> Vec<u8> {
     }
 }
 
-/// What the proxy chose of the greeting. The error continues a sentence that begins with the name of the proxy.
-pub fn chosen(login: Option<&Credentials>, response: [u8; 2]) -> Result<AfterGreeting, String> {
+/// What the proxy chose of the greeting: the login that it wants before the request. The error continues a sentence that begins with
+/// the name of the proxy.
+pub fn chosen(login: Option<&Credentials>, response: [u8; 2]) -> Result<Option<&Credentials>, String> {
     match response {
-        [VERSION, NO_LOGIN] => Ok(AfterGreeting::Request),
-        [VERSION, LOGIN] if login.is_some() => Ok(AfterGreeting::Login),
+        [VERSION, NO_LOGIN] => Ok(None),
+        [VERSION, LOGIN] if login.is_some() => Ok(login),
         [VERSION, LOGIN | 0xff] if login.is_none() => Err("asks for a user and password".to_owned()),
         [VERSION, _] => Err("asks for a login other than user and password".to_owned()),
         _ => Err(no_socks()),
@@ -160,9 +152,9 @@ mod tests {
     fn e2_each_response_of_a_socks_proxy_has_its_sentence() {
         let user = user();
         let (open, closed) = (None, Some(&user));
-        assert_eq!(chosen(open, [5, 0]), Ok(AfterGreeting::Request));
-        assert_eq!(chosen(closed, [5, 0]), Ok(AfterGreeting::Request));
-        assert_eq!(chosen(closed, [5, 2]), Ok(AfterGreeting::Login));
+        assert_eq!(chosen(open, [5, 0]), Ok(None));
+        assert_eq!(chosen(closed, [5, 0]), Ok(None));
+        assert_eq!(chosen(closed, [5, 2]), Ok(closed));
         for (login, response, part) in [
             (open, [5, 255], "asks for a user and password"),
             (open, [5, 2], "asks for a user and password"),

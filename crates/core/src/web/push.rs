@@ -13,7 +13,7 @@ use crate::address::source::Source;
 use crate::config::Config;
 use crate::config::web::{PushRule, Web};
 use crate::net::family::Family;
-use crate::net::reach::{is_public, is_public_v6};
+use crate::net::reach::is_public;
 use crate::update::domain::Domain;
 
 /// A longer query, or form, is no push; in KiB.
@@ -110,8 +110,7 @@ impl PushLogin {
 impl PushRequest {
     /// Reads a query and a form. Everything else in them is passed over.
     pub fn read(query: &str, body: &str) -> Self {
-        let mut hosts = Some(Vec::new());
-        let mut push = Ok(Push::default());
+        let (mut hosts, mut push, mut read) = (Some(Vec::new()), Push::NONE, Ok(()));
         for (name, value) in fields(query, body) {
             let items = value.split(',').map(str::trim).filter(|item| !item.is_empty());
             for item in items {
@@ -119,15 +118,14 @@ impl PushRequest {
                     () if is_one_of(&["hostname", "domain"], &name) => {
                         hosts = hosts.zip(Domain::parse(item).ok()).map(|(hosts, host)| [hosts, vec![host]].concat());
                     }
-                    () if is_one_of(&ADDRESSES, &name) => push = push.and_then(|push| with_address(push, item)),
-                    () if is_one_of(&[PREFIX], &name) => push = push.and_then(|push| with_prefix(push, item)),
+                    () if is_one_of(&ADDRESSES, &name) => read = read.and_then(|()| add_address(&mut push, item)),
+                    () if is_one_of(&[PREFIX], &name) => read = read.and_then(|()| add_prefix(&mut push, item)),
                     () => {}
                 }
             }
         }
-        if push == Ok(Push::default()) {
-            push = Err("it has no address".to_owned());
-        }
+        let is_empty = push == Push::NONE;
+        let push = read.and(if is_empty { Err("it has no address".to_owned()) } else { Ok(push) });
         Self { hosts, push }
     }
 
@@ -158,30 +156,26 @@ fn is_one_of(names: &[&str], name: &str) -> bool {
     names.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-fn with_address(push: Push, text: &str) -> Result<Push, String> {
+fn add_address(push: &mut Push, text: &str) -> Result<(), String> {
     let ip: IpAddr = text.parse().map_err(|_| "it has a value that is no address".to_owned())?;
-    let (is_public, is_other) = match ip {
-        IpAddr::V4(v4) => (is_public(v4), push.ipv4.is_some_and(|known| known != v4)),
-        IpAddr::V6(v6) => (is_public_v6(v6), push.ipv6.is_some_and(|known| known != v6)),
-    };
-    match ip {
-        _ if !is_public => Err(format!("{ip} is not a public address")),
-        _ if is_other => Err("it has two addresses of one family".to_owned()),
-        IpAddr::V4(v4) => Ok(Push { ipv4: Some(v4), ..push }),
-        IpAddr::V6(v6) => Ok(Push { ipv6: Some(v6), ..push }),
+    let place = if ip.is_ipv4() { &mut push.ipv4 } else { &mut push.ipv6 };
+    match place.replace(ip) {
+        _ if !is_public(ip) => Err(format!("{ip} is not a public address")),
+        Some(known) if known != ip => Err("it has two addresses of one family".to_owned()),
+        _ => Ok(()),
     }
 }
 
 /// `2001:db8:1:2::/56`, also without the length. Longer prefixes than 64 bits have no room for hosts.
-fn with_prefix(push: Push, text: &str) -> Result<Push, String> {
+fn add_prefix(push: &mut Push, text: &str) -> Result<(), String> {
     let (network, length) = text.split_once('/').unwrap_or((text, "64"));
     let network = network.parse::<Ipv6Addr>().ok().filter(|_| length.parse().is_ok_and(|length: u8| length <= 64));
     let network = network.ok_or("its prefix is no IPv6 network of up to 64 bits")?;
-    let prefix = Ipv6Addr::from_bits(network.to_bits() >> 64 << 64);
-    match push.prefix {
-        _ if !is_public_v6(prefix) => Err(format!("{prefix} is not a public network")),
+    let prefix = IpAddr::V6(Ipv6Addr::from_bits(network.to_bits() >> 64 << 64));
+    match push.prefix.replace(prefix) {
+        _ if !is_public(prefix) => Err(format!("{prefix} is not a public network")),
         Some(known) if known != prefix => Err("it has two prefixes".to_owned()),
-        _ => Ok(Push { prefix: Some(prefix), ..push }),
+        _ => Ok(()),
     }
 }
 

@@ -136,8 +136,8 @@ async fn next_in_group(driver: &mut Driver<'_>, joined: &mut Joined, progress: &
         }
     };
     match notice {
-        LeaseNotice::TakeOver(term, state) => Event::Lease(LeaseEvent::Gained { term, state }),
-        LeaseNotice::StandBy if !is_standing_by => Event::Lease(LeaseEvent::Lost),
+        LeaseNotice::Lease(event @ LeaseEvent::Gained { .. }) => Event::Lease(event),
+        LeaseNotice::Lease(LeaseEvent::Lost) if !is_standing_by => Event::Lease(LeaseEvent::Lost),
         _ => match denial(&joined.group.name, &joined.member.standing()) {
             Some((level, why, code)) if is_standing_by => Event::Lease(LeaseEvent::Denied { level, why, code }),
             _ => Event::Time,

@@ -1,14 +1,15 @@
 //! Calls of the machine to the store, each as one transaction, read or lease of etcd.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::update::state::State;
-use ddns_group::etcd::{Compare, Done, Grant, KeyChange, Operation, Range, Transaction};
+use ddns_group::etcd::{Compare, Done, Grant, KeyChange, Operation, Range, Transaction, WatchBatch};
 use ddns_group::machine::{Answer, Call, Settings};
 use ddns_group::view::{Holder, KeyValue, Keys, LeaseId, MemberEntry, VERSION, View};
-use tokio::sync::mpsc::UnboundedSender;
+use futures_util::stream::{LocalBoxStream, StreamExt as _, try_unfold};
 
-use super::etcd::{Error, Etcd};
+use super::etcd::{Error, Etcd, Watch};
 use super::write::{MAX_PAIRS, Own, Write, Wrote, entries, written};
 use crate::random::new_salt;
 
@@ -91,14 +92,21 @@ impl GroupStore {
     }
 
     /// Reads the group and goes on with what changes, until that fails.
-    pub(super) async fn watch(&self, views: &UnboundedSender<View>) -> Error {
-        match self.watched(views).await {
-            Ok(never) => match never {},
-            Err(error) => error,
-        }
+    pub(super) fn watch(self: Rc<Self>) -> LocalBoxStream<'static, Result<View, Error>> {
+        let next = move |before: Option<(View, Watch)>| {
+            let store = Rc::clone(&self);
+            async move {
+                let (view, changes) = match before {
+                    None => store.begin_watch().await?,
+                    Some((view, mut changes)) => (store.changed(view, changes.next().await?), changes),
+                };
+                Ok(Some((view.clone(), Some((view, changes)))))
+            }
+        };
+        try_unfold(None, next).boxed_local()
     }
 
-    async fn watched(&self, views: &UnboundedSender<View>) -> Result<std::convert::Infallible, Error> {
+    async fn begin_watch(&self) -> Result<(View, Watch), Error> {
         // All but the state.
         let keys = &self.keys;
         let prefix = keys.prefix();
@@ -108,21 +116,20 @@ impl GroupStore {
         let reading = ranges.iter().map(|range| Operation::Get(range.clone(), MAX_MEMBERS));
         let done = self.transaction(&Transaction { then: reading.collect(), ..Transaction::default() }).await?;
         let found: Vec<KeyValue> = done.found.into_iter().flatten().collect();
-        let mut view = View::new(keys, done.revision, &found);
-        let mut changes = self.etcd.watch(&ranges, done.revision + 1, self.settings.call_limit()).await?;
-        let _ = views.send(view.clone());
-        loop {
-            let batch = changes.next().await?;
-            self.etcd.saw(batch.revision);
-            view.revision = batch.revision;
-            for change in batch.changes {
-                match change {
-                    KeyChange::Put(written) => view.put(keys, &written),
-                    KeyChange::Deleted(key) => view.deleted(keys, &key),
-                }
+        let changes = self.etcd.watch(&ranges, done.revision + 1, self.settings.call_limit()).await?;
+        Ok((View::new(keys, done.revision, &found), changes))
+    }
+
+    fn changed(&self, mut view: View, batch: WatchBatch) -> View {
+        self.etcd.saw(batch.revision);
+        view.revision = batch.revision;
+        for change in batch.changes {
+            match change {
+                KeyChange::Put(written) => view.put(&self.keys, &written),
+                KeyChange::Deleted(key) => view.deleted(&self.keys, &key),
             }
-            let _ = views.send(view.clone());
         }
+        view
     }
 
     /// Reads what the group remembers; where that is doubtful, all of it is in doubt, in the store too. The first holder of all

@@ -9,19 +9,19 @@ mod error;
 mod watch;
 
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_core::config::group::{FileText, Group, Password, StoreLocation, StoreServer};
 use ddns_core::net::url::Url;
 use ddns_group::etcd::{self, Done, Grant, MAX_OPERATIONS, Malformed, Problem, Range, StoreStamp, Transaction, path};
 use ddns_group::view::{KeyValue, LeaseId};
+use tokio::sync;
 use tokio::time::Instant;
 
 use crate::http::{Client, Pem, TlsTrust};
 use ask::{Refusal, Token};
 pub(crate) use error::Error;
-use watch::Left;
+pub(crate) use watch::Watch;
 
 /// So many keys are read with one request: a page stays below a megabyte.
 const PAGE: u32 = 500;
@@ -40,7 +40,8 @@ pub(crate) struct Etcd {
     token: RefCell<Token>,
     /// The endpoint that the next call begins with.
     at: Cell<usize>,
-    left: Rc<Left>,
+    /// Tells watches that an endpoint was left.
+    left: sync::watch::Sender<()>,
     /// Which store it is, and how far it was seen to be.
     seen: Cell<Option<StoreStamp>>,
 }
@@ -64,7 +65,7 @@ impl Etcd {
             login: group.login.clone(),
             token: RefCell::default(),
             at: Cell::new(0),
-            left: Rc::default(),
+            left: sync::watch::Sender::default(),
             seen: Cell::default(),
         })
     }
@@ -204,7 +205,7 @@ impl Etcd {
         self.client.rest();
         if self.at.get() == at {
             self.at.set((at + 1) % self.endpoints.len());
-            self.left.note();
+            self.left.send_replace(());
         }
     }
 

@@ -6,14 +6,14 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use ddns_core::engine::Term;
-use ddns_core::lease::standing::{Role, Seen, Standing};
+use ddns_core::engine::LeaseEvent;
+use ddns_core::lease::standing::{Role, Standing};
 use ddns_core::update::state::State;
 use ddns_group::machine::{Action, Answer, Call, MachineEvent};
 use ddns_group::view::{Holder, LeaseId, View};
 use futures_util::future::LocalBoxFuture;
-use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use futures_util::stream::{FuturesUnordered, LocalBoxStream, StreamExt as _};
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::calls::{GroupStore, LoadedState};
@@ -27,12 +27,8 @@ const WRITE_AGAIN: Duration = Duration::from_millis(300);
 
 /// What happens to this host in its group, for whoever sends.
 pub(crate) enum LeaseNotice {
-    /// It holds the lease, and this is what the group remembers.
-    TakeOver(Term, Box<State>),
-    /// It gives the lease back: no request is started any more, and [`GroupMember::drained`] is called when none is under way.
-    Drain,
-    /// It does not hold the lease any more.
-    StandBy,
+    /// It holds the lease, gives it back, or does not hold it any more: for the engine.
+    Lease(LeaseEvent),
     /// It left the group.
     Left,
     /// It stands differently, as people may want to know.
@@ -44,15 +40,15 @@ pub(super) struct LeaseKeeper {
     store: Rc<GroupStore>,
     changes: UnboundedSender<LeaseNotice>,
     calls: FuturesUnordered<LocalBoxFuture<'static, EndedCall>>,
-    watching: Option<Watching>,
+    watching: Option<LocalBoxStream<'static, Result<View, Error>>>,
     writing: Option<LocalBoxFuture<'static, Written>>,
     /// What was read, until the machine opens.
     loaded: Option<State>,
     /// Which write was the last one; none where there was none.
     last_write: Option<String>,
     writes: u64,
-    /// What was last said of it.
-    said: Option<Said>,
+    /// What was last said of it, without the time that passes.
+    said: Option<Standing>,
 }
 
 /// A call that has ended.
@@ -62,22 +58,12 @@ struct EndedCall {
     answer: Result<(Answer, Option<LoadedState>), Error>,
 }
 
-struct Watching {
-    /// Ends when the watch does.
-    end: LocalBoxFuture<'static, Error>,
-    views: UnboundedReceiver<View>,
-}
-
 /// The number up to which everything is written where it is done, which write it was, and what came of it.
 type Written = (u64, String, Result<Wrote, Error>);
 
-/// What of a [`Standing`] is news: not the time that passes.
-type Said = (Role, Option<String>, Result<(), String>, Result<(), String>, Option<String>, Vec<Seen>);
-
 enum KeeperStep {
     Ended(EndedCall),
-    Viewed(View),
-    Unwatched(Error),
+    Viewed(Result<View, Error>),
     Written(Written),
     /// It was told something, or time has passed.
     Woken,
@@ -105,8 +91,8 @@ impl LeaseKeeper {
         while self.member.machine(|machine| machine.standing(steady_time()).role) != Role::Left {
             match self.next().await {
                 KeeperStep::Ended(ended) => self.ended(ended),
-                KeeperStep::Viewed(view) => self.take(MachineEvent::Viewed(view)),
-                KeeperStep::Unwatched(error) => {
+                KeeperStep::Viewed(Ok(view)) => self.take(MachineEvent::Viewed(view)),
+                KeeperStep::Viewed(Err(error)) => {
                     self.watching = None;
                     self.failed(Call::Watch, &error);
                 }
@@ -150,17 +136,10 @@ impl LeaseKeeper {
         if let Poll::Ready(Some(ended)) = self.calls.poll_next_unpin(context) {
             return Poll::Ready(KeeperStep::Ended(ended));
         }
-        if let Some(watching) = &mut self.watching {
-            if let Poll::Ready(Some(view)) = watching.views.poll_recv(context) {
-                return Poll::Ready(KeeperStep::Viewed(view));
-            }
-            if let Poll::Ready(error) = watching.end.as_mut().poll(context) {
-                return Poll::Ready(KeeperStep::Unwatched(error));
-            }
-            // It may have sent a view just now.
-            if let Poll::Ready(Some(view)) = watching.views.poll_recv(context) {
-                return Poll::Ready(KeeperStep::Viewed(view));
-            }
+        if let Some(watching) = &mut self.watching
+            && let Poll::Ready(Some(viewed)) = watching.poll_next_unpin(context)
+        {
+            return Poll::Ready(KeeperStep::Viewed(viewed));
         }
         match &mut self.writing {
             Some(writing) => writing.as_mut().poll(context).map(KeeperStep::Written),
@@ -180,9 +159,9 @@ impl LeaseKeeper {
         let deadline = self.member.machine(|machine| machine.deadline());
         let standing = self.member.standing();
         self.member.hold(deadline.unwrap_or_default());
-        let said = said(&standing);
-        if self.said.as_ref() != Some(&said) {
-            self.said = Some(said);
+        let said = Some(Standing { held_for: None, lease_left: None, ..standing.clone() });
+        if self.said != said {
+            self.said = said;
             self.tell(LeaseNotice::Standing(Box::new(standing)));
         }
     }
@@ -191,14 +170,15 @@ impl LeaseKeeper {
         let actions = self.member.machine(|machine| machine.on(event, now, jitter()));
         for action in actions {
             match action {
-                Action::Call(Call::Watch) => self.watch(),
+                Action::Call(Call::Watch) => self.watching = Some(Rc::clone(&self.store).watch()),
                 Action::Call(call) => self.call(call),
                 Action::Open => {
                     if let Some(state) = self.loaded.take() {
-                        self.tell(LeaseNotice::TakeOver(self.member.term(), Box::new(state)));
+                        let gained = LeaseEvent::Gained { term: self.member.term(), state: Box::new(state) };
+                        self.tell(LeaseNotice::Lease(gained));
                     }
                 }
-                Action::Drain => self.tell(LeaseNotice::Drain),
+                Action::Drain => self.tell(LeaseNotice::Lease(LeaseEvent::Draining)),
                 Action::Stop => self.stop(),
                 Action::Left => self.tell(LeaseNotice::Left),
             }
@@ -208,13 +188,6 @@ impl LeaseKeeper {
     fn tell(&self, change: LeaseNotice) {
         // Whoever is not there any more need not know.
         let _ = self.changes.send(change);
-    }
-
-    fn watch(&mut self) {
-        let (sender, views) = unbounded_channel();
-        let store = Rc::clone(&self.store);
-        let end = Box::pin(async move { store.watch(&sender).await });
-        self.watching = Some(Watching { end, views });
     }
 
     fn call(&self, call: Call) {
@@ -326,16 +299,11 @@ impl LeaseKeeper {
     fn stop(&mut self) {
         self.member.lose();
         self.writing = None;
-        self.tell(LeaseNotice::StandBy);
+        self.tell(LeaseNotice::Lease(LeaseEvent::Lost));
     }
 }
 
 /// Anywhere from 0 up to 1.
 fn jitter() -> f64 {
     getrandom::u32().map_or(0.5, |number| f64::from(number) / f64::from(u32::MAX))
-}
-
-fn said(standing: &Standing) -> Said {
-    let Standing { role, holder, store, ready, trouble, members, .. } = standing.clone();
-    (role, holder, store, ready, trouble, members)
 }

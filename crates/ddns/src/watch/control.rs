@@ -8,7 +8,6 @@ use std::hash::{DefaultHasher, Hasher as _};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -18,8 +17,8 @@ use rustix::process::{getuid, umask};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::task::AbortHandle;
-use tokio::time::{Sleep, sleep, timeout};
+use tokio::task::{AbortHandle, spawn_local, yield_now};
+use tokio::time::{sleep, timeout};
 
 use crate::environment::{Environment, max_files_per_kind};
 use crate::open_file::make_private;
@@ -74,7 +73,7 @@ pub(super) struct ControlRequest {
 impl ControlRequest {
     pub(super) fn respond(self, text: String) {
         let Self { mut stream, connected, .. } = self;
-        tokio::task::spawn_local(async move {
+        spawn_local(async move {
             let _ = timeout(PATIENCE, async {
                 stream.write_all(text.as_bytes()).await?;
                 stream.shutdown().await
@@ -90,14 +89,9 @@ pub(super) struct Control {
     path: PathBuf,
     /// Tells our socket from one that another service has put in its place.
     file: Option<(u64, u64)>,
-    listener: UnixListener,
     requests: UnboundedReceiver<ControlRequest>,
-    received: UnboundedSender<ControlRequest>,
-    connected: Rc<()>,
-    /// Those who have not sent their request yet, the oldest first.
-    silent: VecDeque<AbortHandle>,
-    /// Until when nobody is taken; none while everybody is.
-    pause: Option<Pin<Box<Sleep>>>,
+    /// Takes connections.
+    task: AbortHandle,
 }
 
 impl Control {
@@ -112,16 +106,8 @@ impl Control {
             match listen(&folder, &name).await {
                 Ok((path, listener)) => {
                     let (received, requests) = unbounded_channel();
-                    return Ok(Self {
-                        file: file_of(&path),
-                        path,
-                        listener,
-                        requests,
-                        received,
-                        connected: Rc::default(),
-                        silent: VecDeque::new(),
-                        pause: None,
-                    });
+                    let task = spawn_local(accept(listener, received)).abort_handle();
+                    return Ok(Self { file: file_of(&path), path, requests, task });
                 }
                 Err(error) => last = error,
             }
@@ -130,40 +116,6 @@ impl Control {
     }
 
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<ControlRequest> {
-        loop {
-            if let Some(pause) = &mut self.pause {
-                if pause.as_mut().poll(context).is_pending() {
-                    break;
-                }
-                self.pause = None;
-            }
-            let Poll::Ready(accepted) = self.listener.poll_accept(context) else { break };
-            let Ok((stream, _)) = accepted else {
-                // No more files, most likely: nobody says when there are some again.
-                self.pause = Some(Box::pin(sleep(PAUSE)));
-                continue;
-            };
-            self.silent.retain(|client| !client.is_finished());
-            let mut is_full = false;
-            if Rc::strong_count(&self.connected) > MOST.min(max_files_per_kind().div_ceil(2)) {
-                // Evict the oldest idle client; if there is none, refuse.
-                let Some(oldest) = self.silent.pop_front() else { continue };
-                oldest.abort();
-                is_full = true;
-            }
-            let (received, connected) = (self.received.clone(), Rc::clone(&self.connected));
-            let reading = tokio::task::spawn_local(async move {
-                if let Ok(Some((command, stream))) = timeout(PATIENCE, read_command(stream)).await {
-                    let _ = received.send(ControlRequest { command, stream, connected });
-                }
-            });
-            self.silent.push_back(reading.abort_handle());
-            if is_full {
-                // The other one is closed before the next is taken.
-                context.waker().wake_by_ref();
-                break;
-            }
-        }
         match self.requests.poll_recv(context) {
             Poll::Ready(Some(request)) => Poll::Ready(request),
             _ => Poll::Pending,
@@ -173,9 +125,39 @@ impl Control {
 
 impl Drop for Control {
     fn drop(&mut self) {
+        self.task.abort();
         if self.file.is_some() && file_of(&self.path) == self.file {
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+/// Takes connections and reads their requests.
+async fn accept(listener: UnixListener, received: UnboundedSender<ControlRequest>) {
+    let connected = Rc::new(());
+    // Those who have not sent their request yet, the oldest first.
+    let mut silent: VecDeque<AbortHandle> = VecDeque::new();
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            // No more files, most likely: nobody says when there are some again.
+            sleep(PAUSE).await;
+            continue;
+        };
+        silent.retain(|client| !client.is_finished());
+        if Rc::strong_count(&connected) > MOST.min(max_files_per_kind().div_ceil(2)) {
+            // Evict the oldest idle client; if there is none, refuse.
+            let Some(oldest) = silent.pop_front() else { continue };
+            oldest.abort();
+            // It is closed before the next is taken.
+            yield_now().await;
+        }
+        let (received, connected) = (received.clone(), Rc::clone(&connected));
+        let reading = spawn_local(async move {
+            if let Ok(Some((command, stream))) = timeout(PATIENCE, read_command(stream)).await {
+                let _ = received.send(ControlRequest { command, stream, connected });
+            }
+        });
+        silent.push_back(reading.abort_handle());
     }
 }
 

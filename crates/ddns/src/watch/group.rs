@@ -43,10 +43,3 @@ pub(super) async fn enter(configs: &[Valid], events: &mut Events) -> Result<Ente
     }
     Ok(entered)
 }
-
-/// Gives the lease back from now on, for good.
-pub(super) fn end(events: &Events) {
-    if let Some(group) = &events.group {
-        group.member.terminate();
-    }
-}

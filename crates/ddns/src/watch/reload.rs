@@ -10,6 +10,7 @@ use futures_util::future::LocalBoxFuture;
 
 use super::page;
 use super::service::Service;
+use crate::clock::steady_time;
 use crate::group;
 use crate::load;
 use crate::output::log::Log;
@@ -26,7 +27,6 @@ pub(super) const REJECTED: &str = "the new configuration is invalid: keeping the
 /// The configurations, or what is wrong with them.
 pub(super) type Loaded = Result<Vec<Valid>, Vec<Diagnostic>>;
 
-#[derive(Default)]
 pub(super) struct Reload<'a> {
     loading: Option<LocalBoxFuture<'a, Loaded>>,
     /// When files that changed are loaded; none where none did.
@@ -37,17 +37,12 @@ pub(super) struct Reload<'a> {
     pub(super) errors: Vec<String>,
 }
 
-/// What is to be done with what was loaded.
-pub(super) enum Decision {
-    /// Run on these.
-    Use(Vec<Valid>),
-    /// Keep the current ones: these are the same.
-    Unchanged,
-    /// Keep the current ones: these cannot be used.
-    Rejected,
-}
-
 impl<'a> Reload<'a> {
+    /// A configuration that `is_stale` is loaded again at once.
+    pub(super) fn new(is_stale: bool) -> Self {
+        Self { loading: None, at: is_stale.then(steady_time), is_requested: false, errors: Vec::new() }
+    }
+
     /// Files changed.
     pub(super) fn schedule(&mut self, now: Duration) {
         self.at = Some(now + SETTLING);
@@ -78,27 +73,27 @@ impl<'a> Reload<'a> {
         }
     }
 
-    /// Takes in what was loaded while `current` run.
+    /// Takes in what was loaded while `current` run: `None` where these go on, because it is the same, or cannot be used.
     pub(super) fn decide(
         &mut self,
         loaded: Loaded,
         current: &[Valid],
         service: &mut Service<'_>,
         log: &Log<'_>,
-    ) -> Decision {
+    ) -> Option<Vec<Valid>> {
+        let was_wrong = !std::mem::take(&mut self.errors).is_empty();
         let wrong = match loaded {
             Ok(fresh) if is_same(current, &fresh) => {
                 // A file that was merely touched is no news.
-                let was_wrong = !std::mem::take(&mut self.errors).is_empty();
                 let is_news = self.is_requested || was_wrong;
                 let level = if is_news { Level::Info } else { Level::Debug };
                 log.line(level, || "the configuration has not changed".to_owned());
-                return Decision::Unchanged;
+                return None;
             }
             Ok(fresh) => match usable(&fresh, service) {
                 Ok(()) => {
                     log.info("the configuration changed: reloading");
-                    return Decision::Use(fresh);
+                    return Some(fresh);
                 }
                 Err(wrong) => wrong,
             },
@@ -109,7 +104,7 @@ impl<'a> Reload<'a> {
             log.error(error);
         }
         log.error(REJECTED);
-        Decision::Rejected
+        None
     }
 }
 

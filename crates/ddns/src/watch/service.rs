@@ -14,10 +14,8 @@ use ddns_core::engine::plan::Plan;
 use ddns_core::journal::SyncResult;
 use ddns_core::net::family::Family;
 use ddns_core::text::duration::duration;
-use ddns_core::text::own_json::indented;
-use tokio::sync::oneshot;
 
-use super::control::{Control, ControlRequest};
+use super::control::Control;
 use super::events::Events;
 use super::instance::Lock;
 use super::metrics::Metrics;
@@ -28,7 +26,6 @@ use crate::environment::Environment;
 use crate::group::GroupMember;
 use crate::http::Client;
 use crate::output::log::{Log, RecentLines};
-use crate::web::answer;
 
 pub(super) struct Service<'a> {
     pub(super) settings: CliSettings,
@@ -38,7 +35,6 @@ pub(super) struct Service<'a> {
     /// Why the kernel does not report changes of addresses, until it is logged; none where it does.
     pub(super) no_notifications: Option<io::Error>,
     pub(super) locks: Vec<(PathBuf, Option<Lock>)>,
-    pub(super) handover: Handover,
     /// This host in its group; `None` where it is in none.
     pub(super) member: Option<GroupMember>,
     /// Whether it joined or left one since the last run.
@@ -49,35 +45,14 @@ pub(super) struct Service<'a> {
     pub(super) recent: Rc<RecentLines>,
     /// Sources of which nothing came for long, once that is logged.
     pub(super) silent: BTreeSet<String>,
-}
-
-/// What outlives a reload.
-#[derive(Default)]
-pub(super) struct Handover {
-    /// Requests for a synchronization that has not ended.
-    pub(super) waiting: Vec<Waiting>,
-    /// What was counted.
+    /// Requests for a synchronization that has not ended: whoever waits is told how it did.
+    pub(super) waiting: Vec<Box<dyn FnOnce(SyncResult)>>,
+    /// None where there is no page.
     pub(super) metrics: Option<Metrics>,
-    /// Whether the configuration changed again meanwhile.
+    /// Whether the configuration changed again while the run on the one before ended.
     pub(super) is_stale: bool,
-    /// The engine; `None` before the first run.
+    /// The engine between two runs; `None` before the first.
     pub(super) engine: Option<Box<Engine>>,
-}
-
-/// Whoever waits for a synchronization to end.
-pub(super) enum Waiting {
-    Control(ControlRequest),
-    Page(oneshot::Sender<SyncResult>),
-}
-
-impl Waiting {
-    /// With how it ended.
-    pub(super) fn respond(self, result: SyncResult) {
-        match self {
-            Self::Control(request) => request.respond(indented(&result)),
-            Self::Page(done) => answer(done, result),
-        }
-    }
 }
 
 /// Why a run on its configurations ends.
@@ -101,12 +76,15 @@ impl<'a> Service<'a> {
             systemd: Systemd::new(environment),
             no_notifications,
             locks: Vec::new(),
-            handover: Handover::default(),
             member: None,
             is_new_group: false,
             read_at: environment.read_at,
             recent: Rc::default(),
             silent: BTreeSet::new(),
+            waiting: Vec::new(),
+            metrics: None,
+            is_stale: false,
+            engine: None,
         }
     }
 
@@ -132,9 +110,8 @@ impl<'a> Service<'a> {
     }
 
     pub(super) fn log_start(&mut self, configs: &[Valid], interval: Duration, log: &Log<'_>) {
-        let count: usize = entries(configs)
-            .map(|entry| Family::ALL.map(|family| entry.domains_of(family).len()).iter().sum::<usize>())
-            .sum();
+        let count: usize =
+            entries(configs).flat_map(|entry| Family::ALL.map(|family| entry.domains_of(family).len())).sum();
         let at_once =
             if self.no_notifications.is_none() { ", and at once when an address of this host changes" } else { "" };
         let plural = if count == 1 { "" } else { "s" };

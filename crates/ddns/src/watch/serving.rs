@@ -11,7 +11,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
-use ddns_core::engine::{self, Engine};
+use ddns_core::engine;
 use ddns_core::journal::{Row, SyncResult, UpdateState};
 use ddns_core::lease::membership::Membership;
 use ddns_core::text::duration::duration;
@@ -19,10 +19,9 @@ use ddns_core::update::outcome::Tally;
 use tokio::sync::oneshot;
 
 use super::events::{Events, ServiceEvent};
-use super::metrics::Metrics;
 use super::page;
-use super::reload::{Decision, Loaded, REJECTED, Reload};
-use super::service::{End, Service, Waiting};
+use super::reload::{Loaded, REJECTED, Reload};
+use super::service::{End, Service};
 use crate::clock::steady_time;
 use crate::driver::Driver;
 use crate::group::GroupMember;
@@ -40,47 +39,23 @@ enum Next {
     Notified((usize, bool)),
 }
 
-/// Who wants to know what happens.
-pub(super) struct Sinks<'s> {
+pub(super) struct Serving<'a, 's> {
+    pub(super) service: &'s mut Service<'a>,
+    pub(super) configs: &'s Rc<Vec<Valid>>,
+    pub(super) logs: &'s [Log<'s>],
+    /// For what concerns the service: that of the first configuration.
+    pub(super) log: &'s Log<'s>,
+    pub(super) driver: Driver<'s>,
     pub(super) history: History<'s>,
     /// None where nothing is to be notified.
     pub(super) notifier: Option<Box<Notifier<'s>>>,
-    /// None where there is no page.
-    pub(super) metrics: Option<Metrics>,
-}
-
-pub(super) struct Serving<'a, 's> {
-    service: &'s mut Service<'a>,
-    configs: &'s Rc<Vec<Valid>>,
-    logs: &'s [Log<'s>],
-    /// For what concerns the service: that of the first configuration.
-    log: &'s Log<'s>,
-    driver: Driver<'s>,
-    sinks: Sinks<'s>,
-    reload: Reload<'a>,
-    /// Requests that wait for the synchronization to end.
-    waiting: Vec<Waiting>,
+    pub(super) reload: Reload<'a>,
     /// Those on the page who wait for the configuration to be loaded.
-    reloading: Vec<oneshot::Sender<Vec<String>>>,
-    next_watchdog: Option<Duration>,
+    pub(super) reloading: Vec<oneshot::Sender<Vec<String>>>,
+    pub(super) next_watchdog: Option<Duration>,
 }
 
-impl<'a, 's> Serving<'a, 's> {
-    /// `waiting` are requests that waited before; a configuration that `is_stale` is loaded again.
-    pub(super) fn new(
-        service: &'s mut Service<'a>,
-        (configs, logs): (&'s Rc<Vec<Valid>>, &'s [Log<'s>]),
-        driver: Driver<'s>,
-        sinks: Sinks<'s>,
-        waiting: Vec<Waiting>,
-        is_stale: bool,
-    ) -> Self {
-        let mut reload = Reload::default();
-        reload.at = is_stale.then(steady_time);
-        let (log, reloading, next_watchdog) = (&logs[0], Vec::new(), None);
-        Self { service, configs, logs, log, driver, sinks, reload, waiting, reloading, next_watchdog }
-    }
-
+impl Serving<'_, '_> {
     pub(super) async fn run(&mut self, events: &mut Events) -> End {
         self.service.systemd.ready("looking up addresses");
         self.driver.on(engine::Event::Begin);
@@ -105,27 +80,21 @@ impl<'a, 's> Serving<'a, 's> {
         }
     }
 
-    /// What outlives it.
-    pub(super) fn into_engine(self) -> Box<Engine> {
-        self.driver.engine
-    }
-
     /// Hands on what happened.
     fn hand_on(&mut self) {
         let journal = self.driver.take_journal();
-        let Sinks { history, notifier, metrics } = &mut self.sinks;
-        history.take(&journal);
-        if let Some(metrics) = metrics {
+        self.history.take(&journal);
+        if let Some(metrics) = &mut self.service.metrics {
             metrics.take(&journal);
         }
-        if let Some(notifier) = notifier {
+        if let Some(notifier) = &mut self.notifier {
             notifier.take(&journal, &mut self.driver.engine);
         }
-        history.save_due();
+        self.history.save_due();
     }
 
     fn notified(&mut self, ended: (usize, bool)) {
-        if let Some(notifier) = &mut self.sinks.notifier {
+        if let Some(notifier) = &mut self.notifier {
             notifier.ended(ended, &mut self.driver.engine);
         }
     }
@@ -133,7 +102,7 @@ impl<'a, 's> Serving<'a, 's> {
     /// Begins what is due: a sign of life for systemd, a reload, a notification.
     fn begin_due(&mut self) {
         let now = steady_time();
-        if let Some(notifier) = &mut self.sinks.notifier
+        if let Some(notifier) = &mut self.notifier
             && notifier.wake_at().is_some_and(|at| at <= now)
         {
             notifier.review(&mut self.driver.engine);
@@ -151,7 +120,7 @@ impl<'a, 's> Serving<'a, 's> {
 
     /// Waits until an event comes, a configuration is loaded, or something that was begun has ended.
     async fn next(&mut self, events: &mut Events) -> Next {
-        let notify_at = self.sinks.notifier.as_ref().and_then(|notifier| notifier.wake_at());
+        let notify_at = self.notifier.as_ref().and_then(|notifier| notifier.wake_at());
         let times = [self.driver.engine.wake_at(), self.next_watchdog, self.reload.at, notify_at];
         let mut event = pin!(events.next(times.into_iter().flatten().min()));
         poll_fn(|context| {
@@ -161,7 +130,7 @@ impl<'a, 's> Serving<'a, 's> {
             if let Poll::Ready(loaded) = self.reload.poll(context) {
                 return Poll::Ready(Next::Loaded(loaded));
             }
-            if let Some(Poll::Ready(ended)) = self.sinks.notifier.as_mut().map(|notifier| notifier.poll(context)) {
+            if let Some(Poll::Ready(ended)) = self.notifier.as_mut().map(|notifier| notifier.poll(context)) {
                 return Poll::Ready(Next::Notified(ended));
             }
             self.driver.poll(context).map(Next::Engine)
@@ -183,13 +152,13 @@ impl<'a, 's> Serving<'a, 's> {
     fn rest(&mut self, tallies: &[Tally], postponed: usize) {
         self.service.client.rest();
         let engine = &mut self.driver.engine;
-        match &mut self.sinks.notifier {
+        match &mut self.notifier {
             Some(notifier) if engine.is_standing_by() => notifier.review(engine),
             Some(notifier) => notifier.rest(tallies, postponed, engine),
             None => {}
         }
         self.driver.on(engine::Event::Save);
-        self.sinks.history.save();
+        self.history.save();
         self.warn_of_silence();
         let tally = tallies.iter().fold(Tally::default(), |all, tally| all.plus(*tally));
         let next = self.next_round().map_or_else(String::new, |next| format!(", next in {}", duration(next)));
@@ -198,13 +167,13 @@ impl<'a, 's> Serving<'a, 's> {
             let summary = self.status().summary();
             self.service.systemd.status(&format!("{summary}{next}"));
         }
-        if self.waiting.is_empty() {
+        if self.service.waiting.is_empty() {
             return;
         }
         let group = self.membership().filter(|_| self.driver.engine.is_standing_by());
         let rows = self.driver.engine.rows();
-        for request in std::mem::take(&mut self.waiting) {
-            request.respond(match &group {
+        for tell in std::mem::take(&mut self.service.waiting) {
+            tell(match &group {
                 Some(group) => standing_by(group),
                 None => result(tally, postponed, &rows),
             });
@@ -222,25 +191,18 @@ impl<'a, 's> Serving<'a, 's> {
 
     /// What was loaded, where it is different and can be used.
     fn loaded(&mut self, loaded: Loaded) -> Option<Vec<Valid>> {
-        let decision = self.reload.decide(loaded, self.configs, self.service, self.log);
+        let fresh = self.reload.decide(loaded, self.configs, self.service, self.log);
         for done in std::mem::take(&mut self.reloading) {
-            let is_rejected = matches!(decision, Decision::Rejected);
-            answer(done, if is_rejected { self.reload.errors.clone() } else { Vec::new() });
+            answer(done, self.reload.errors.clone());
         }
-        match decision {
-            Decision::Use(fresh) => return Some(fresh),
-            Decision::Unchanged => {
-                self.logs.iter().for_each(Log::open_file);
-                let summary = self.status().summary();
-                self.service.systemd.ready(&summary);
-            }
-            Decision::Rejected => {
-                // Logs are rotated all the same.
-                self.logs.iter().for_each(Log::open_file);
-                self.service.systemd.ready(REJECTED);
-            }
+        if fresh.is_none() {
+            // Logs are rotated all the same.
+            self.logs.iter().for_each(Log::open_file);
+            let is_rejected = !self.reload.errors.is_empty();
+            let status = if is_rejected { REJECTED.to_owned() } else { self.status().summary() };
+            self.service.systemd.ready(&status);
         }
-        None
+        fresh
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::is_of_word;
+
 /// Who tells it, and what counts of it. A source that was only parsed knows its name at most: the rest comes from `web.push` and from where
 /// the program remembers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -31,8 +33,7 @@ impl PushSource {
 
 /// Whether a text can be a name in `web.push`.
 pub fn is_name(text: &str) -> bool {
-    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    (1..=64).contains(&text.len()) && text.bytes().all(is_of_name)
+    (1..=64).contains(&text.len()) && text.bytes().all(is_of_word)
 }
 
 impl fmt::Display for PushSource {

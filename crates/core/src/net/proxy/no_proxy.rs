@@ -6,23 +6,15 @@ use crate::net::network::Network;
 
 /// A list of hosts, as curl understands it: names with all below them, addresses, networks, or `*` alone for all. Besides,
 /// as other programs have it, `*.` before a name and a port behind a host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoProxy {
-    /// Every host.
-    All,
-    /// These.
-    Hosts(Vec<Rule>),
-}
-
-impl Default for NoProxy {
-    fn default() -> Self {
-        Self::Hosts(Vec::new())
-    }
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NoProxy {
+    is_all: bool,
+    rules: Vec<Rule>,
 }
 
 /// One item of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+struct Rule {
     hosts: Hosts,
     /// Only this port; `None`: every port.
     port: Option<u16>,
@@ -39,22 +31,21 @@ enum Hosts {
 impl NoProxy {
     /// Reads a list that is separated by commas, blanks, or both. What is not a host covers nothing.
     pub fn parse(text: &str) -> Self {
-        if text.trim() == "*" {
-            return Self::All;
-        }
         let items = text.split(|letter: char| letter == ',' || letter.is_whitespace());
-        Self::Hosts(items.filter(|item| !item.is_empty()).filter_map(Rule::parse).collect())
+        let rules = items.filter(|item| !item.is_empty()).filter_map(Rule::parse).collect();
+        Self { is_all: text.trim() == "*", rules }
     }
 
     /// Whether a host is reached without a proxy on this port. An IPv6 address comes without brackets.
     pub fn covers(&self, host: &str, port: u16) -> bool {
-        let Self::Hosts(rules) = self else { return true };
         let name = host.strip_suffix('.').unwrap_or(host);
         let ip: Option<IpAddr> = host.parse().ok();
-        rules.iter().filter(|rule| rule.port.is_none_or(|only| only == port)).any(|rule| match &rule.hosts {
-            Hosts::Network(network) => ip.is_some_and(|ip| network.contains(ip)),
-            Hosts::Name(known) => ip.is_none() && is_below(name, known),
-        })
+        let mut rules = self.rules.iter().filter(|rule| rule.port.is_none_or(|only| only == port));
+        self.is_all
+            || rules.any(|rule| match &rule.hosts {
+                Hosts::Network(network) => ip.is_some_and(|ip| network.contains(ip)),
+                Hosts::Name(known) => ip.is_none() && is_below(name, known),
+            })
     }
 }
 

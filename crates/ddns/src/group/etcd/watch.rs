@@ -4,45 +4,19 @@
 //! the watches on it. A connection that is dead without notice is found by the system (TCP keepalive); an endpoint that
 //! lost its leader ends the watch itself.
 
-use std::cell::Cell;
 use std::collections::VecDeque;
+use std::future::pending;
 use std::pin::pin;
-use std::rc::Rc;
 use std::time::Duration;
 
 use ddns_group::etcd::{self, Messages, Problem, Range, WatchBatch, WatchEvent, path};
 use futures_util::future::{Either, select};
-use tokio::sync::Notify;
+use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, timeout_at};
 
 use super::ask::{Refusal, how};
 use super::{Error, Etcd};
 use crate::http::{BODY_LIMIT, Streaming};
-
-/// How often an endpoint was left.
-#[derive(Default)]
-pub(super) struct Left {
-    count: Cell<u64>,
-    notify: Notify,
-}
-
-impl Left {
-    pub(super) fn note(&self) {
-        self.count.set(self.count.get().wrapping_add(1));
-        self.notify.notify_waiters();
-    }
-
-    /// Waits until it is not `count` any more.
-    async fn differs_from(&self, count: u64) {
-        loop {
-            let noted = self.notify.notified();
-            if self.count.get() != count {
-                return;
-            }
-            noted.await;
-        }
-    }
-}
 
 /// Changes from a revision on.
 pub(crate) struct Watch {
@@ -51,9 +25,8 @@ pub(crate) struct Watch {
     /// What changed in one range before the store began to watch all of them.
     early: VecDeque<WatchBatch>,
     origin: String,
-    left: Rc<Left>,
-    /// How often endpoints were left when it began.
-    count: u64,
+    /// Changes when an endpoint is left.
+    left: Receiver<()>,
 }
 
 impl Etcd {
@@ -74,15 +47,15 @@ impl Etcd {
         (ranges, from): (usize, i64),
         end: Instant,
     ) -> Result<Result<Watch, Problem>, Refusal> {
-        let count = self.left.count.get();
+        let left = self.left.subscribe();
         let mut request = self.request(at, path::WATCH, body, self.token(at, end).await?);
         // Without a leader there is nothing to see: then it shall end.
         request.headers.push(("Grpc-Metadata-Hasleader".to_owned(), "true".to_owned()));
         let failed = |why| Refusal::Failed { why, reached: false };
         let streaming = self.client.open(&request, how(end)).await.map_err(failed)?;
         let origin = request.url.origin();
-        let (messages, early, left) = (Messages::default(), VecDeque::new(), self.left.clone());
-        let mut watch = Watch { streaming, messages, early, origin, left, count };
+        let (messages, early) = (Messages::default(), VecDeque::new());
+        let mut watch = Watch { streaming, messages, early, origin, left };
         let late = format!("{} did not start the watch in time", watch.origin);
         let begun = timeout_at(end, watch.begin(ranges)).await.unwrap_or(Err(WatchEnd::Broken(late)));
         match begun {
@@ -108,9 +81,15 @@ impl Watch {
         if let Some(batch) = self.early.pop_front() {
             return Ok(batch);
         }
-        let (left, count, origin) = (self.left.clone(), self.count, self.origin.clone());
+        let (mut left, origin) = (self.left.clone(), self.origin.clone());
         loop {
-            let why = match select(pin!(self.event()), pin!(left.differs_from(count))).await {
+            // It fails where the store's client is gone: that leaves no endpoint.
+            let is_left = async {
+                if left.changed().await.is_err() {
+                    pending::<()>().await;
+                }
+            };
+            let why = match select(pin!(self.event()), pin!(is_left)).await {
                 Either::Left((Ok(WatchEvent::Changed(batch)), _)) => return Ok(batch),
                 Either::Left((Ok(_), _)) => continue,
                 Either::Left((Err(WatchEnd::Problem(Problem::Compacted)), _)) => return Err(Error::Compacted),

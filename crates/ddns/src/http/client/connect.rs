@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::dial::{Dialer, Unreached, late, nearly};
 use super::how::{How, Over, endpoint};
-use super::proxy::{self, SocksError};
+use super::proxy;
 use super::stream::{Connection, Stream};
 use super::tls::{self, Peer, Tls, TlsTrust};
 
@@ -199,9 +199,9 @@ impl Connector {
             let share = nearly(until) - begun;
             let share = share / u32::try_from(destinations.len() - at).unwrap_or(u32::MAX);
             match timeout(share, proxy::socks(&mut connection.stream, server, to, url.port)).await {
-                Ok(Ok(())) => return Ok(connection),
-                Ok(Err(SocksError::Destination(why))) => last = why,
-                Ok(Err(own @ SocksError::Own(_))) => return Err(own.into_text()),
+                Ok(Ok(Ok(()))) => return Ok(connection),
+                Ok(Ok(Err(why))) => last = why,
+                Ok(Err(own)) => return Err(own),
                 Err(_) => last = late(begun),
             }
         }

@@ -35,17 +35,12 @@ type LookUp = Shared<LocalBoxFuture<'static, Result<Vec<IpAddr>, String>>>;
 
 /// Remembers the addresses of hosts for one synchronization, and which have none: many updates of a host that cannot be
 /// looked up do not wait for that one after the other.
+#[derive(Default)]
 pub(super) struct Names {
     known: RefCell<HashMap<String, LookUp>>,
     /// Begun before this synchronization, and perhaps still under way.
     old: RefCell<HashMap<String, LookUp>>,
     places: Rc<LookupSlots>,
-}
-
-impl Default for Names {
-    fn default() -> Self {
-        Self { known: RefCell::default(), old: RefCell::default(), places: Rc::new(LookupSlots::new()) }
-    }
 }
 
 /// Who may be looked up now: names that have proved to be quick do not wait for any other.
@@ -56,13 +51,15 @@ struct LookupSlots {
     quick_names: RefCell<HashSet<String>>,
 }
 
-impl LookupSlots {
-    fn new() -> Self {
+impl Default for LookupSlots {
+    fn default() -> Self {
         let most = MAX_LOOKUPS.min(max_files_per_kind());
         let quick = most.div_ceil(4);
         Self { quick: Semaphore::new(quick), others: Semaphore::new(most - quick), quick_names: RefCell::default() }
     }
+}
 
+impl LookupSlots {
     async fn look_up(&self, host: &str) -> io::Result<Vec<SocketAddr>> {
         let is_quick = self.quick_names.borrow().contains(host);
         let mut _place = if is_quick { self.quick.acquire().await } else { self.others.acquire().await };

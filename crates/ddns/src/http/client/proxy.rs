@@ -4,27 +4,12 @@
 use std::io;
 
 use ddns_core::net::proxy::Server;
-use ddns_core::net::socks::{self, AfterGreeting, Destination};
+use ddns_core::net::socks::{self, Destination};
 use ddns_core::net::url::Url;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 use super::exchange::{self, ByteStream};
 use ddns_core::net::status::with_reason;
-
-/// Why a SOCKS proxy gives no connection.
-pub(super) enum SocksError {
-    /// It is the proxy's own: another address of the endpoint changes nothing.
-    Own(String),
-    /// It did not come to this address of the endpoint.
-    Destination(String),
-}
-
-impl SocksError {
-    pub(super) fn into_text(self) -> String {
-        let (Self::Own(why) | Self::Destination(why)) = self;
-        why
-    }
-}
 
 /// Why a proxy that speaks HTTP does not let us through with a 407.
 pub(super) fn not_let_in(server: &Server) -> String {
@@ -44,30 +29,33 @@ pub(super) async fn tunnel<S: ByteStream>(stream: S, server: &Server, url: &Url)
     }
 }
 
-/// Asks a SOCKS5 proxy for a connection.
-pub(super) async fn socks<S>(stream: &mut S, server: &Server, to: &Destination, port: u16) -> Result<(), SocksError>
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
-    let own = |why| SocksError::Own(why);
+/// Asks a SOCKS5 proxy for a connection: whether it came to this address of the endpoint. It fails where that is the proxy's own
+/// fault: another address changes nothing.
+pub(super) async fn socks(
+    stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    server: &Server,
+    to: &Destination,
+    port: u16,
+) -> Result<Result<(), String>, String> {
     let login = server.credentials.as_ref();
-    let chosen = exchanged(stream, &socks::greeting(login)).await.map_err(own)?;
-    if let (AfterGreeting::Login, Some(login)) = (socks::chosen(login, chosen).map_err(own)?, login) {
-        let response = exchanged(stream, &socks::login(login)).await.map_err(own)?;
-        socks::logged_in(response).map_err(own)?;
+    let chosen = exchanged(stream, &socks::greeting(login)).await?;
+    if let Some(login) = socks::chosen(login, chosen)? {
+        socks::logged_in(exchanged(stream, &socks::login(login)).await?)?;
     }
-    let start = exchanged(stream, &socks::request(to, port)).await.map_err(own)?;
-    let rest = socks::rest_of_response(start).map_err(SocksError::Destination)?;
-    let mut address = vec![0; rest];
-    stream.read_exact(&mut address).await.map_err(|error| own(broke(&error)))?;
-    Ok(())
+    let start = exchanged(stream, &socks::request(to, port)).await?;
+    let rest = match socks::rest_of_response(start) {
+        Ok(rest) => rest,
+        Err(why) => return Ok(Err(why)),
+    };
+    stream.read_exact(&mut vec![0; rest]).await.map_err(|error| broke(&error))?;
+    Ok(Ok(()))
 }
 
 /// Sends something and waits for `N` bytes.
-async fn exchanged<S, const N: usize>(stream: &mut S, bytes: &[u8]) -> Result<[u8; N], String>
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
+async fn exchanged<const N: usize>(
+    stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    bytes: &[u8],
+) -> Result<[u8; N], String> {
     let mut response = [0; N];
     stream.write_all(bytes).await.map_err(|error| broke(&error))?;
     stream.flush().await.map_err(|error| broke(&error))?;

@@ -1,4 +1,4 @@
-//! The end of a run: what is under way gets its time, and what outlives it is handed over.
+//! The end of a run: what is under way gets its time.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -14,7 +14,6 @@ use crate::clock::steady_time;
 use crate::compose;
 use crate::group::{FAREWELL, LeaseNotice};
 use crate::watch::events::{Events, ServiceEvent};
-use crate::watch::group::end;
 use crate::watch::service::End;
 
 /// What is told last has at least so long.
@@ -34,23 +33,22 @@ async fn either<T>(
 }
 
 impl Serving<'_, '_> {
-    /// Ends for other configurations, and hands over what outlives this run.
+    /// Ends for other configurations.
     pub(super) async fn hand_over(&mut self, fresh: Vec<Valid>, events: &mut Events) -> End {
         let configs = Rc::new(fresh);
         let plan = compose::plan(&configs, self.service.environment);
         if self.finish(engine::Event::Reload(Rc::clone(&plan)), events).await {
             return self.stop(events).await;
         }
-        let handover = &mut self.service.handover;
-        handover.waiting = std::mem::take(&mut self.waiting);
-        handover.metrics = self.sinks.metrics.take();
-        handover.is_stale = self.reload.is_pending();
+        self.service.is_stale = self.reload.is_pending();
         End::Reload(configs, plan)
     }
 
     pub(super) async fn stop(&mut self, events: &mut Events) -> End {
         self.service.systemd.stopping();
-        end(events);
+        if let Some(group) = &events.group {
+            group.member.terminate();
+        }
         let is_stopped = self.finish(engine::Event::Stop, events).await || self.leave(events).await;
         self.log.info("stopped");
         End::Stop(u8::from(is_stopped))
@@ -74,7 +72,7 @@ impl Serving<'_, '_> {
         let until = until.max(steady_time() + LAST_WORDS);
         is_stopped = is_stopped || self.notify(events, until).await;
         self.driver.on(engine::Event::Save);
-        self.sinks.history.save();
+        self.history.save();
         is_stopped
     }
 
@@ -84,7 +82,7 @@ impl Serving<'_, '_> {
 
     /// Sends what is to be told, and gives it its time. Ends at once on a signal to stop: whether one came.
     async fn notify(&mut self, events: &mut Events, until: Duration) -> bool {
-        let Some(mut notifier) = self.sinks.notifier.take() else { return false };
+        let Some(mut notifier) = self.notifier.take() else { return false };
         notifier.hurry(&mut self.driver.engine);
         while notifier.is_sending() && steady_time() < until {
             match either(events.next(Some(until)), |context| notifier.poll(context)).await {

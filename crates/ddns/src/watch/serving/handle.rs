@@ -16,7 +16,6 @@ use crate::group::LeaseNotice;
 use crate::load::{full_name, surroundings};
 use crate::watch::control::{Command, ControlRequest};
 use crate::watch::events::{Events, ServiceEvent};
-use crate::watch::service::Waiting;
 use crate::web::{Ask, Configured, answer};
 
 impl Serving<'_, '_> {
@@ -62,17 +61,17 @@ impl Serving<'_, '_> {
         match request.command {
             Command::Status => request.respond(indented(&self.status())),
             Command::History => {
-                self.sinks.history.save();
+                self.history.save();
                 // The client may be in another folder.
                 let absolute = |path: PathBuf| path::absolute(&path).unwrap_or(path).display().to_string();
-                let paths: Vec<String> = self.sinks.history.paths().into_iter().map(absolute).collect();
+                let paths: Vec<String> = self.history.paths().into_iter().map(absolute).collect();
                 request.respond(indented(&paths));
             }
             command @ (Command::Synchronize | Command::RetryStopped) => {
                 if command == Command::RetryStopped {
                     self.driver.on(engine::Event::RetryStopped);
                 }
-                self.waiting.push(Waiting::Control(request));
+                self.service.waiting.push(Box::new(|result| request.respond(indented(&result))));
                 self.synchronize();
             }
         }
@@ -92,24 +91,24 @@ impl Serving<'_, '_> {
                 if retry_stopped {
                     self.driver.on(engine::Event::RetryStopped);
                 }
-                self.waiting.push(Waiting::Page(done));
+                self.service.waiting.push(Box::new(|result| answer(done, result)));
                 self.synchronize();
             }
             Ask::Previews { is_wanted, skip, take, done } => {
                 answer(done, self.driver.engine.previews(is_wanted, skip, take));
             }
             Ask::Histories(respond) => {
-                self.sinks.history.save();
-                answer(respond, self.sinks.history.paths());
+                self.history.save();
+                answer(respond, self.history.paths());
             }
             Ask::Alive(respond) => answer(respond, ()),
             Ask::Ready(respond) => {
                 let status = self.status();
-                answer(respond, self.sinks.metrics.as_ref().and_then(|metrics| metrics.objection(&status)));
+                answer(respond, self.service.metrics.as_ref().and_then(|metrics| metrics.objection(&status)));
             }
             Ask::Metrics(respond) => {
                 let status = self.status();
-                let metrics = self.sinks.metrics.as_ref();
+                let metrics = self.service.metrics.as_ref();
                 answer(respond, metrics.map_or_else(String::new, |metrics| metrics.text(&status)));
             }
             Ask::Configs(respond) => answer(respond, Rc::clone(self.configs)),
@@ -149,11 +148,7 @@ impl Serving<'_, '_> {
     /// Something happened to this host in its group.
     pub(super) fn on_lease(&mut self, notice: LeaseNotice, events: &mut Events) {
         match notice {
-            LeaseNotice::TakeOver(term, state) => {
-                self.driver.on(engine::Event::Lease(LeaseEvent::Gained { term, state }));
-            }
-            LeaseNotice::Drain => self.driver.on(engine::Event::Lease(LeaseEvent::Draining)),
-            LeaseNotice::StandBy => self.driver.on(engine::Event::Lease(LeaseEvent::Lost)),
+            LeaseNotice::Lease(event) => self.driver.on(engine::Event::Lease(event)),
             LeaseNotice::Standing(now) => self.say(*now, events),
             LeaseNotice::Left => {}
         }
@@ -165,7 +160,7 @@ impl Serving<'_, '_> {
         if let Some(change) = events.group.as_mut().and_then(|group| group.say(now, self.log)) {
             self.driver.on(engine::Event::Lease(LeaseEvent::Changed(change)));
             self.hand_on();
-            self.sinks.history.save();
+            self.history.save();
         }
     }
 }
