@@ -76,12 +76,13 @@ impl Maker<'_, '_> {
             self.reader.wrong(key, node.span, message, "remove it");
             return None;
         }
-        if text.contains([',', ';']) {
-            let message = format!("`{field}`: `{domain}` is more than one domain");
-            self.reader.wrong(key, node.span, message, "write each domain as an item of its own");
-            return None;
-        }
-        if text.contains(['/', ':', '@']) {
+        // One look at each letter: there may be many domains.
+        if text.bytes().any(|byte| matches!(byte, b',' | b';' | b'/' | b':' | b'@')) {
+            if text.contains([',', ';']) {
+                let message = format!("`{field}`: `{domain}` is more than one domain");
+                self.reader.wrong(key, node.span, message, "write each domain as an item of its own");
+                return None;
+            }
             let message = format!("`{field}`: `{domain}` does not look like a domain name; it is sent as it is");
             self.reader.note(Severity::Warning, key, node.span, &message, "");
         }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use ddns_core::net::local_address::LocalAddress;
 use ddns_core::net::netlink::{DumpState, Gateway, List, addresses, gateways, links, request};
 use ddns_core::text::duration::duration;
+use rustix::buffer::spare_capacity;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::netdevice::index_to_name;
 use rustix::net::netlink::SocketAddrNetlink;
@@ -53,10 +54,11 @@ pub(crate) fn gateway() -> Result<Gateway, String> {
 /// meanwhile.
 fn dump(list: List, mut read: impl FnMut(&[u8], &OwnedFd) -> Result<DumpState, String>) -> Result<bool, String> {
     let socket = ask(list).map_err(|error| why(&error.into()))?;
-    let mut buffer = vec![0; BUFFER];
+    let mut buffer = Vec::with_capacity(BUFFER);
     loop {
+        buffer.clear();
         // TRUNC: the length is that of the whole message, even where it did not fit.
-        let length = match retry_on_intr(|| recv(&socket, buffer.as_mut_slice(), RecvFlags::TRUNC)) {
+        let length = match retry_on_intr(|| recv(&socket, spare_capacity(&mut buffer), RecvFlags::TRUNC)) {
             Ok((_, length)) => length,
             Err(Errno::NOBUFS) => return Ok(false),
             Err(Errno::AGAIN) => return Err(format!("the kernel did not list them within {}", duration(LIMIT))),
