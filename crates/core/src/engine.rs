@@ -43,7 +43,7 @@ use crate::text::secrets::Secrets;
 use crate::update::outcome::Tally;
 use crate::update::state::{ClaimKey, Fingerprint};
 
-use claims::{Before, GivenUp};
+use claims::{AllGivenUp, Before};
 use in_flight::{InFlight, StepMemory};
 use observe::{EntryLookups, LookupState};
 use plan::{Plan, StoreId};
@@ -302,7 +302,7 @@ pub struct Engine {
     /// Claims that requests under way replace.
     replaced: HashMap<ClaimKey, Replaced>,
     /// Requests that were given up and may still arrive.
-    given_up: GivenUp,
+    given_up: AllGivenUp,
     /// What steps asked.
     asked: StepMemory,
     /// What steps took that must not be seen, the oldest first, and what finds it in texts.
@@ -383,7 +383,7 @@ impl Engine {
             tallies: Vec::new(),
             before: BTreeMap::new(),
             replaced: HashMap::new(),
-            given_up: GivenUp::new(),
+            given_up: AllGivenUp::new(),
             asked: StepMemory::default(),
             found_secrets: (Vec::new(), None),
             ended: Vec::new(),

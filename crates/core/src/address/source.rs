@@ -171,7 +171,8 @@ impl Source {
 
     /// Whether what it gives is an address of this host, or hangs on the one that this host asks from.
     pub fn is_of_this_host(&self) -> bool {
-        let is_elsewhere = |part: &Self| matches!(part, Self::Command(_) | Self::Shell(_) | Self::Push(_) | Self::Router(_));
+        let is_elsewhere =
+            |part: &Self| matches!(part, Self::Command(_) | Self::Shell(_) | Self::Push(_) | Self::Router(_));
         !self.parts().iter().all(is_elsewhere)
     }
 

@@ -17,12 +17,12 @@ use crate::schedule::queue::UpdateId;
 use crate::update::domain::Domain;
 use crate::update::hold::{Hold, Stopped, UnderWay};
 use crate::update::outcome::{Outcome, Why};
-use crate::update::plan::{Reason, Rules, Verdict, after_given_up, judge};
+use crate::update::plan::{GivenUp, Reason, Rules, Verdict, after_given_up, judge};
 use crate::update::state::{Accepted, Claim, ClaimKey, Fingerprint, InDoubt, Memory, Sending};
 use crate::update::{Sendable, Update};
 
-/// Requests that were given up, by domain and type: with the address that each carries, and until when it may be under way.
-pub(super) type GivenUp = HashMap<(Domain, Family), Vec<InDoubt>>;
+/// What requests carry that were given up, by domain and type.
+pub(super) type AllGivenUp = HashMap<(Domain, Family), Vec<GivenUp>>;
 
 /// What was remembered of an update before it was marked: a request of which nothing was sent changes nothing.
 #[derive(Debug, Default)]
@@ -62,7 +62,7 @@ impl Engine {
             return verdict;
         }
         let given_up = self.given_up.get(&(update.domain.clone(), update.family)).map_or(&[][..], Vec::as_slice);
-        after_given_up(verdict, update, given_up, self.own, self.clock())
+        after_given_up(verdict, update, given_up, self.clock())
     }
 
     /// By which rules an update is judged. What we marked for a group, and is not settled, was not sent yet: its mark does not say
@@ -526,11 +526,12 @@ impl Engine {
         self.given_up.retain(|_, given_up| given_up.iter().any(|doubt| doubt.until > now));
         for request in requests {
             let elapsed = self.now.steady.saturating_sub(request.began).as_secs();
-            for (id, ip) in request.members {
-                let (at, domain, family) = plan.about(id);
+            // Those without an address, too: what is sent in their place may remove them (H7).
+            for id in plan.members(&request.start.0) {
+                let (at, domain, family) = plan.about(*id);
                 let until = now + 1 + plan.entry(at).timeout.as_secs().saturating_sub(elapsed);
-                let given_up = self.given_up.entry((domain.clone(), family)).or_default();
-                given_up.push(InDoubt { ip, until, by: 0, message: 0 });
+                let ip = request.members.iter().find(|(own, _)| own == id).map(|(_, ip)| *ip);
+                self.given_up.entry((domain.clone(), family)).or_default().push(GivenUp { ip, until });
             }
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::text::duration::seconds;
 use crate::update::Update;
 use crate::update::hold::HeldBy;
-use crate::update::state::{Claim, InDoubt, Memory};
+use crate::update::state::{Claim, Memory, may_be_under_way};
 
 /// Why an update waits (E4a).
 pub(crate) const MAY_STILL_ARRIVE: &str = "an earlier request with another address may still arrive";
@@ -178,12 +178,21 @@ fn strongest(verdicts: impl IntoIterator<Item = Verdict>) -> Option<Verdict> {
     })
 }
 
+/// What a request that was given up carries for an update.
+#[derive(Debug, Clone, Copy)]
+pub struct GivenUp {
+    /// `None`: nothing, or what stands for it (H7).
+    pub ip: Option<IpAddr>,
+    /// Until then it may be under way, in seconds since the epoch.
+    pub until: u64,
+}
+
 /// The verdict on an update where these requests about the same domain and type were given up, by whatever callback: an
 /// endpoint may still be about to apply another address (E4a).
 #[must_use]
-pub fn after_given_up(verdict: Verdict, update: &Update<'_>, given_up: &[InDoubt], own: u32, now: u64) -> Verdict {
-    let is_other = |doubt: &&InDoubt| doubt.ip != update.ip && doubt.is_foreign(own, now);
-    match (verdict, given_up.iter().filter(is_other).map(|doubt| doubt.until).max()) {
+pub fn after_given_up(verdict: Verdict, update: &Update<'_>, given_up: &[GivenUp], now: u64) -> Verdict {
+    let is_other = |of: &&GivenUp| of.ip != Some(update.ip) && may_be_under_way(of.until, now);
+    match (verdict, given_up.iter().filter(is_other).map(|of| of.until).max()) {
         (Verdict::Send(_), Some(until)) => Verdict::Wait(until),
         (verdict, _) => verdict,
     }
@@ -209,7 +218,7 @@ mod tests {
     use super::*;
     use crate::net::family::Family;
     use crate::update::domain::Domain;
-    use crate::update::state::{Accepted, ClaimKey, Fingerprint, State};
+    use crate::update::state::{Accepted, ClaimKey, Fingerprint, InDoubt, State};
 
     const NOW: u64 = 1_763_170_000;
     const OWN: u32 = 7;
@@ -309,7 +318,7 @@ mod tests {
     fn e4a_whatever_callback_sends_another_address_waits_for_a_request_that_was_given_up() {
         let domain = Domain::parse("a.example").expect("a domain");
         let update = Update { domain: &domain, family: Family::V4, ip: ip("203.0.113.8") };
-        let given_up = |address, until| InDoubt { ip: ip(address), until, by: 0, message: 0 };
+        let given_up = |address, until| GivenUp { ip: Some(ip(address)), until };
         let (send, known) = (Verdict::Send(Reason::New), Verdict::UpToDate(NOW - 5));
         let other = [given_up("203.0.113.7", NOW + 5), given_up("203.0.113.6", NOW + 9)];
         let cases = [
@@ -317,10 +326,11 @@ mod tests {
             (send.clone(), &other, Verdict::Wait(NOW + 9)),
             (known.clone(), &other, known),
             (send.clone(), &[given_up("203.0.113.8", NOW + 5)], send.clone()),
-            (send.clone(), &[given_up("203.0.113.7", NOW)], send),
+            (send.clone(), &[given_up("203.0.113.7", NOW)], send.clone()),
+            (send, &[GivenUp { ip: None, until: NOW + 5 }], Verdict::Wait(NOW + 5)),
         ];
         for (verdict, given_up, expected) in cases {
-            assert_eq!(after_given_up(verdict, &update, given_up, OWN, NOW), expected, "{given_up:?}");
+            assert_eq!(after_given_up(verdict, &update, given_up, NOW), expected, "{given_up:?}");
         }
     }
 

@@ -95,10 +95,15 @@ pub struct InDoubt {
 }
 
 impl InDoubt {
-    /// Whether somebody else than `own` may be sending it now. A time that lies too far ahead is that of a wrong clock.
+    /// Whether somebody else than `own` may be sending it now.
     pub fn is_foreign(&self, own: u32, now: u64) -> bool {
-        self.by != own && self.until > now && self.until <= now + LONGEST_MARK
+        self.by != own && may_be_under_way(self.until, now)
     }
+}
+
+/// Whether a request that lasts until a time may be under way. A time that lies too far ahead is that of a wrong clock.
+pub(super) fn may_be_under_way(until: u64, now: u64) -> bool {
+    until > now && until <= now + LONGEST_MARK
 }
 
 impl From<InDoubt> for UnderWay {

@@ -67,7 +67,9 @@ impl World {
             }
             let has = self.files[file].applied.get(&at).copied().flatten();
             let is_right = laws::is_right(entry, Duration::from_secs(259_200), now, has);
-            if !is_right {
+            // What is in doubt may count again, where nothing of what would replace it was sent.
+            let is_sure = is_right && entry.in_doubt.is_none();
+            if !is_sure {
                 unsure.push(at);
             }
             if !is_right && excused.is_none() && !self.unruly.contains(&at) {
@@ -81,7 +83,6 @@ impl World {
                 let is_here = |entry: &EntryShape| entry.number == at.1.0 && entry.cache == Some(file);
                 process.engine.is_some() && process.shape.entries.iter().any(is_here)
             };
-            let is_sure = is_right && entry.in_doubt.is_none();
             if is_sure && excused.is_some_and(|since| is_over(*since)) && self.processes.iter().any(is_kept) {
                 healed.push(at);
             }
