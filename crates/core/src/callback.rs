@@ -1,8 +1,7 @@
-//! From a configured callback and an update to the one request that is sent.
+//! Turns a configured callback and an update into the one request that is sent.
 //!
-//! [`Target`] decides the address, [`Header`] and [`Body`] the rest; all are pieces (`piece`) from which a [`Request`] is
-//! rendered: a plain value that can be compared or sent. What may be seen of it is rendered by the same code from the same
-//! pieces.
+//! [`Target`] gives the URL, [`Header`] and [`Body`] the rest. All of them consist of pieces (`piece`), from which a [`Request`] is
+//! rendered: a plain value that can be compared or sent. The same code renders the redacted form from the same pieces.
 
 mod address;
 mod body;
@@ -38,7 +37,7 @@ pub use sign::{
 pub use target::{Target, TargetError, outline, outline_literal};
 pub use variables::{Moment, Timestamp, Variables};
 
-/// Who we say we are (D2).
+/// The default `User-Agent` (D2).
 pub const USER_AGENT: &str = concat!("ddns-callback/", env!("CARGO_PKG_VERSION"));
 
 use self::steps::{Around, Taken};
@@ -52,17 +51,17 @@ use crate::update::domain::Domain;
 /// One configured callback: everything that shapes its requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Callback {
-    /// The update itself.
+    /// The request that sends the update.
     pub request: RequestTemplate,
-    /// The values that do not depend on the update.
+    /// The configured values of its placeholders.
     pub variables: Variables,
-    /// What goes around it (H14); `None` if nothing does.
+    /// The requests around the update (H14); `None`: there are none.
     pub around: Option<Box<Around>>,
 }
 
 impl Callback {
-    /// The request for updates, or a notification, to be sent. Fails where a value makes it impossible: a sentence without its end, which may
-    /// hold secrets.
+    /// Renders the request for updates or for a notification. The error is a sentence without its full stop: a value
+    /// makes the request impossible. It may contain secrets.
     pub fn render<'a>(
         &'a self,
         message: impl Into<Outbound<'a>>,
@@ -71,31 +70,31 @@ impl Callback {
         self.request.render(&self.variables.with(message.into().0, moment.into(), &[]), None)
     }
 
-    /// Where such a request goes, secrets included.
+    /// The URL of such a request, secrets included.
     pub fn url<'a>(&'a self, subject: impl Into<Subject<'a>>, moment: impl Into<Moment>) -> Result<Url, UrlError> {
         let values = self.variables.with(subject.into(), moment.into(), &[]);
         self.request.target.render(&values, piece::Show::All)
     }
 
-    /// Where its requests go, for everybody to see.
+    /// The endpoint of its requests, without secrets.
     pub fn endpoint(&self) -> Endpoint {
         self.request.target.endpoint(&self.variables)
     }
 
-    /// Everything the user typed that must not be seen (G2).
+    /// Everything the user typed that must stay hidden (G2).
     pub fn secrets(&self) -> Vec<String> {
         let mut secrets: Vec<String> = self.templates().flat_map(RequestTemplate::secrets).collect();
         secrets.extend(self.variables.typed().map(|value| scalar_text(value).into_owned()));
         secrets
     }
 
-    /// Whether the address is part of the request.
+    /// Whether a placeholder for an IP address is used.
     pub fn has_address(&self) -> bool {
         let is_address = |variable| matches!(variable, Variable::Ip | Variable::Ipv4 | Variable::Ipv6 | Variable::Ips);
         self.used().any(is_address)
     }
 
-    /// What tells the first placeholder in it that a domain has no value for, while others have one.
+    /// Returns a function that finds the first placeholder that other domains have a value for, and this domain does not.
     pub fn lacking<'a>(&'a self) -> impl Fn(&Domain, Family) -> Option<&'a str> {
         let mut used: Vec<Variable> = Vec::new();
         for variable in self.used() {
@@ -109,7 +108,7 @@ impl Callback {
         }
     }
 
-    /// A placeholder in it that has no single meaning, because a request is about several updates (H7).
+    /// A placeholder that is ambiguous because a request carries several updates (H7).
     pub fn ambiguous(&self) -> Option<&str> {
         self.used().find(|variable| self.variables.is_ambiguous(*variable)).map(|it| self.variables.name_of(it))
     }
@@ -119,18 +118,17 @@ impl Callback {
         self.used().any(|variable| self.variables.name_of(variable) == name)
     }
 
-    /// Every request of it.
     fn templates(&self) -> impl Iterator<Item = &RequestTemplate> {
         std::iter::once(&self.request).chain(self.around.iter().flat_map(|around| around.templates()))
     }
 
-    /// Every placeholder in it; some more than once.
+    /// All placeholders in its requests and comparisons, with duplicates.
     fn used(&self) -> impl Iterator<Item = Variable> {
         let compared = self.around.iter().flat_map(|around| around.compared(&self.variables));
         self.templates().flat_map(RequestTemplate::variables).chain(compared)
     }
 
-    /// The request as it may be seen, or why there is none. With `reveal` nothing is redacted.
+    /// The redacted request, or why it cannot be rendered. `reveal` shows the secrets.
     pub fn redacted<'a>(
         &'a self,
         subject: impl Into<Subject<'a>>,
@@ -141,7 +139,7 @@ impl Callback {
         self.redacted_as(&self.request, (subject.into(), moment.into(), &[]), user_agent, reveal)
     }
 
-    /// The same of one of its requests, with what steps found.
+    /// The same for any of its requests, with the values that steps took.
     pub fn redacted_as(
         &self,
         template: &RequestTemplate,

@@ -1,4 +1,4 @@
-//! Updates: what should be sent and why, how it ended, and what is remembered of it.
+//! Updates: what must be sent and why, how it ended, and what ddns remembers of it.
 
 pub mod domain;
 pub mod hold;
@@ -14,19 +14,19 @@ use std::ops::Deref;
 use crate::net::family::Family;
 use domain::Domain;
 
-/// One domain and the address it should have. It can be judged and shown; what is sent is a [`Sendable`] one.
+/// One domain and the address it should have. An update can be judged and shown; only a [`Sendable`] can be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Update<'a> {
-    /// Whose address it is.
+    /// The domain.
     pub domain: &'a Domain,
-    /// Which list of the configuration the domain stands in.
+    /// The record type. Also tells which list of the configuration contains the domain.
     pub family: Family,
     /// The address that the domain should have.
     pub ip: IpAddr,
 }
 
-/// An update to an address that a source gave, or that was made of one: only such an update can be sent (A8). Made by
-/// [`Entry::sendable`](crate::config::Entry::sendable). Of any other there is no request:
+/// An update to an address that a source returned, or that was derived from one: nothing else can be sent (A8). Made by
+/// [`Entry::sendable`](crate::config::Entry::sendable). Any other update cannot be rendered as a request:
 ///
 /// ```compile_fail,E0277
 /// # use ddns_core::{callback::{Callback, Timestamp}, update::Update};

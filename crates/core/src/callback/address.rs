@@ -1,14 +1,14 @@
-//! Which parts of an address may be seen (G2): scheme, host, port, short path segments and names of parameters may; user and
-//! password, long path segments, those up to an `@`, values of parameters and fragments may not.
+//! Which parts of a URL may be shown (G2): scheme, host, port, short path segments and parameter names. Hidden are user
+//! and password, long path segments, path segments up to an `@`, parameter values and fragments.
 
 use super::piece::{Piece, Position, push_plain};
 use super::template::Part;
 use crate::net::url::split_scheme;
 
-/// A literal in the path that has this many characters may be a key.
+/// Literal path segments of at least this many characters may be keys.
 const LONG_SEGMENT: usize = 16;
 
-/// Whether a segment of a path is so long that it may be a key.
+/// Whether a path segment is so long that it may be a key.
 pub fn is_long(segment: &str) -> bool {
     segment.chars().count() >= LONG_SEGMENT
 }
@@ -22,7 +22,7 @@ enum Zone {
     Fragment,
 }
 
-/// Cuts an absolute address into pieces.
+/// Cuts an absolute URL into pieces.
 pub(super) fn pieces(parts: &[Part]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut zone = Zone::Host;
@@ -66,10 +66,11 @@ pub(super) fn pieces(parts: &[Part]) -> Vec<Piece> {
             let (run, after) = rest.split_at(rest.find(ends).unwrap_or(rest.len()));
             let is_secret = match zone {
                 Zone::Host => false,
-                // What stands before an `@` may be the rest of a password with a `/`, `?` or `#` in it.
+                // Text before an `@` may be the rest of a password that contains `/`, `?` or `#`.
                 Zone::Path | Zone::Name if ats_behind > 0 || run.contains('@') => true,
                 Zone::Path => is_long(run),
-                // A parameter without `=` is all value; so is a long one that has only `=` behind it: base64 ends like that.
+                // A parameter without `=` counts as a value. So does a long one followed only by `=`: that may be the
+                // padding of base64.
                 Zone::Name => {
                     let padded = after.trim_start_matches('=');
                     let is_end = padded.starts_with(['&', '#']) || padded.is_empty() && index + 1 == parts.len();
@@ -105,7 +106,7 @@ fn push_secret(pieces: &mut Vec<Piece>, position: Position, text: &str) {
     }
 }
 
-/// For the text behind each part, the first mark that ends the name of a parameter; `None` if the address ends before.
+/// For each part, the first character after it that ends a parameter name; `None`: the URL ends before one.
 fn marks_behind(parts: &[Part]) -> Vec<Option<char>> {
     let mark = |part: &Part| match part {
         Part::Literal(text) => text.chars().find(|letter| "=&#".contains(*letter)),
@@ -118,8 +119,8 @@ fn marks_behind(parts: &[Part]) -> Vec<Option<char>> {
     marks
 }
 
-/// How many `@` stand before the path begins, where the last one ends the credentials, and how many behind that may do so,
-/// too: those in the path, and all where a colon may be the one before a password (`http://user:80/rest?@host/`).
+/// Counts the `@` before the path, the last of which ends the credentials, and those after it that may end the credentials as well: all
+/// in the path, and everywhere if the host contains a colon, which may precede a password (`http://user:80/rest?@host/`).
 fn ats(parts: &[Part]) -> [usize; 2] {
     let text: String = parts.iter().map(|part| if let Part::Literal(text) = part { text } else { "x" }).collect();
     let rest = split_scheme(&text).map_or("", |(_, rest)| rest);
@@ -128,7 +129,7 @@ fn ats(parts: &[Part]) -> [usize; 2] {
     [authority, if authority.contains(':') { behind } else { path }].map(|part| part.matches('@').count())
 }
 
-/// The address that a relative `id` probably means.
+/// The URL that a relative `id` probably means.
 pub(super) fn likely(mut id: Vec<Part>) -> Vec<Part> {
     let is_host =
         |text: &str| !text.starts_with(['/', '?', '.']) && text.split(['/', '?']).next().is_some_and(is_likely_host);
@@ -150,7 +151,7 @@ pub(super) fn prepend(parts: &mut Vec<Part>, before: &str) {
     }
 }
 
-/// A host rather than a key: short labels with a dot or a port.
+/// Whether a text looks like a host and not like a key: short labels with a dot or a port.
 fn is_likely_host(text: &str) -> bool {
     text.contains(['.', ':']) && text.split(['.', ':']).all(|label| label.len() < LONG_SEGMENT)
 }

@@ -1,5 +1,5 @@
-//! The body. In JSON, placeholders in strings, and outside of quotes, are filled in; keys, numbers, booleans and `null` pass
-//! through (C2, C3, C8). A form and a plain text are the other formats (H3).
+//! The body. In JSON, placeholders are filled in inside strings and outside quotes; keys, numbers, booleans and `null`
+//! are passed on unchanged (C2, C3, C8). The other formats are forms and plain text (H3).
 
 use super::piece::{self, Piece, Position, push_plain};
 use super::template::{self, Part};
@@ -9,13 +9,13 @@ use crate::text::json::{Member, Node, Value, push_string};
 use crate::text::vocabulary::vocabulary;
 
 vocabulary! {
-    /// What a body is: `format` (H3).
+    /// The format of a body: `format` (H3).
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     pub enum Format {
         /// A JSON object or list.
         #[default]
         Json = "json",
-        /// Names and values, as a page sends them.
+        /// Names and values, as a browser sends a form.
         Form = "form",
         /// Any text.
         Text = "text",
@@ -41,8 +41,8 @@ pub struct Body {
 }
 
 impl Body {
-    /// Finds the placeholders of a document. None where it is neither an object nor a list. A placeholder outside
-    /// quotes that has no value cannot stay as it is (it would be no JSON): its place is the error.
+    /// Finds the placeholders of a document. `None`: it is neither an object nor a list. The error is a placeholder
+    /// outside quotes that has no value: leaving it there would not be JSON.
     pub fn new(document: &Node, variables: &Variables, unknown: &mut Vec<String>) -> Result<Option<Self>, Node> {
         match document.value {
             Value::Object(_) | Value::Array(_) => {
@@ -54,8 +54,8 @@ impl Body {
         }
     }
 
-    /// A form of scalars: names and values are encoded, placeholders are filled in in values. Fails with the first member
-    /// whose value is no scalar.
+    /// A form of scalars: encodes names and values, and fills in placeholders in values. The error is the first member
+    /// whose value is not a scalar.
     pub fn form<'a>(
         members: &'a [Member],
         variables: &Variables,
@@ -85,8 +85,7 @@ impl Body {
         Ok(Self { format: Format::Form, pieces })
     }
 
-    /// A form as it was written, `a=1&ip=__IP__`: only the values of placeholders are encoded. What may be seen of it are
-    /// the names.
+    /// A form as it was written, `a=1&ip=__IP__`: only the values of placeholders are encoded. Only names may be shown.
     pub fn form_text(text: &str, variables: &Variables, unknown: &mut Vec<String>) -> Self {
         let (mut pieces, mut is_value) = (Vec::new(), false);
         for part in template::parse(text, variables, unknown) {
@@ -99,7 +98,7 @@ impl Body {
                     Some(before) if run.ends_with('&') || !is_value => (before, &run[before.len()..]),
                     _ => (run, ""),
                 };
-                // What no `=` follows is all value.
+                // Text without a following `=` counts as a value.
                 if run.is_empty() || (mark == "=" && !is_value) {
                     push_plain(&mut pieces, run);
                 } else {
@@ -112,13 +111,13 @@ impl Body {
         Self { format: Format::Form, pieces }
     }
 
-    /// A text, with values put in as they are.
+    /// Plain text; values are inserted as they are.
     pub fn text(text: &str, variables: &Variables, unknown: &mut Vec<String>) -> Self {
         let parts = template::parse(text, variables, unknown);
         Self { format: Format::Text, pieces: parts.into_iter().map(|part| placed(part, Position::Text)).collect() }
     }
 
-    /// What may be seen of it as it was written: placeholders by their names, everything else redacted.
+    /// The body as written, with everything redacted that may be a key; placeholders appear by name.
     pub fn outline(&self, variables: &Variables) -> String {
         piece::outline(&self.pieces, variables)
     }
@@ -131,7 +130,7 @@ fn placed(part: Part, position: Position) -> Piece {
     }
 }
 
-/// Writes a document without blanks, as pieces.
+/// Writes a document without spaces, as pieces.
 struct BodyWriter<'a> {
     pieces: Vec<Piece>,
     variables: &'a Variables,

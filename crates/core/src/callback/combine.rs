@@ -1,24 +1,24 @@
-//! `combine` (H7): which updates go in one request.
+//! `combine` (H7): which updates share a request.
 
 use crate::update::{Sendable, Update};
 
-/// Which updates go in one request.
+/// Which updates share a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Combine {
-    /// Both families of a domain.
+    /// Whether both families of a domain share a request.
     pub families: bool,
-    /// The limit of domains.
+    /// How many domains share a request at most.
     pub domains: usize,
-    /// What stands in the place of a family without an address; `None` if such a request is not sent.
+    /// The text for a family without an address; `None`: without an address, the request is not sent.
     pub missing: Option<String>,
 }
 
-/// The updates of one request: one, and those that `combine` puts beside it.
+/// The updates of one request: one, or several that `combine` puts together.
 #[derive(Debug, Clone, Copy)]
 pub struct Batch<'a> {
-    /// The one that is named where only one can be.
+    /// The first update: placeholders with a single value take it from here.
     pub first: &'a Update<'a>,
-    /// Those beside it.
+    /// The other updates.
     pub others: &'a [Update<'a>],
 }
 
@@ -30,13 +30,13 @@ pub struct Parcel<'a> {
 }
 
 impl<'a> Parcel<'a> {
-    /// None where there are none.
+    /// `None`: there are no updates.
     pub fn of(updates: impl IntoIterator<Item = Sendable<'a>>) -> Option<Self> {
         let mut updates = updates.into_iter().map(|update| *update);
         Some(Self { first: updates.next()?, others: updates.collect() })
     }
 
-    /// As they can be shown.
+    /// The updates, in the form that can be shown.
     pub fn batch(&self) -> Batch<'_> {
         Batch { first: &self.first, others: &self.others }
     }
@@ -49,12 +49,12 @@ impl<'a> From<&'a Update<'a>> for Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// None where there are none.
+    /// `None`: there are no updates.
     pub fn of(updates: &'a [Update<'a>]) -> Option<Self> {
         updates.split_first().map(|(first, others)| Self { first, others })
     }
 
-    /// All of them.
+    /// All updates.
     pub fn iter(self) -> impl Iterator<Item = &'a Update<'a>> {
         std::iter::once(self.first).chain(self.others)
     }

@@ -1,15 +1,15 @@
-//! A request as a curl command that sends the same bytes: to try it by hand, or to show it to the operator of the endpoint.
-//! Quoted for a POSIX shell.
+//! A request as a curl command that sends the same bytes, to try it by hand or to show it to the operator of the
+//! endpoint. Quoted for a POSIX shell.
 
 use crate::callback::{Method, Redacted};
 use crate::net::ssl::Ssl;
 use crate::text::shell::{line as on_one_line, quote};
 
-/// The words of the command. What curl would add or change by itself is switched off where that is possible.
+/// The words of the command. Options switch off what curl would add or change by itself, where that is possible.
 pub fn words(request: &Redacted, ssl: &Ssl) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut add = |more: &[&str]| words.extend(more.iter().map(|&word| word.to_owned()));
-    // Neither its own configuration nor a proxy of the environment; the address as it is, brackets and dots included.
+    // Ignore curl's own configuration and the proxy of the environment; send the URL as it is, brackets and dots included.
     add(&["curl", "-q", "-i", "-g", "--path-as-is"]);
     match &request.proxy {
         None => add(&["--noproxy", "*"]),
@@ -30,10 +30,10 @@ pub fn words(request: &Redacted, ssl: &Ssl) -> Vec<String> {
     }
     for (name, value) in &request.headers {
         match (name.as_ref(), &request.url.credentials) {
-            // Made by curl from the address and the body.
+            // curl makes these from the URL and the body.
             ("Host", _) => {}
             ("Content-Length", _) if request.body.is_some() => {}
-            // Without a value curl would leave it out.
+            // curl leaves out a header without a value unless it ends with a semicolon.
             (name, _) if value.is_empty() => add(&["-H", &format!("{name};")]),
             ("User-Agent", _) => add(&["-A", value]),
             ("Authorization", Some((user, password))) if !has_control(user) && !has_control(password) => {
@@ -52,13 +52,13 @@ pub fn words(request: &Redacted, ssl: &Ssl) -> Vec<String> {
     words
 }
 
-/// What would be a line end, or drive a terminal, is better sent in base64.
+/// A control character could end a line or drive a terminal: such credentials are shown in base64, as a header.
 fn has_control(text: &str) -> bool {
     text.chars().any(char::is_control)
 }
 
-/// The words as a shell takes them. With a `width` no line is wider: it continues after a backslash, also in the middle of
-/// a word, and still means the same.
+/// Quotes the words for a shell. With a `width`, longer lines are broken with a backslash, even inside a word, without
+/// changing the meaning.
 pub fn quoted(words: &[String], width: Option<usize>) -> String {
     let Some(width) = width else {
         return on_one_line(words.iter().map(String::as_str));
@@ -68,11 +68,11 @@ pub fn quoted(words: &[String], width: Option<usize>) -> String {
     for (at, word) in words.iter().enumerate() {
         let whole = quote(word);
         let begun = if line.is_empty() { String::new() } else { format!("{line} ") };
-        // An option and its value stay together where a line has room for both.
+        // An option and its value stay on one line if both fit.
         let value = words.get(at + 1).filter(|next| word.starts_with('-') && !next.starts_with('-'));
         let both = length(&whole) + value.map_or(0, |value| 1 + length(&quote(value)));
         let need = if both + 4 <= width { both } else { length(&whole) };
-        // Two columns for the blank and the backslash behind it.
+        // Two columns for the space and the backslash after it.
         if length(&begun) + need + 2 <= width {
             line = begun + &whole;
             continue;
@@ -83,7 +83,7 @@ pub fn quoted(words: &[String], width: Option<usize>) -> String {
         let mut pieces = pieces(word, width - 4).into_iter();
         line = format!("  {}", pieces.next().unwrap_or_else(|| quote("")));
         for piece in pieces {
-            // No blank before the rest: it would begin a new word.
+            // No space before the rest: it would start a new word.
             lines.push(format!("{line}\\"));
             line = piece;
         }
@@ -96,12 +96,12 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// A word in parts that are no longer than `most` columns once they are quoted.
+/// Splits a word into parts that take at most `most` columns when they are quoted.
 fn pieces(word: &str, most: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     let (mut start, mut columns) = (0, 2);
     for (at, letter) in word.char_indices() {
-        // Without the quotes around it.
+        // The space forces quotes; they and the space are not counted.
         let more = length(&quote(&format!(" {letter}"))) - 3;
         if columns + more > most && start < at {
             pieces.push(quote(&word[start..at]));
@@ -121,7 +121,7 @@ mod tests {
 
     use super::*;
 
-    /// What a shell makes of a command: enough of its rules for what is written here.
+    /// Parses a command like a shell, with just enough rules for the commands made here.
     fn unquoted(text: &str) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         let mut word: Option<String> = None;

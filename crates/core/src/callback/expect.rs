@@ -1,4 +1,4 @@
-//! What a response must say (H4), for services whose status alone does not tell whether an update was accepted.
+//! What a response must say (H4), for services whose status alone does not tell whether they accepted an update.
 
 mod condition;
 mod dyndns2;
@@ -14,48 +14,48 @@ pub use suspicion::suspicious;
 use crate::text::json::{Dialect, Node, Value, parse};
 use condition::ResponseBody;
 
-/// As much of a body is looked at.
+/// How many bytes of a body are judged.
 pub const BODY_LIMIT: usize = 64 * 1024;
 
-/// However long a pause an endpoint asks for, it counts as no more: some send a time of day in the place of seconds.
+/// The longest pause that counts, whatever the endpoint asks for: some send a time of day instead of seconds.
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
 
-/// When an update counts as accepted.
+/// How to judge whether an update was accepted.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expect {
-    /// The conditions of the user.
+    /// The user's conditions.
     Conditions(Conditions),
-    /// The return codes that most dynamic DNS services share.
+    /// The preset for the return codes that most dynamic DNS services share.
     Dyndns2,
 }
 
-/// Looked at in this order; of each list any may hold.
+/// Lists of conditions, tried in this order. A list decides if any of its conditions holds.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Conditions {
-    /// What was kept is old (H21).
+    /// A kept value is out of date (H21).
     pub forget: Vec<Condition>,
-    /// Refused for good (H5).
+    /// The service refuses the update permanently (H5).
     pub stop: Vec<Condition>,
-    /// Not now.
+    /// The service asks to wait.
     pub wait: Vec<Condition>,
-    /// The service has nothing of that kind: for a step (H20).
+    /// The service has no such entry: for steps (H20).
     pub none: Vec<Condition>,
-    /// A failure like any other.
+    /// The update failed and is retried.
     pub reject: Vec<Condition>,
-    /// Accepted; `None`: every status from 200 to 299.
+    /// The update is accepted; `None`: every status from 200 to 299 accepts.
     pub accept: Option<Vec<Condition>>,
-    /// The JSON that it was read from, for the key of the cache.
+    /// The JSON that the conditions were read from, for the key of the cache.
     pub written: String,
 }
 
 /// What a response means for one domain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
-    /// What follows.
+    /// The meaning of the response.
     pub verdict: Meaning,
-    /// The words of the service: the line that decided, or all of them.
+    /// The text of the service: the line that decided, or the whole text.
     pub words: String,
-    /// Which condition decided, for the debug log.
+    /// The condition that decided, for the debug log.
     pub because: String,
 }
 
@@ -64,33 +64,33 @@ pub struct Judgement {
 pub enum Meaning {
     /// Accepted.
     Accepted,
-    /// Accepted, and the service had this address already.
+    /// Accepted, and the service already had this address.
     Unchanged,
-    /// A failure like any other.
+    /// Failed; the update is retried.
     Rejected,
-    /// Refused for good.
+    /// Permanently refused.
     Stopped {
-        /// Whether another address is tried again.
+        /// Whether the update is tried again with another address.
         until_address: bool,
-        /// Whether every update of the entry is.
+        /// Whether all updates of the entry are refused.
         all: bool,
     },
-    /// Not now; `None` if the service does not say for how long.
+    /// The service asks to wait; `None`: it does not say for how long.
     Wait(Option<Duration>),
-    /// What was kept is old: a failure, and it is asked for again.
+    /// A kept value is out of date: the update failed, and the next try asks for the value again.
     Forget,
-    /// The service has nothing of that kind.
+    /// The service has no such entry.
     Nothing,
 }
 
-/// What follows where a condition holds.
+/// The meaning of a condition that holds.
 type MeaningOf = fn(&Condition) -> Meaning;
 
-/// Whether what a response has at a place is what is wanted there.
+/// Whether a value of a response agrees with the value that a condition wants, in this order.
 pub type Agrees<'a> = &'a dyn Fn(&Value, &Value) -> bool;
 
 impl Expect {
-    /// Whether a body is needed to judge.
+    /// Whether the body is needed to judge a response.
     pub fn needs_body(&self) -> bool {
         match self {
             Self::Dyndns2 => true,
@@ -98,7 +98,7 @@ impl Expect {
         }
     }
 
-    /// Whether it can stop an update or make it wait: that must be remembered (H6).
+    /// Whether a response can stop an update or make it wait, which must be remembered (H6).
     pub fn must_be_remembered(&self) -> bool {
         match self {
             Self::Dyndns2 => true,
@@ -106,14 +106,15 @@ impl Expect {
         }
     }
 
-    /// Whether a stop of all updates (H5) reaches an update that has variables of its own, unlike the refused one. In the preset
-    /// they are hardly anything but keys, which may be right; conditions are written by who knows.
+    /// Whether a stop of all updates (H5) includes updates whose own variables differ from those of the refused update.
+    /// Not in the preset: there, such variables are usually keys, and those of the others may be right. Users who write
+    /// conditions know what they stop.
     pub fn stops_others(&self) -> bool {
         matches!(self, Self::Conditions(_))
     }
 
-    /// What a response means for each of `domains` domains, or once for all of them. `sent` are the addresses that were sent; `is_kept`:
-    /// something was used that was kept.
+    /// Judges a response, for each of `domains` domains or once for all of them. `sent` are the addresses that were
+    /// sent. `is_kept`: the request used a kept value.
     pub fn judge(
         &self,
         (status, body): (u16, &[u8]),
@@ -122,7 +123,7 @@ impl Expect {
         agrees: Agrees<'_>,
     ) -> Vec<Judgement> {
         let text = String::from_utf8_lossy(&body[..body.len().min(BODY_LIMIT)]);
-        // Some pages are saved with a byte order mark: `^` is after it.
+        // Some pages start with a byte order mark, which must not keep `^` from matching.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         match self {
             Self::Dyndns2 => dyndns2::judge(status, text, domains, sent),

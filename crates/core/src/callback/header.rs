@@ -4,26 +4,26 @@ use super::piece::{self, Piece, Position, Show, push_plain};
 use super::template::{self, Part};
 use super::variables::{Values, Variables};
 
-/// What the program says itself: it follows from the address, the body and the connection.
+/// Headers that ddns sets itself: they follow from the URL, the body and the connection.
 const OURS: [&str; 5] = ["Host", "Content-Length", "Transfer-Encoding", "Connection", "Accept-Encoding"];
 
-/// Headers whose values are no secrets. A redirection to another origin carries these alone.
+/// Headers whose values are not secret. A redirect to another origin carries only these.
 const PUBLIC: [&str; 3] = ["Accept", "Content-Type", "User-Agent"];
 
-/// Words before a key that everybody may see.
+/// Authentication schemes that may precede a key and may be shown.
 const SCHEMES: [&str; 3] = ["Bearer ", "Basic ", "Token "];
 
 /// One header.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Header {
-    /// As hyper sends it: a capital letter after each dash, small ones elsewhere.
+    /// Spelled as hyper sends it: a capital letter after each dash, small letters elsewhere.
     name: String,
     pub(super) pieces: Vec<Piece>,
 }
 
 impl Header {
-    /// Checks a name and finds the placeholders of a value. Fails with a phrase that follows the name of the field, and how to mend
-    /// it. A name that is no HTTP token is not shown: it may be a key in the wrong place.
+    /// Checks the name and finds the placeholders of the value. The error is a phrase that follows the name of the
+    /// field, and a hint. A name that is not an HTTP token is not shown: it may be a key in the wrong place.
     pub fn new(
         name: &str,
         value: &str,
@@ -41,7 +41,7 @@ impl Header {
             };
             return Err((format!("must not set `{name}`"), hint));
         }
-        // Blanks around a value are no part of it (RFC 9110, 5.5).
+        // Spaces around a value do not belong to it (RFC 9110, 5.5).
         let value = value.trim_matches([' ', '\t']);
         if holds_control(value) {
             let why = format!("has a line break or another control character in the value of `{name}`");
@@ -65,34 +65,34 @@ impl Header {
         Ok(Self { name, pieces })
     }
 
-    /// The name under which it is sent.
+    /// The name, spelled as it is sent.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The value with those of one update; `None` if one of them holds a control character: it could end the header.
+    /// Renders the value; `None`: it contains a control character, which could end the header.
     pub(super) fn render(&self, values: &Values<'_>, show: Show) -> Option<String> {
         Some(piece::render(&self.pieces, values, show)).filter(|value| !holds_control(value))
     }
 
-    /// What may be seen of the value as it was written.
+    /// The value as written, with everything redacted that may be a key.
     pub fn outline(&self, variables: &Variables) -> String {
         piece::outline(&self.pieces, variables)
     }
 }
 
-/// Whether the values of a header are no secrets.
+/// Whether the values of a header are not secret.
 pub(super) fn is_public(name: &str) -> bool {
     PUBLIC.contains(&name)
 }
 
-/// The word that names what kind of key follows; empty where there is none.
+/// The authentication scheme at the start of a value, with its space; empty if there is none.
 fn scheme(text: &str) -> &str {
     let begins = |scheme: &&&str| text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
     SCHEMES.iter().find(begins).map_or("", |scheme| &text[..scheme.len()])
 }
 
-/// A name as it is sent; `None` if it is no HTTP token.
+/// A name as it is sent; `None`: it is not an HTTP token.
 fn spelled(name: &str) -> Option<String> {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty() || !name.bytes().all(is_token) {
@@ -107,7 +107,7 @@ fn spelled(name: &str) -> Option<String> {
     Some(letters.collect())
 }
 
-/// A line end would begin another header; no server takes the other control characters. A tab is allowed.
+/// A line end would start another header, and servers accept no control characters except the tab.
 fn holds_control(value: &str) -> bool {
     value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t')
 }

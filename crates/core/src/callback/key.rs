@@ -1,5 +1,5 @@
-//! The key under which the cache remembers what an endpoint accepted (E3): a salted hash of everything that shapes a
-//! callback's requests, in an encoding that is written down here and that no renaming in the code can change.
+//! The key under which the cache remembers what an endpoint accepted (E3): a salted hash of everything that shapes a callback's
+//! requests. The encoding is written down here, so that renaming something in the code cannot change the keys.
 //!
 //! The encoding is a sequence of records, each
 //!
@@ -7,37 +7,37 @@
 //! FIELD KIND LENGTH:BYTES↵
 //! ```
 //!
-//! with the names of the configuration as FIELD, the number of bytes as LENGTH (decimal), and a line feed at the end. The fields stand in
-//! this order; one that is not set adds no record:
+//! FIELD is the name in the configuration, LENGTH the number of bytes (decimal), and each record ends with a line feed.
+//! The fields have this order; a field that is not set adds no record:
 //!
 //! | FIELD | KIND | BYTES |
 //! |---|---|---|
-//! | `address` | `text` | the address (`endpoint` and `id` merged, as written) between two placeholders |
-//! | `address` | `placeholder` | the name of a placeholder in it, e.g. `__IP__` |
-//! | `body` | `text` | the JSON body without blanks, between two placeholders; characters escaped only where JSON demands it |
-//! | `body` | `placeholder` | the name of a placeholder in it |
-//! | `extra` | `name`, then `string`, `number` or `boolean` | a variable and its value; sorted by name; one that only domains have adds nothing |
+//! | `address` | `text` | the URL (`endpoint` and `id` merged, as written) between two placeholders |
+//! | `address` | `placeholder` | the name of a placeholder in the URL, e.g. `__IP__` |
+//! | `body` | `text` | the JSON body without spaces, between two placeholders; characters escaped only where JSON requires it |
+//! | `body` | `placeholder` | the name of a placeholder in the body |
+//! | `extra` | `name`, then `string`, `number` or `boolean` | a variable and its value; sorted by name; without those that only single domains have |
 //! | `ttl` | `number` | decimal |
 //! | `line` | `string` | as written |
-//! | `method` | `word` | where it is not the one that the body decides (A2): `PUT` |
+//! | `method` | `word` | unless it is the one that the body implies (A2): `PUT` |
 //! | `headers` | `name`, then `text` and `placeholder` | a header, as it is sent, and its value; sorted by name |
-//! | `format` | `word` | where the body is not JSON: `form` or `text` |
+//! | `format` | `word` | unless the body is JSON: `form` or `text` |
 //! | `expect` | `preset` | `dyndns2` |
-//! | `expect` | `json` | the object, as a JSON text with two blanks for each level |
+//! | `expect` | `json` | the object, as a JSON text indented by two spaces for each level |
 //! | `zone` | `name` | a zone; sorted |
-//! | `combine` | `families`, `domains`, then `missing` | `true` or `false`; decimal; as written, where it is set |
+//! | `combine` | `families`, `domains`, then `missing` | `true` or `false`; decimal; as written, if it is set |
 //! | `sign` | `key` | a key, in hexadecimal digits; in the order of the configuration |
-//! | `sign` | `scheme`, then `id`, `region`, `service` | of a scheme: its word, and what is set of these, as written |
-//! | `sign` | `consumer`, `key` | the same, in hexadecimal digits |
-//! | `before N …`, `absent …`, `after …` | | the requests around the update (H14): `address`, `body`, `method`, `headers`, `format`, `expect` and `sign` of each, as above, behind its name |
-//! | `before N finds` | `json` | what else step N has but for `keep`, as a JSON text with two blanks for each level |
+//! | `sign` | `scheme`, then `id`, `region`, `service` | the word of a scheme, then the parts that are set, as written |
+//! | `sign` | `consumer`, `key`, `secret`, `token` | the same, in hexadecimal digits |
+//! | `before N …`, `absent …`, `after …` | | the requests around the update (H14): `address`, `body`, `method`, `headers`, `format`, `expect` and `sign` of each, as above, with this prefix |
+//! | `before N finds` | `json` | the other parts of step N except `keep`, as a JSON text indented by two spaces for each level |
 //!
-//! The key is the first 16 bytes of SHA-256 over the salt and the records. A domain with an `extra` of its own has a key of its
-//! own: the same over the key of the callback, in place of the salt, and the records of that `extra`. A field that is added later comes after these and adds
-//! nothing where it is not set: the keys of existing configurations stay as they are. The test below holds keys that must never
-//! change.
+//! The key is the first 16 bytes of SHA-256 over the salt and the records. A domain with its own `extra` has its own
+//! key: the first 16 bytes of SHA-256 over the callback's key, in place of the salt, and the records of that `extra`.
+//! New fields go after these and add nothing if they are not set, so that the keys of existing configurations stay the
+//! same. A test below contains keys that must never change.
 //!
-//! Who makes claims is such a hash, too: over the salt and the records `file` `name` and `origin` `text`.
+//! The maker of claims is identified by such a hash, too: over the salt and the records `file` `name` and `origin` `text`.
 
 use std::borrow::Cow;
 
@@ -60,9 +60,9 @@ impl Callback {
         hash(salt, &encoded(self))
     }
 
-    /// The same for one domain: with variables of its own its requests are shaped differently (H9).
+    /// The key for one domain: its own variables change its requests (H9).
     pub fn fingerprint_of(&self, callback: Fingerprint, domain: &Domain, family: Family) -> Fingerprint {
-        // Asked for a dozen times for each update.
+        // Called a dozen times for each update.
         if !self.variables.has_own(family) {
             return callback;
         }
@@ -70,12 +70,12 @@ impl Callback {
         if records.is_empty() { callback } else { hash(callback.as_bytes(), &records) }
     }
 
-    /// The key of what a notification remembers of an entry (I5), which is named by a text.
+    /// The key of what a notification remembers of an entry (I5). A text names the entry.
     pub fn fingerprint_for(&self, salt: &[u8], entry: &str) -> Fingerprint {
         hash(self.fingerprint(salt).as_bytes(), entry)
     }
 
-    /// Who makes the claims of its requests: a configuration file and the origin as it is written (E3).
+    /// Identifies the maker of the claims of its requests: a configuration file, and the origin as written (E3).
     pub fn maker(&self, salt: &[u8], file: &str) -> Fingerprint {
         let origin = self.request.target.origin(&self.variables);
         let mut records = String::with_capacity(file.len() + origin.len() + 32);
@@ -84,7 +84,7 @@ impl Callback {
         hash(salt, &records)
     }
 
-    /// What a domain has for itself, as a text that is equal for equal values.
+    /// A domain's own variables, as a text that is equal for equal values.
     pub fn own_text(&self, domain: &Domain, family: Family) -> String {
         let mut records = String::new();
         push_extra(&mut records, self.variables.own(domain, family));
@@ -96,7 +96,7 @@ fn hash(salt: &[u8], records: &str) -> Fingerprint {
     short(&Sha256::new().chain_update(salt).chain_update(records).finalize())
 }
 
-/// The first bytes of a hash.
+/// The first 16 bytes of a hash.
 pub(super) fn short(hash: &[u8]) -> Fingerprint {
     let mut short = [0; 16];
     short.copy_from_slice(&hash[..16]);
@@ -146,7 +146,7 @@ fn encoded(callback: &Callback) -> String {
     records
 }
 
-/// A request that goes around the update.
+/// Adds a request around the update.
 fn push_template(records: &mut String, prefix: &str, template: &RequestTemplate, variables: &Variables) {
     push_pieces(records, &format!("{prefix}address"), &template.target.pieces, variables);
     if let Some(body) = &template.body {
@@ -156,7 +156,7 @@ fn push_template(records: &mut String, prefix: &str, template: &RequestTemplate,
     push_sign(records, prefix, template);
 }
 
-/// Method, headers, format, and what a response must say.
+/// Adds method, headers, format and `expect`.
 fn push_head(records: &mut String, prefix: &str, template: &RequestTemplate, variables: &Variables) {
     let RequestTemplate { method, headers, body, expect, .. } = template;
     let field = |name: &'static str| prefixed(prefix, name);
@@ -200,7 +200,7 @@ fn prefixed<'a>(prefix: &str, name: &'a str) -> Cow<'a, str> {
     if prefix.is_empty() { name.into() } else { [prefix, name].concat().into() }
 }
 
-/// Variables and their values, sorted.
+/// Adds variables and their values, sorted.
 fn push_extra<'a>(records: &mut String, extra: impl Iterator<Item = (&'a str, &'a Value)>) {
     let mut extra: Vec<(&str, &Value)> = extra.collect();
     extra.sort_unstable_by_key(|(name, _)| *name);
@@ -216,7 +216,7 @@ fn push_extra<'a>(records: &mut String, extra: impl Iterator<Item = (&'a str, &'
     }
 }
 
-/// Which part of a text is secret does not matter here: neighbouring pieces are one text.
+/// The key does not depend on which part of a text is secret: adjacent pieces are joined to one text.
 fn push_pieces(records: &mut String, field: &str, pieces: &[Piece], variables: &Variables) {
     let mut text = String::new();
     for piece in pieces {
@@ -323,7 +323,6 @@ mod tests {
         Domain::parse(name).expect("a domain")
     }
 
-    /// A variable of every kind, placeholders everywhere, and letters that need care.
     fn records(callback: &Callback) -> String {
         encoded(callback)
     }
@@ -396,7 +395,7 @@ mod tests {
         }
     }
 
-    /// Changing this makes claims that former callbacks made count again.
+    /// Changing this makes claims of callbacks that are no longer configured count again.
     #[test]
     fn e3_who_makes_claims_is_told_by_file_and_origin() {
         let maker =
@@ -433,7 +432,7 @@ mod tests {
         assert_eq!(records(&callback), expected.join("\n"));
     }
 
-    /// What was accepted before stays so when the method is written down that was sent all along.
+    /// Writing down the default method must not send anything again.
     #[test]
     fn e3_a_default_that_is_written_down_adds_nothing() {
         for (token, method) in [(None, Method::Get), (Some("{}"), Method::Post)] {
@@ -443,7 +442,7 @@ mod tests {
         }
     }
 
-    /// What stands in the file in another form, or in another order, is the same callback.
+    /// The form and the order in the file do not change the callback.
     #[test]
     fn e3_the_key_is_about_the_request() {
         let key = |token: &str, names: [&str; 2]| {

@@ -1,26 +1,26 @@
-//! What a request is about: updates, or what happened to some (I5).
+//! What a request is about: updates, or an event to report (I5).
 
 use super::combine::{Batch, Parcel};
 use crate::update::Update;
 
-/// What a notification says: the texts of its placeholders.
+/// The texts of a notification's placeholders.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Notice {
     /// `__EVENT__`: one word.
     pub event: &'static str,
     /// `__MESSAGE__`: a sentence on one line.
     pub message: String,
-    /// `__DOMAINS__` and `__DOMAIN__`: each once, with commas.
+    /// `__DOMAINS__` and `__DOMAIN__`: each domain once, separated by commas.
     pub domains: String,
-    /// `__IP__`: each address once, with commas; empty where there is none.
+    /// `__IP__`: each address once, separated by commas; empty if there is no address.
     pub ips: String,
-    /// `__OLDIP__`: the addresses before, in the same way.
+    /// `__OLDIP__`: the previous addresses, in the same form.
     pub old_ips: String,
     /// `__RECORDTYPE__`: `A`, `AAAA` or `A,AAAA`.
     pub record_types: String,
 }
 
-/// What can be sent: updates to addresses that sources gave (A8), or what happened.
+/// What can be sent: updates to addresses that a source returned (A8), or a notification.
 #[derive(Debug, Clone, Copy)]
 pub struct Outbound<'a>(pub(super) Subject<'a>);
 
@@ -41,7 +41,7 @@ impl<'a> From<&'a Notice> for Outbound<'a> {
 pub enum Subject<'a> {
     /// Updates.
     Updates(Batch<'a>),
-    /// What happened.
+    /// A notification.
     Notice(&'a Notice),
 }
 

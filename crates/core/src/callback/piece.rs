@@ -1,6 +1,6 @@
-//! The pieces of a callback: address and body, cut up once, when they are read, into what everybody may see, what the
-//! user typed, and placeholders. What is sent, what may be seen of it, the list of secrets and the cache key are each one
-//! pass over the same pieces. A new place for text is a new [`Position`].
+//! The pieces of a callback. URL, headers and body are cut up once, when they are read: into texts that everybody may
+//! see, texts that the user typed, and placeholders. The request, its redacted form, the list of secrets and the cache
+//! key are each made in one pass over the same pieces. A new place for text needs a new [`Position`].
 
 use std::net::Ipv6Addr;
 
@@ -12,14 +12,14 @@ use crate::net::url::{credential_secrets, percent_decode, push_form, push_kept, 
 use crate::text::json::{Value, push_escaped, push_string};
 use crate::text::secrets::MASK;
 
-/// Where a piece stands: decides how a value is written there, and in which forms a secret may come back from there.
+/// Where a piece is: decides how a value is written there, and in which forms a secret from there may appear elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Position {
-    /// Before the `@` of an address.
+    /// Before the `@` of a URL.
     UserInfo,
-    /// The beginning of the host.
+    /// At the beginning of the host.
     Host,
-    /// Anywhere else in an address.
+    /// Anywhere else in a URL.
     Address,
     /// Inside a JSON string.
     JsonString,
@@ -27,35 +27,35 @@ pub(super) enum Position {
     JsonBare,
     /// In the value of a header.
     Header,
-    /// A value of a form that is written as an object.
+    /// A value in a form that is written as an object.
     FormValue,
-    /// Anywhere in a form that is written as a text.
+    /// Anywhere in a form that is written as text.
     FormText,
-    /// In a body that is plain text.
+    /// In a plain-text body.
     Text,
 }
 
-/// A piece of an address or a body. Does not show what the user typed when printed.
+/// A piece of a URL, a header or a body. `Debug` does not show what the user typed.
 #[derive(Clone, PartialEq)]
 pub(super) enum Piece {
-    /// Written as it is, and no secret: punctuation, a host, a short path segment, a key of the body.
+    /// Not secret: punctuation, a host, a short path segment, a key of the body. Written as it is.
     Plain(String),
-    /// Typed by the user where a key may stand (G2).
+    /// Typed by the user in a place where keys occur (G2).
     Secret(Position, String),
     Variable(Position, Variable),
 }
 
-/// What is shown of the pieces.
+/// How much to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Show {
-    /// Everything: this is sent.
+    /// Everything: this is what is sent.
     All,
-    /// What the user typed as `***`, values of the update as they are (G2).
+    /// What the user typed as `***`, and values of the update as they are (G2).
     Redacted,
 }
 
 impl Position {
-    /// Appends what the user typed here.
+    /// Appends a literal of the user.
     pub(super) fn push_literal(self, out: &mut String, text: &str) {
         match self {
             Self::JsonString => push_escaped(out, text),
@@ -72,13 +72,13 @@ impl Position {
 
     fn push_value(self, out: &mut String, values: &Values<'_>, variable: Variable) {
         match self {
-            // Without them, nobody knows which of its colons is the port's.
+            // An IPv6 address needs brackets: otherwise its colons cannot be told from that of the port.
             Self::Host if values.text(variable).parse::<Ipv6Addr>().is_ok() => {
                 out.push('[');
                 out.push_str(&values.text(variable));
                 out.push(']');
             }
-            // Commas between values are not part of one.
+            // The commas between the values of a list are not encoded.
             Self::UserInfo | Self::Host | Self::Address if variable.is_list() => {
                 for (at, value) in values.text(variable).split(',').enumerate() {
                     out.push_str(if at == 0 { "" } else { "," });
@@ -98,7 +98,7 @@ impl Position {
         }
     }
 
-    /// Appends what stands in a secret's place: something that is possible there.
+    /// Appends a mask in place of a secret, in a form that is valid there.
     fn push_mask(self, out: &mut String, secret: &str) {
         match self {
             Self::UserInfo => {
@@ -119,7 +119,7 @@ impl Position {
     }
 }
 
-/// The text of the pieces with the values of one update.
+/// The text of the pieces, with values filled in.
 pub(super) fn render(pieces: &[Piece], values: &Values<'_>, show: Show) -> String {
     let mut out = String::with_capacity(256);
     for piece in pieces {
@@ -136,7 +136,7 @@ pub(super) fn render(pieces: &[Piece], values: &Values<'_>, show: Show) -> Strin
     out
 }
 
-/// What may be seen of the pieces as they were written: placeholders by their names.
+/// The pieces as they were written, with secrets masked and placeholders by name.
 pub(super) fn outline(pieces: &[Piece], variables: &Variables) -> String {
     let mut out = String::new();
     for piece in pieces {
@@ -149,14 +149,14 @@ pub(super) fn outline(pieces: &[Piece], variables: &Variables) -> String {
     out
 }
 
-/// What the user typed that must not be seen, in the forms in which a response or an error may show it.
+/// The secrets that the user typed, in the forms in which a response or an error may contain them.
 pub(super) fn secrets<'p>(pieces: impl Iterator<Item = &'p Piece>) -> Vec<String> {
     let mut secrets = Vec::new();
     for piece in pieces {
         let Piece::Secret(position, text) = piece else { continue };
         match position {
             Position::UserInfo => secrets.extend(credential_secrets(text)),
-            // As written, as it is meant, and as it is sent.
+            // As written, decoded, and as sent.
             Position::Host | Position::Address => {
                 let mut sent = String::new();
                 push_kept(&mut sent, text);
@@ -170,7 +170,7 @@ pub(super) fn secrets<'p>(pieces: impl Iterator<Item = &'p Piece>) -> Vec<String
             Position::FormText => secrets.extend([text.clone(), percent_decode(&text.replace('+', " "))]),
             Position::Header => {
                 secrets.push(text.clone());
-                // `Basic dXNlcjpwdw==`: user and password may come back, too.
+                // `Basic dXNlcjpwdw==`: user and password may appear on their own.
                 let decoded = STANDARD.decode(text.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
                 if let Some((user, password)) = decoded.as_deref().and_then(|pair| pair.split_once(':')) {
                     secrets.extend([format!("{user}:{password}"), user.to_owned(), password.to_owned()]);
@@ -182,7 +182,7 @@ pub(super) fn secrets<'p>(pieces: impl Iterator<Item = &'p Piece>) -> Vec<String
     secrets
 }
 
-/// Lets everybody see what stands there literally; not user and password.
+/// Makes literals visible to everybody, except user and password.
 pub(super) fn disclose(pieces: &mut Vec<Piece>) {
     for piece in std::mem::take(pieces) {
         match piece {
@@ -197,7 +197,7 @@ pub(super) fn disclose(pieces: &mut Vec<Piece>) {
     }
 }
 
-/// Appends text that is not secret, joined to plain text before it.
+/// Appends text that is not secret, joined to a preceding plain piece.
 pub(super) fn push_plain(pieces: &mut Vec<Piece>, text: &str) {
     match pieces.last_mut() {
         _ if text.is_empty() => {}

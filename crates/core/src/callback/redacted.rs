@@ -1,5 +1,5 @@
-//! A request for somebody's eyes: rendered by the code that renders what is sent, with what the user typed as `***` unless
-//! they asked for the secrets themselves (G2).
+//! A request to show to people: rendered by the code that renders what is sent, with the user's values as `***` unless
+//! people ask to see the secrets (G2).
 
 use std::borrow::Cow;
 
@@ -8,22 +8,22 @@ use crate::net::proxy::Server;
 use crate::net::url::Url;
 use crate::text::secrets::MASK;
 
-/// A request as it may be seen. What is left out of a redacted one would reveal something about a secret, or be wrong.
+/// A request as it may be seen. A redacted one lacks everything that would reveal something about a secret, or be wrong.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Redacted {
-    /// How it asks.
+    /// The method.
     pub method: Method,
-    /// The address. Its credentials are sent as a header.
+    /// The URL. Its credentials are sent as a header.
     pub url: Url,
-    /// The headers in the order in which they are sent. Without the length of a redacted body: it is another one.
+    /// The headers in the order in which they are sent. Without `Content-Length` if the body is redacted: its length differs.
     pub headers: Vec<(Cow<'static, str>, String)>,
-    /// The body; `None` if nothing is sent but the head.
+    /// The body; `None`: only the head is sent.
     pub body: Option<String>,
-    /// The proxy that is tried first; `None` if the request goes out directly.
+    /// The proxy that ddns tries first; `None`: the request goes out directly.
     pub proxy: Option<RedactedProxy>,
 }
 
-/// A proxy, as it may be seen.
+/// A proxy as it may be seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedactedProxy {
     /// Without user and password.
@@ -33,13 +33,13 @@ pub struct RedactedProxy {
 }
 
 impl Redacted {
-    /// A request with nothing left out.
+    /// A request without redaction.
     pub(super) fn whole(request: Request, user_agent: &str) -> Self {
         let headers = request.headers(user_agent);
         Self { method: request.method, headers, url: request.url, body: request.body, proxy: None }
     }
 
-    /// A request that was rendered without secrets, and without what its headers would reveal of them.
+    /// A request rendered without secrets; removes headers that would reveal something about them.
     pub(super) fn hidden(request: Request, user_agent: &str) -> Self {
         let mut redacted = Self::whole(request, user_agent);
         let (has_body, is_ours) = (redacted.body.is_some(), redacted.url.credentials.is_some());
@@ -50,7 +50,7 @@ impl Redacted {
         redacted
     }
 
-    /// With the proxy that would be tried first; `reveal` shows its credentials, too.
+    /// Adds the proxy that ddns would try first; `reveal` shows its credentials.
     #[must_use]
     pub fn through(self, server: Option<&Server>, reveal: bool) -> Self {
         let mask = |text: &String| if reveal { text.clone() } else { MASK.to_owned() };

@@ -1,17 +1,17 @@
-//! Where a redirection sends a request next (D3).
+//! The request that follows a redirect (D3).
 
 use super::header;
 use super::request::{Method, Request};
 use crate::net::url::{Url, UrlError, split_scheme};
 
-/// How many redirects are followed; more are taken for a loop.
+/// How many redirects are followed; more are considered a loop.
 pub const MAX_REDIRECTS: usize = 10;
 
 impl Request {
-    /// The request that follows a response; `None` if the response is final. 301, 302, 307 and 308 keep method and body,
-    /// because a POST that silently became a GET would be a lost update; 303 asks for a GET. Another origin gets no
-    /// credentials, and of the user's headers only those that hold no secret (H2). A signed request goes nowhere else (H11).
-    /// Fails with why it is not followed: a phrase that names origins only, since the rest of an address may hold keys.
+    /// The request that follows a response; `None`: the response is final. 301, 302, 307 and 308 keep method and body, because a POST
+    /// that silently became a GET would be a lost update; 303 asks for a GET. Another origin gets no credentials, and only those
+    /// headers of the user that contain no secret (H2). Redirects of signed requests are not followed (H11). The error is a phrase that
+    /// says why the redirect is not followed; it contains origins only, because the rest of a URL may contain keys.
     pub fn redirected(&self, status: u16, location: Option<&str>) -> Option<Result<Self, String>> {
         let (method, body) = match status {
             301 | 302 | 307 | 308 => (self.method, self.body.clone()),
@@ -25,7 +25,7 @@ impl Request {
             Ok(url) => url,
             Err(why) => return Some(Err(format!("redirects to an address that {why}"))),
         };
-        // The body carries the user's keys.
+        // The body contains the user's keys: it must not be sent in clear text.
         if self.url.secure && !url.secure {
             return Some(Err(format!("redirects from https to {}, which is not followed", url.origin())));
         }
@@ -34,7 +34,7 @@ impl Request {
             return Some(Err(format!("redirects to {}, which is not followed", url.origin())));
         }
         url.credentials = self.url.credentials.clone().filter(|_| is_same);
-        // A GET in place of something with a body has no content.
+        // A GET that replaces a request with a body has no content.
         let is_lost = |name: &str| name == "Content-Type" && self.body.is_some() && body.is_none();
         let stays = |name: &str| (is_same || header::is_public(name)) && !is_lost(name);
         let headers = self.headers.iter().filter(|(name, _)| stays(name)).cloned().collect();
@@ -42,7 +42,7 @@ impl Request {
     }
 }
 
-/// The address that a reference means, seen from another (RFC 3986, 5.2).
+/// Resolves a reference against a base URL (RFC 3986, 5.2).
 fn join(base: &Url, reference: &str) -> Result<Url, UrlError> {
     let path = base.path.split('?').next().unwrap_or_default();
     let text = if split_scheme(reference).is_some() {
@@ -66,14 +66,14 @@ fn join(base: &Url, reference: &str) -> Result<Url, UrlError> {
     Url::parse(&text)
 }
 
-/// The scheme of a reference that has no `//`, as in `mailto:`; `None` if the colon is part of a path (RFC 3986, 4.2).
+/// The scheme of a reference without `//`, such as `mailto:`; `None`: the colon is part of a path (RFC 3986, 4.2).
 fn scheme_alone(reference: &str) -> Option<&str> {
     let (scheme, _) = reference.split_once(':')?;
     let is_scheme = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '+' | '-' | '.');
     (scheme.starts_with(|letter: char| letter.is_ascii_alphabetic()) && scheme.chars().all(is_scheme)).then_some(scheme)
 }
 
-/// A path whose `.` and `..` segments were followed; query and fragment stay.
+/// Resolves the `.` and `..` segments of a path; keeps query and fragment.
 fn without_dots(reference: &str) -> String {
     let (path, rest) = reference.split_at(reference.find(['?', '#']).unwrap_or(reference.len()));
     let mut segments: Vec<&str> = Vec::new();

@@ -1,4 +1,4 @@
-//! The request as a value: known in full before any socket exists.
+//! The request as a value: complete before any socket exists.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,27 +10,27 @@ use super::body::Format;
 use crate::net::url::Url;
 use crate::text::vocabulary::vocabulary;
 
-/// One request, secrets included; its `Debug` shows neither path nor body.
+/// One request, secrets included. `Debug` shows neither path nor body.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Where to.
+    /// The URL.
     pub url: Url,
-    /// How it asks.
+    /// The method.
     pub method: Method,
-    /// The headers that the user set, by the names under which they are sent. They replace ours (H2).
+    /// The user's headers, by the names under which they are sent. They replace those of ddns (H2).
     pub headers: Vec<(String, String)>,
-    /// The body; `None` if nothing is sent but the head.
+    /// The body; `None`: only the head is sent.
     pub body: Option<String>,
-    /// What the body is.
+    /// The format of the body.
     pub format: Format,
-    /// Whether it is signed: no redirection is followed then (H11).
+    /// Whether it is signed: no redirect is followed then (H11).
     pub is_signed: bool,
-    /// Whether it goes to no other origin, wherever it is redirected (H14).
+    /// Whether redirects to another origin are refused (H14).
     pub stays: bool,
 }
 
 vocabulary! {
-    /// How a request asks (H1).
+    /// The HTTP method (H1).
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     #[allow(missing_docs, reason = "each is the word of the request line")]
     pub enum Method {
@@ -43,7 +43,7 @@ vocabulary! {
 }
 
 impl Method {
-    /// POST where there is a body, GET where there is none (A2).
+    /// POST with a body, GET without one (A2).
     pub fn of_body(has_body: bool) -> Self {
         if has_body { Self::Post } else { Self::Get }
     }
@@ -53,31 +53,30 @@ impl Method {
         self.key()
     }
 
-    /// Whether a server waits for a body: without one, the length says that there is none (RFC 9110, 8.6).
+    /// Whether a server expects a body: without one, the request says `Content-Length: 0` (RFC 9110, 8.6).
     fn expects_body(self) -> bool {
         matches!(self, Self::Post | Self::Put | Self::Patch)
     }
 }
 
 impl Request {
-    /// A POST of a JSON body, or a GET where there is none (A2).
+    /// A POST of a JSON body, or a GET without a body (A2).
     pub fn new(url: Url, body: Option<String>) -> Self {
         let method = Method::of_body(body.is_some());
         Self { url, method, headers: Vec::new(), body, format: Format::Json, is_signed: false, stays: false }
     }
 
-    /// Whether anything but its path and query may hold keys.
+    /// Whether anything but path and query may contain keys.
     pub fn has_keys(&self) -> bool {
         self.body.is_some() || !self.headers.is_empty() || self.url.credentials.is_some()
     }
 
-    /// Whether the user set a header.
     fn sets(&self, name: &str) -> bool {
         self.headers.iter().any(|(known, _)| known == name)
     }
 
-    /// All headers in the order in which they are sent: those of the contract (D1, D2) that the user did not replace, then
-    /// the user's own.
+    /// All headers in the order in which they are sent: those of the contract (D1, D2) unless the user replaced them,
+    /// then the user's own.
     pub fn headers(&self, user_agent: &str) -> Vec<(Cow<'static, str>, String)> {
         let mut headers = Vec::with_capacity(6 + self.headers.len());
         headers.push((Cow::Borrowed("Host"), self.url.authority()));

@@ -1,4 +1,4 @@
-//! A request before its values are known: made of pieces, rendered as what is sent and as what may be seen.
+//! A request before its values are known: made of pieces, from which both the sent and the redacted request are rendered.
 
 use super::body::{Body, Format};
 use super::expect::Expect;
@@ -11,31 +11,31 @@ use super::target::Target;
 use super::variables::{Values, Variable};
 use crate::net::url::{Url, push_value};
 
-/// Everything that shapes one request, and what its response must say.
+/// Everything that shapes one request, and how to judge its response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestTemplate {
-    /// Where to.
+    /// The URL.
     pub target: Target,
-    /// `method`; `None` if the body decides (A2).
+    /// `method`; `None`: the body decides (A2).
     pub method: Option<Method>,
-    /// The headers that the user sets; each name once.
+    /// The user's headers; each name occurs once.
     pub headers: Vec<Header>,
-    /// What to send there; `None` if nothing is sent but the head.
+    /// The body; `None`: only the head is sent.
     pub body: Option<Body>,
-    /// How it is signed; `None` if it is not.
+    /// How it is signed; `None`: it is not.
     pub sign: Option<Signing>,
-    /// What a response must say; `None` if its status decides (A4).
+    /// What the response must say; `None`: its status decides (A4).
     pub expect: Option<Expect>,
 }
 
 impl RequestTemplate {
-    /// How it asks.
+    /// The method.
     pub fn method(&self) -> Method {
         self.method.unwrap_or_else(|| Method::of_body(self.body.is_some()))
     }
 
-    /// The request with these values, and with one parameter more in its query where it asks for a further page. Fails where one makes it
-    /// impossible: a sentence without its end.
+    /// Renders the request with these values. `page` is a query parameter that asks for a further page. The error is a
+    /// sentence without its full stop: a value makes the request impossible.
     pub(super) fn render(&self, values: &Values<'_>, page: Option<(&str, &str)>) -> Result<Request, String> {
         let mut url = self.url(values)?;
         if let Some((name, value)) = page {
@@ -47,7 +47,7 @@ impl RequestTemplate {
         self.finish(url, values, Show::All, self.sign.as_ref())
     }
 
-    /// The same without its signature: equal for requests that ask the same.
+    /// The same without a signature, so that requests that ask the same are equal.
     pub(super) fn render_unsigned(&self, values: &Values<'_>) -> Result<Request, String> {
         self.finish(self.url(values)?, values, Show::All, None)
     }
@@ -56,17 +56,17 @@ impl RequestTemplate {
         self.target.render(values, Show::All).map_err(|why| format!("the address {why}"))
     }
 
-    /// The request as it may be seen.
+    /// The redacted request.
     pub(super) fn redacted(&self, values: &Values<'_>, user_agent: &str) -> Result<Redacted, String> {
         let sent = self.render(values, None)?;
-        // A port that is a value of `extra` is not a number once it is redacted.
+        // The port may be a value of `extra`: redacted, it is no longer a number.
         let url = self.target.render(values, Show::Redacted);
         let url = url.unwrap_or_else(|_| self.target.render_path(values, &sent.url));
         let request = self.finish(url, values, Show::Redacted, self.sign.as_ref())?;
         Ok(Redacted::hidden(request, user_agent))
     }
 
-    /// All but the address.
+    /// Renders everything but the URL.
     fn finish(&self, mut url: Url, values: &Values<'_>, show: Show, sign: Option<&Signing>) -> Result<Request, String> {
         let mut headers = Vec::with_capacity(self.headers.len());
         for header in &self.headers {
@@ -76,7 +76,7 @@ impl RequestTemplate {
                 return Err(format!("a value would put {what} into the header `{name}`"));
             };
             if name == "Authorization" {
-                // It takes the place of user and password in the address.
+                // The user's header replaces the one made from user and password in the URL.
                 url.credentials = None;
             }
             headers.push((name, value));
@@ -103,7 +103,7 @@ impl RequestTemplate {
         Ok(Request { url, method: self.method(), headers, body, format, is_signed: sign.is_some(), stays: false })
     }
 
-    /// Lets everybody see the texts of a request that the user did not type: headers, body and, where that is meant, address.
+    /// Shows the literal texts of headers, body and, if asked to, URL to everybody: for texts that the user did not type.
     pub fn disclose(&mut self, with_address: bool) {
         if with_address {
             piece::disclose(&mut self.target.pieces);
@@ -112,14 +112,14 @@ impl RequestTemplate {
         self.body.iter_mut().for_each(|body| piece::disclose(&mut body.pieces));
     }
 
-    /// What the user typed that must not be seen.
+    /// Everything the user typed that must stay hidden.
     pub(super) fn secrets(&self) -> Vec<String> {
         let mut secrets = piece::secrets(self.pieces());
         secrets.extend(self.sign.iter().flat_map(Signing::secrets));
         secrets
     }
 
-    /// The placeholders in it; some more than once.
+    /// The placeholders, with duplicates.
     pub(super) fn variables(&self) -> impl Iterator<Item = Variable> {
         self.pieces().filter_map(|piece| match piece {
             Piece::Variable(_, variable) => Some(*variable),

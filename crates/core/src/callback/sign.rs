@@ -1,4 +1,4 @@
-//! Signatures of requests: Standard Webhooks (H11), and the schemes of services (H11a).
+//! Signatures of requests: Standard Webhooks (H11), and schemes of single services (H11a).
 
 mod canonical;
 mod rsa;
@@ -14,12 +14,12 @@ use crate::text::hex;
 use crate::text::secrets::MASK;
 use crate::text::vocabulary::vocabulary;
 
-/// How requests are signed.
+/// How to sign a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Signing {
-    /// By each of these keys.
+    /// Standard Webhooks: one signature with each of these keys.
     Webhooks(Vec<SigningKey>),
-    /// By the scheme of a service.
+    /// A scheme of a service.
     Scheme(Box<SchemeSigning>),
 }
 
@@ -39,7 +39,7 @@ vocabulary! {
 }
 
 impl SignScheme {
-    /// The parts that it needs, and those that it takes besides.
+    /// The parts that the scheme requires, and its optional parts.
     pub fn parts(self) -> [&'static [&'static str]; 2] {
         match self {
             Self::Aws4 => [&["id", "secret", "region", "service"], &["token"]],
@@ -62,19 +62,19 @@ impl SignScheme {
     }
 }
 
-/// A scheme with its keys, which it does not show when printed.
+/// A scheme and its keys. `Debug` does not show the keys.
 #[derive(Clone)]
 pub struct SchemeSigning {
     scheme: SignScheme,
-    /// By their names, as they are configured.
+    /// Names and values, in the order of the configuration.
     parts: Vec<(&'static str, String)>,
-    /// What the part `key` holds.
+    /// The parsed value of the part `key`.
     key: Option<RsaKey>,
 }
 
 impl PartialEq for SchemeSigning {
     fn eq(&self, other: &Self) -> bool {
-        // The key follows from its part.
+        // `key` is derived from `parts`.
         (self.scheme, &self.parts) == (other.scheme, &other.parts)
     }
 }
@@ -87,33 +87,33 @@ impl std::fmt::Debug for SchemeSigning {
     }
 }
 
-/// A request that is to be signed.
+/// A request to sign.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Signable<'a> {
     pub(super) method: &'a str,
     pub(super) url: &'a Url,
-    /// All that count for any scheme, `Content-Type` included.
+    /// All headers that a scheme may sign, `Content-Type` included.
     pub(super) headers: &'a [(String, String)],
     pub(super) body: &'a str,
     pub(super) seconds: u64,
-    /// Another one for each try.
+    /// Differs for each try.
     pub(super) nonce: &'a str,
-    /// Whether it is for somebody who may not see the secrets: what would say something about them is left out.
+    /// Whether to render a redacted request, without anything that reveals something about the secrets.
     pub(super) is_redacted: bool,
 }
 
 impl SchemeSigning {
-    /// With all that its scheme needs.
+    /// `parts` must contain everything that the scheme requires.
     pub fn new(scheme: SignScheme, parts: Vec<(&'static str, String)>, key: Option<RsaKey>) -> Self {
         Self { scheme, parts, key }
     }
 
-    /// A part; empty where it is not set.
+    /// The value of a part; empty if it is not set.
     fn part(&self, name: &str) -> &str {
         self.parts.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
     }
 
-    /// The headers that the user must not set.
+    /// The headers that the scheme sets; the user must not set them.
     pub fn own_headers(&self) -> Vec<&str> {
         match self.scheme.row() {
             Some(row) => row.own_headers().collect(),
@@ -125,18 +125,17 @@ impl SchemeSigning {
         }
     }
 
-    /// Where the signature of `rsa-sha512` stands.
+    /// The header for the signature of `rsa-sha512`.
     fn header(&self) -> &str {
         Some(self.part("header")).filter(|name| !name.is_empty()).unwrap_or("Signature")
     }
 
-    /// Everything in it that must not be seen.
     fn secrets(&self) -> impl Iterator<Item = String> {
         let is_secret = |name: &str| matches!(name, "secret" | "consumer" | "token" | "key");
         self.parts.iter().filter(move |(name, _)| is_secret(name)).map(|(_, value)| value.clone())
     }
 
-    /// The records of the cache's key (E3): name, kind, and what stands there.
+    /// The records for the key of the cache (E3): kind and text. Secret parts are in hexadecimal digits.
     pub(super) fn records(&self) -> impl Iterator<Item = (&'static str, String)> {
         let record = |(name, is_secret): (&'static str, bool)| {
             let text = Some(self.part(name)).filter(|text| !text.is_empty())?;
@@ -148,7 +147,7 @@ impl SchemeSigning {
         [("scheme", self.scheme.word().to_owned())].into_iter().chain(rows)
     }
 
-    /// The headers that sign a request. None where the key signs nothing.
+    /// The headers of the signature. `None`: the key cannot sign.
     pub(super) fn headers(&self, request: &Signable<'_>) -> Option<Vec<(String, String)>> {
         let hide = |text: String| if request.is_redacted { MASK.to_owned() } else { text };
         let headers = match (self.scheme.row(), self.scheme) {
@@ -181,7 +180,7 @@ impl SchemeSigning {
 }
 
 impl Signing {
-    /// Everything in it that must not be seen, in the forms in which it may be seen somewhere.
+    /// All keys that must stay hidden, in every form in which they may appear.
     pub(super) fn secrets(&self) -> Vec<String> {
         match self {
             Self::Webhooks(keys) => keys.iter().flat_map(SigningKey::secrets).collect(),
@@ -189,7 +188,7 @@ impl Signing {
         }
     }
 
-    /// The headers that sign a request; none where the key signs nothing. `message` is the id of a webhook.
+    /// The headers of the signature. `None`: the key cannot sign. `message` is the `webhook-id`.
     pub(super) fn headers(&self, message: &str, request: &Signable<'_>) -> Option<Vec<(String, String)>> {
         match self {
             Self::Webhooks(keys) => {

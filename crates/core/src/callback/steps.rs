@@ -1,5 +1,5 @@
-//! Requests around the update (H14 to H22): steps that look something up before it, what is sent where they find nothing, and what
-//! follows it.
+//! Requests around the update (H14 to H22): steps that look something up before it, `absent`, which is sent in its
+//! place if they find nothing, and `after`, which follows it.
 
 mod search;
 
@@ -23,32 +23,32 @@ use crate::update::state::Fingerprint;
 pub use super::variables::Taken;
 pub use search::{Found, Search};
 
-/// What a request depends on: its updates, the time, and what steps found.
+/// What a request depends on: its updates, the time, and the values that steps took.
 pub type Basis<'a> = (Subject<'a>, Moment, &'a Taken);
 
-/// What a page of the answer to a step comes to.
+/// The result of one page of a step's response.
 #[derive(Debug)]
 pub enum StepEnd {
-    /// There is a further page, which this asks for.
+    /// There is a further page, and this value asks for it.
     Next(String),
-    /// What was found; nothing only where something is sent in place of the update.
+    /// What the step found. `Nothing` only if `absent` is sent in place of the update.
     Found(Found),
-    /// The service refuses to answer.
+    /// The service refused the request.
     Refused(Judgement),
-    /// The answer is of no use: why, as a phrase.
+    /// The response is of no use; the phrase says why.
     Failed(String),
 }
 
-/// Which request of a callback it is; as people read it.
+/// The role of a request in its callback, as shown to people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestRole {
-    /// A step, and how many there are.
+    /// A step: its number, and how many steps there are.
     Before(usize, usize),
     /// The update itself.
     Update,
-    /// What is sent in its place where the last step finds nothing.
+    /// Sent in place of the update if the last step finds nothing.
     Absent,
-    /// What follows it.
+    /// Sent after the update.
     After,
 }
 
@@ -63,63 +63,63 @@ impl std::fmt::Display for RequestRole {
     }
 }
 
-/// What goes around an update.
+/// The requests around an update.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Around {
-    /// `before`
+    /// `before`: the steps.
     pub before: Vec<LookupStep>,
-    /// `absent`
+    /// `absent`: sent in place of the update if the last step finds nothing.
     pub absent: Option<RequestTemplate>,
-    /// `after`
+    /// `after`: sent after the update.
     pub after: Option<RequestTemplate>,
 }
 
-/// A request that only reads, and what is taken from its answer.
+/// A request that only reads, and what to take from its response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LookupStep {
-    /// What is asked.
+    /// The request.
     pub request: RequestTemplate,
-    /// `in`: the list; `None` if the whole answer is what was looked for.
+    /// `in`: where the list is; `None`: the whole response is the entry.
     pub list: Option<Pointer>,
-    /// `where`
+    /// `where`: the values that an entry must have.
     pub wanted: Vec<(Pointer, Value)>,
-    /// `not`
+    /// `not`: entries with these values are left out.
     pub left_out: Vec<(Pointer, Value)>,
-    /// `total`
+    /// `total`: where the response says how many entries there are.
     pub total: Option<Pointer>,
-    /// `next`: where the answer has the next page, and the parameter that asks for it.
+    /// `next`: where the response says how to ask for the next page, and the parameter that does.
     pub next: Option<(Pointer, String)>,
-    /// `same`
+    /// `same`: with these values, the service already has the address.
     pub same: Vec<(Pointer, Value)>,
-    /// `take` and `secret`: places in the entry found, and the places of the names.
+    /// `take` and `secret`: places in the entry, and the indexes of the names that get their values.
     pub take: Vec<(Pointer, usize)>,
-    /// `keep`; `None` if it is asked each time.
+    /// `keep`: how long the values are used again; `None`: the step is sent each time.
     pub keep: Option<Duration>,
-    /// The JSON that all but `keep` was read from, for the key of the cache.
+    /// The JSON of all parts except `keep`, for the key of the cache.
     pub written: String,
 }
 
 impl Around {
-    /// Every request.
+    /// The templates of all these requests.
     pub(super) fn templates(&self) -> impl Iterator<Item = &RequestTemplate> {
         self.before.iter().map(|step| &step.request).chain(&self.absent).chain(&self.after)
     }
 
-    /// The placeholders in what answers are compared with.
+    /// The placeholders in the values that responses are compared with.
     pub(super) fn compared(&self, variables: &Variables) -> Vec<Variable> {
         self.before.iter().flat_map(|step| step.compared(variables)).collect()
     }
 }
 
 impl LookupStep {
-    /// The placeholders in what its answer is compared with.
+    /// The placeholders in the values that its response is compared with.
     fn compared(&self, variables: &Variables) -> Vec<Variable> {
         let all = self.wanted.iter().chain(&self.left_out).chain(&self.same);
         all.flat_map(|(_, value)| placeholders(value, variables, &mut Vec::new())).collect()
     }
 }
 
-/// The placeholders in the texts of a value; names that have no value are added to `unknown`.
+/// The placeholders in the texts of a value. Names without a value are added to `unknown`.
 fn placeholders(value: &Value, variables: &Variables, unknown: &mut Vec<String>) -> Vec<Variable> {
     let mut of = |value: &Value| placeholders(value, variables, unknown);
     match value {
@@ -130,18 +130,18 @@ fn placeholders(value: &Value, variables: &Variables, unknown: &mut Vec<String>)
     }
 }
 
-/// Adds the names of placeholders in a value that have none.
+/// Adds the placeholder names in a value that have no value.
 pub fn unknown_in(value: &Value, variables: &Variables, unknown: &mut Vec<String>) {
     placeholders(value, variables, unknown);
 }
 
 impl Callback {
-    /// Its steps.
+    /// The steps.
     pub fn steps(&self) -> &[LookupStep] {
         self.around.as_ref().map_or(&[], |around| &around.before)
     }
 
-    /// Every request in order, with what it is.
+    /// All requests in order, with their roles.
     pub fn requests(&self) -> Vec<(RequestRole, &RequestTemplate)> {
         let all = self.steps().len();
         let steps = self.steps().iter().enumerate();
@@ -151,23 +151,23 @@ impl Callback {
         steps.chain(rest.filter_map(|(role, template)| Some((role, template?)))).collect()
     }
 
-    /// What is sent in place of the update where the last step finds nothing.
+    /// The request in place of the update, for a last step that finds nothing.
     pub fn absent(&self) -> Option<&RequestTemplate> {
         self.around.as_ref()?.absent.as_ref()
     }
 
-    /// What follows the update.
+    /// The request that follows the update.
     pub fn after(&self) -> Option<&RequestTemplate> {
         self.around.as_ref()?.after.as_ref()
     }
 
-    /// How many values its steps find.
+    /// How many values the steps take.
     pub fn taken_count(&self) -> usize {
         self.variables.taken.len()
     }
 
-    /// The first placeholder of a request, and of what the answer of a step is compared with, that no step before this one gives.
-    /// `None`: it is sent after all of them.
+    /// The first placeholder of a request, or of what its response is compared with, whose value no step before
+    /// `number` takes. `number` is `None` if the request is sent after all steps.
     pub fn too_early(
         &self,
         template: &RequestTemplate,
@@ -180,20 +180,20 @@ impl Callback {
         template.variables().chain(compared).find(is_early).map(|variable| self.variables.name_of(variable))
     }
 
-    /// Whether the host of the update is a value that a step takes.
+    /// Whether a step takes the host of the update.
     pub fn takes_host(&self) -> bool {
         self.request.target.host_variables().any(|variable| self.variables.step_of(variable).is_some())
     }
 
-    /// Whether steps gave everything that a request needs of them.
+    /// Whether steps took every value that a request needs from them.
     pub fn is_given(&self, template: &RequestTemplate, taken: &Taken) -> bool {
         template.variables().all(|variable| variable.is_given(taken))
     }
 
-    /// Whether a step asks the same for every update of its entry.
+    /// Whether a step sends the same request for all updates of its entry.
     pub fn is_common(&self, step: usize) -> bool {
         let is_common = |variable: Variable| match self.variables.step_of(variable) {
-            // An id of a zone, or a session, unless it was looked for in what each update is about.
+            // A zone id or a session, for example, is common too, unless the step that took it looked for something of the update.
             Some(before) => {
                 let compared = self.steps()[before].compared(&self.variables);
                 before < step && compared.into_iter().all(|it| self.variables.is_common(it)) && self.is_common(before)
@@ -203,8 +203,8 @@ impl Callback {
         self.steps()[step].request.variables().all(is_common)
     }
 
-    /// One of its requests. Fails where a value makes it impossible, or it would go to another origin than the update: a sentence
-    /// without its end, which may hold secrets. `page` is what asks for a further page of a step.
+    /// Renders one of the callback's requests. `page` asks for a further page of a step. The error is a sentence without its full stop,
+    /// and may contain secrets: a value makes the request impossible, or it would go to another origin than the update.
     pub fn render_as<'a>(
         &'a self,
         template: &RequestTemplate,
@@ -224,8 +224,8 @@ impl Callback {
         Ok(request)
     }
 
-    /// What a step asks, as a key: the same for the same request, whatever the time and the signature. With `compares`: and for
-    /// the same entry that is looked for.
+    /// Identifies what a step asks: equal for equal requests, whatever the time and the signature. `compares`: equal
+    /// only if they also look for the same entry.
     pub fn ask_key(
         &self,
         step: &LookupStep,
@@ -249,13 +249,13 @@ impl Callback {
         Some(short(&hash.finalize()))
     }
 
-    /// Which of these values must not be seen.
+    /// The values among these that must stay hidden.
     pub fn secrets_in(&self, values: &[(usize, Value)]) -> Vec<String> {
         let secret = values.iter().filter(|(place, _)| self.variables.is_taken_secret(*place));
         secret.map(|(_, value)| scalar_text(value).into_owned()).collect()
     }
 
-    /// What steps found as it may be seen: `__RECORD_ID__ 17`.
+    /// The taken values as they may be shown: `__RECORD_ID__ 17`.
     pub fn shown_values(&self, taken: &Taken, reveal: bool) -> Vec<String> {
         let shown = |(place, value): (usize, &Option<Value>)| {
             let name = &self.variables.taken.get(place)?.name;
@@ -266,7 +266,7 @@ impl Callback {
         taken.iter().enumerate().filter_map(shown).collect()
     }
 
-    /// What stands in a request for something that steps will find: a sentence; `None` if nothing does.
+    /// A sentence that names the placeholders of a request whose values steps will take; `None`: there are none.
     pub fn sought(&self, template: &RequestTemplate) -> Option<String> {
         let mut names: Vec<&str> = Vec::new();
         for variable in template.variables().filter(|variable| self.variables.is_sought(*variable)) {
@@ -278,8 +278,8 @@ impl Callback {
         Some(format!("ddns asks the service for {}{joint}{last} first.", before.join(", ")))
     }
 
-    /// Whether the answer to a step may hold what must not be seen: something is in that place; a good one, if it is not known to have
-    /// nothing there.
+    /// Whether the response to a step may contain a value that must stay hidden: there is something at its place, or,
+    /// if that cannot be told, the response is successful.
     pub fn may_hold_secret(&self, step: usize, status: u16, text: &str) -> bool {
         let Some(step) = self.steps().get(step) else { return false };
         let is_good = (200..300).contains(&status);
@@ -290,7 +290,7 @@ impl Callback {
         })
     }
 
-    /// Whether a step asks what the service has.
+    /// Whether a step checks what the service already has (`same`).
     pub fn compares(&self) -> bool {
         self.steps().iter().any(|step| !step.same.is_empty())
     }
@@ -300,17 +300,17 @@ impl Callback {
         self.any(|template| template.sign.is_some())
     }
 
-    /// Whether something holds for any of its requests. Asked for each update: most callbacks are one request.
+    /// Whether something holds for any of its requests. Called for each update; most callbacks have one request.
     fn any(&self, holds: impl Fn(&RequestTemplate) -> bool) -> bool {
         holds(&self.request) || self.around.as_ref().is_some_and(|around| around.templates().any(holds))
     }
 
-    /// Whether a response can stop an update or make it wait: that must be remembered (H6).
+    /// Whether a response can stop an update or make it wait, which must be remembered (H6).
     pub fn must_be_remembered(&self) -> bool {
         self.any(|template| template.expect.as_ref().is_some_and(Expect::must_be_remembered))
     }
 
-    /// What a page of the answer to a step comes to. `is_kept`: something was used that was kept.
+    /// Takes in one page of the response to a step. `is_kept`: the request used a kept value.
     pub fn take_page(
         &self,
         number: usize,
@@ -349,7 +349,7 @@ impl Callback {
             Some(Expect::Dyndns2) | None => None,
         };
         let mut own = conditions(&step.request.expect).unwrap_or_default();
-        // What the entry says of keys and limits holds for every request of it (H20).
+        // What the entry says about keys and limits holds for all of its requests (H20).
         if let Some(Conditions { forget, stop, wait, .. }) = conditions(&self.request.expect) {
             own.forget.extend(forget);
             own.stop.extend(stop);
@@ -359,8 +359,7 @@ impl Callback {
         own.judge(status, text, is_kept, &|found, wanted| agree(found, wanted, &values, false))
     }
 
-    /// What the response to the update, or to what is sent in its place or after it, means; for each of `domains` domains, or
-    /// once for all of them.
+    /// Judges the response to the update, to `absent` or to `after`, for each of `domains` domains or once for all of them.
     pub fn judge(
         &self,
         expect: &Expect,
@@ -392,8 +391,9 @@ fn filled(parts: &[Part], values: &Values<'_>) -> String {
     texts.collect()
 }
 
-/// Whether what was found is what is wanted, with placeholders filled in. Addresses are compared as such where the whole text is a
-/// placeholder of one. `loosely`: scalars by their text, letters in any case, of objects the members that are wanted.
+/// Whether a value of a response agrees with the wanted one, whose placeholders are filled in. If the wanted text is
+/// just a placeholder for an address, the values are compared as addresses. `loosely` compares scalars by their text,
+/// ignores case, and ignores members of objects that are not wanted.
 fn agree(found: &Value, wanted: &Value, values: &Values<'_>, loosely: bool) -> bool {
     match (found, wanted) {
         (_, Value::String(text)) => {

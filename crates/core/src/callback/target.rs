@@ -1,4 +1,4 @@
-//! Where a request goes: `endpoint` and `id` made one address (B1 to B5).
+//! The URL of a request, made from `endpoint` and `id` (B1 to B5).
 
 use super::address;
 use super::piece::{self, Piece, Show};
@@ -8,15 +8,15 @@ use crate::journal::Endpoint;
 use crate::net::url::{Url, UrlError, has_unclear_host, masked, split_authority, split_scheme, wrong_host};
 use crate::text::secrets::MASK;
 
-/// The address of a callback, placeholders and all. Always an http or https address.
+/// The URL of a callback, with its placeholders. Always an http or https URL.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
     pub(super) pieces: Vec<Piece>,
-    /// None where host or port hold a placeholder, or credentials precede them.
+    /// `None`: host or port contain a placeholder, or credentials precede them.
     base: Option<Base>,
 }
 
-/// What is the same in every address of a target.
+/// The part that is the same in every URL of a target.
 #[derive(Debug, Clone, PartialEq)]
 struct Base {
     url: Url,
@@ -24,21 +24,21 @@ struct Base {
     path_at: usize,
 }
 
-/// Why `endpoint` and `id` make no address. Each is a phrase that follows the field's name.
+/// Why `endpoint` and `id` are not a valid URL. Shown as a phrase that follows the name of the field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TargetError {
     /// Both are empty (B1).
     Empty,
-    /// `id` is relative and there is no `endpoint`; the likely address, redacted, where there is one (B5).
+    /// `id` is relative and `endpoint` is empty; the URL that was probably meant, redacted (B5).
     Relative(Option<String>),
-    /// `endpoint` is wrong.
+    /// `endpoint` is not valid.
     Endpoint(UrlError),
-    /// `id` is wrong.
+    /// `id` is not valid.
     Id(UrlError),
 }
 
 impl Target {
-    /// Merges the two (B3 to B5). Placeholders of `id` that have no value are added to `unknown`.
+    /// Merges the two (B3 to B5). Placeholders of `id` without a value are added to `unknown`.
     pub fn new(
         endpoint: &str,
         id: &str,
@@ -59,7 +59,7 @@ impl Target {
             });
         }
         Url::parse(endpoint).map_err(TargetError::Endpoint)?;
-        // From here on `endpoint` is a literal: it is never substituted (C2).
+        // From here on, `endpoint` is a literal: its placeholders are not filled in (C2).
         let endpoint = endpoint.split('#').next().unwrap_or_default();
         let (base, base_query) = match endpoint.split_once('?') {
             Some((base, query)) => (base, Some(query)),
@@ -90,7 +90,7 @@ impl Target {
         Self::checked(path).map_err(TargetError::Id)
     }
 
-    /// Joins neighbouring literals and tries the address once with values that are possible everywhere.
+    /// Joins adjacent literals, and tries the URL with sample values.
     pub(super) fn checked(parts: Vec<Part>) -> Result<Self, UrlError> {
         let mut joined: Vec<Part> = Vec::new();
         for part in parts {
@@ -100,7 +100,7 @@ impl Target {
                 (_, part) => joined.push(part),
             }
         }
-        // `http://::1:9/`: which colon is the port's? (A placeholder that becomes an IPv6 address gets its brackets.)
+        // `http://::1:9/`: it is unclear which colon is that of the port. (An IPv6 address from a placeholder gets brackets.)
         if let Some(Part::Literal(first)) = joined.first()
             && let Some((_, rest)) = split_scheme(first)
         {
@@ -110,7 +110,8 @@ impl Target {
                 return Err(wrong_host(host));
             }
         }
-        // Whatever the values will be, some of these stand for them: a host may be `__IP__`, a port `__TTL__`.
+        // The kind of the values is not known: a host may be `__IP__`, a port `__TTL__`. It is enough if one of these
+        // attempts is valid.
         let attempts = [("192.0.2.1", "1"), ("2001:db8::1", "1"), ("192.0.2.1", "a"), ("2001:db8::1", "a")];
         let mut tried = attempts.into_iter().map(|(ip, other)| {
             let sample = joined.iter().map(|part| match part {
@@ -134,7 +135,7 @@ impl Target {
         }
     }
 
-    /// The redacted address with the port of what is sent: for one whose port is not a number once it is redacted.
+    /// The redacted URL with the port of the sent one, for a port that is no number once it is redacted.
     pub(super) fn render_path(&self, values: &Values<'_>, sent: &Url) -> Url {
         let text = piece::render(&self.pieces, values, Show::Redacted);
         let (authority, after) = split_authority(split_scheme(&text).map_or("", |(_, rest)| rest));
@@ -144,13 +145,13 @@ impl Target {
         Url { host, credentials, ..sent.with_path(after) }
     }
 
-    /// Whether it is an https address.
+    /// Whether it is an https URL.
     pub fn is_secure(&self) -> bool {
         let Some(Piece::Plain(start)) = self.pieces.first() else { return false };
         start.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
     }
 
-    /// The address up to its first placeholder; `None` if host or port hold one.
+    /// The URL up to its first placeholder; `None`: host or port contain one.
     pub fn fixed_part(&self) -> Option<Url> {
         let texts = self.pieces.iter().map_while(|piece| match piece {
             Piece::Plain(text) | Piece::Secret(_, text) => Some(text.as_str()),
@@ -166,7 +167,7 @@ impl Target {
         is_whole.then(|| Url::parse(&start).ok()).flatten()
     }
 
-    /// Scheme, host and port as they were written, placeholders by their names: the receiver of the request.
+    /// Scheme, host and port as written, with placeholders by name: the receiver of the request.
     pub fn authority(&self, variables: &Variables) -> String {
         let text = piece::outline(&self.pieces, variables);
         let (scheme, rest) = split_scheme(&text).unwrap_or(("", &text));
@@ -174,12 +175,12 @@ impl Target {
         format!("{scheme}://{}", authority.rsplit('@').next().unwrap_or_default())
     }
 
-    /// Who gets the requests, and their address as it was written, for everybody to see.
+    /// The receiver of the requests and their redacted URL.
     pub(super) fn endpoint(&self, variables: &Variables) -> Endpoint {
         Endpoint { origin: self.origin(variables), address: piece::outline(&self.pieces, variables) }
     }
 
-    /// Who gets the requests, as it was written.
+    /// The receiver of the requests: the origin, or what is written in its place.
     pub(super) fn origin(&self, variables: &Variables) -> String {
         match &self.base {
             Some(base) => base.url.origin(),
@@ -201,18 +202,18 @@ impl Target {
         })
     }
 
-    /// Whether the user wrote a `#`: what follows it is never sent.
+    /// Whether the URL contains a `#`: what follows it is never sent.
     pub fn has_fragment(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, Piece::Plain(text) if text.contains('#')))
     }
 
-    /// What the user typed that must not be seen.
+    /// Everything the user typed that must stay hidden.
     pub fn secrets(&self) -> Vec<String> {
         piece::secrets(self.pieces.iter())
     }
 }
 
-/// Read once, not for every update.
+/// Parses the fixed part once, not for each update.
 fn base(pieces: &[Piece]) -> Option<Base> {
     let Some(Piece::Plain(start)) = pieces.first() else { return None };
     let (_, rest) = split_scheme(start)?;
@@ -223,7 +224,7 @@ fn base(pieces: &[Piece]) -> Option<Base> {
     Some(Base { url, path_at })
 }
 
-/// What may be seen of an `id` as it was written: placeholders by their names, what may be a key redacted.
+/// An `id` as it may be shown: as written, with placeholders by name, and what may be a key redacted.
 pub fn outline(id: &str, variables: &Variables) -> String {
     outline_of(id.trim(), template::parse(id.trim(), variables, &mut Vec::new()), variables)
 }
@@ -235,7 +236,7 @@ pub fn outline_literal(endpoint: &str) -> String {
 }
 
 fn outline_of(text: &str, mut parts: Vec<Part>, variables: &Variables) -> String {
-    /// Makes an absolute address of a path, so that its zones are known.
+    /// Turns a path into a URL, so that its parts are recognized.
     const BEFORE: &str = "http://h/";
     let is_relative = split_scheme(text).is_none();
     if is_relative && may_be_credentials(&parts) {
@@ -252,15 +253,15 @@ fn outline_of(text: &str, mut parts: Vec<Part>, variables: &Variables) -> String
     if is_relative { outline.strip_prefix(BEFORE).unwrap_or(MASK).to_owned() } else { outline }
 }
 
-/// Whether somebody who forgot or mistyped the scheme may have written user and password: a path has no
-/// colon in its first segment.
+/// Whether the text may contain user and password because somebody forgot or mistyped the scheme: the first segment of
+/// a path has no colon.
 pub(super) fn may_be_credentials(parts: &[Part]) -> bool {
     let literals: String = parts.iter().map(|part| if let Part::Literal(text) = part { text } else { "" }).collect();
     let is_start = literals.split(['/', '?', '#']).next().is_some_and(|first| first.contains(['@', ':']));
     is_start || literals.rsplit_once('@').is_some_and(|(before, _)| before.contains(':'))
 }
 
-/// Whether the parts of an address without a scheme can be told apart: user and password, if any, come first.
+/// Whether the parts of a URL without a scheme can be told apart: user and password can only come first.
 fn is_clear(text: &str) -> bool {
     let is_scheme = |scheme: &&str| text.starts_with(*scheme);
     let has_scheme = text.contains(":/") || ["http:", "https:", "http/", "https/"].iter().any(is_scheme);
@@ -268,7 +269,7 @@ fn is_clear(text: &str) -> bool {
     !has_scheme && !text.rsplit_once('@').is_some_and(is_hidden)
 }
 
-/// The parts before and after the first `?`.
+/// Splits at the first `?`.
 fn split_query(parts: Vec<Part>) -> (Vec<Part>, Option<Vec<Part>>) {
     let mut path = Vec::new();
     let mut query: Option<Vec<Part>> = None;

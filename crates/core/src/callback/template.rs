@@ -1,9 +1,8 @@
-//! Texts with placeholders: parsed once, substituted in one pass, never changed, never searched again (C4).
+//! Texts with placeholders, parsed once and filled in a single pass: values are never searched for placeholders (C4).
 
 use super::variables::{Variable, Variables};
 use crate::text::json::is_placeholder_name;
 
-/// A part of a text with placeholders.
 #[derive(Clone, PartialEq)]
 pub(super) enum Part {
     Literal(String),
@@ -16,7 +15,7 @@ impl Part {
     }
 }
 
-/// Finds the placeholders. What has the form of one and no value stays as it is and is added to `unknown`.
+/// Finds the placeholders. A name without a value stays in the text and is added to `unknown`.
 pub(super) fn parse(text: &str, variables: &Variables, unknown: &mut Vec<String>) -> Vec<Part> {
     let mut parts = Vec::new();
     let (mut literal, mut at) = (0, 0);
@@ -45,20 +44,20 @@ pub(super) fn parse(text: &str, variables: &Variables, unknown: &mut Vec<String>
     parts
 }
 
-/// Where two of them stand. `find` prepares for longer texts than these.
+/// Where two underscores are. `str::find` has a set-up cost that pays off only for longer texts.
 fn underscores(text: &str) -> Option<usize> {
     text.as_bytes().windows(2).position(|pair| pair == b"__")
 }
 
-/// What a text begins with, where it would be a placeholder in capital letters: names are case-sensitive (C4), and so
-/// this one stays as it is.
+/// The name at the start of a text, if it would be a placeholder in capital letters. Names are case-sensitive (C4), so
+/// this one is not filled in.
 fn in_another_case(text: &str, variables: &Variables) -> Option<String> {
     let inner = text.strip_prefix("__")?;
     let name = &text[..underscores(inner)? + 4];
     variables.find(&name.to_ascii_uppercase()).map(|_| name.to_owned())
 }
 
-/// The `__NAME__` that a text begins with.
+/// The `__NAME__` at the start of a text.
 fn name_at(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("__")?;
     let length = underscores(inner)?;

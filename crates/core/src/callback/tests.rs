@@ -28,7 +28,7 @@ pub(super) fn callback(endpoint: &str, id: &str, token: Option<&str>, variables:
     with_body(target, body, variables)
 }
 
-/// A GET of an address.
+/// A callback without optional parts.
 fn with_body(target: Target, body: Option<Body>, variables: Variables) -> Callback {
     let request = RequestTemplate { target, method: None, headers: Vec::new(), body, sign: None, expect: None };
     Callback { request, variables, around: None }
@@ -38,7 +38,7 @@ fn plain(target: Target, variables: Variables) -> Callback {
     with_body(target, None, variables)
 }
 
-/// What is sent, of an update that only exists here.
+/// The request for an update whose address no source returned.
 fn rendered(callback: &Callback, update: &Update<'_>) -> Result<Request, String> {
     callback.request.render(&callback.variables.with(update.into(), NOW.into(), &[]), None)
 }
@@ -53,7 +53,7 @@ fn render(callback: &Callback) -> Request {
     render_with(callback, "203.0.113.7")
 }
 
-/// The request as it may be seen.
+/// The redacted request.
 fn redacted(callback: &Callback) -> Redacted {
     let (domain, ip) = (domain(), "203.0.113.7".parse().expect("an address"));
     callback.redacted(&Update { domain: &domain, family: Family::V4, ip }, NOW, "agent", false).expect("a request")
@@ -93,13 +93,13 @@ fn b3_to_b5_endpoint_and_id_become_one_address() {
 
 #[test]
 fn what_is_known_of_an_address_before_an_update() {
-    // Up to the first placeholder, whether it is secure, whether it has a fragment.
+    // The URL up to the first placeholder, whether it is https, and whether it has a fragment.
     let cases = [
         ("https://h.example", Some("https://h.example/"), true, false),
         ("HTTPS://h:8443/k/x#part", Some("https://h:8443/k/x"), true, true),
         ("http://h/a/__IP__/b", Some("http://h/a/"), false, false),
         ("http://h?ip=__IP__", Some("http://h/?ip="), false, false),
-        // Each update may go to a host of its own.
+        // Each update may go to a different host.
         ("http://h__TTL__.example/", None, false, false),
         ("https://h:__TTL__", None, true, false),
         ("http://__DOMAIN__/x", None, false, false),
@@ -303,7 +303,7 @@ fn debug_output_of_a_callback_shows_no_secret() {
     assert!(!format!("{callback:?} {request:?} {:?}", Secrets::new(callback.secrets(), &[])).contains("s3cret"));
 }
 
-/// Parameters and path segments of a request line, as a receiver would take them apart.
+/// The number of path segments and the names of the parameters, as a receiver parses them.
 fn shape(path: &str) -> (usize, Vec<String>) {
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let names = query.split('&').map(|pair| pair.split('=').next().unwrap_or_default().to_owned());
@@ -398,7 +398,7 @@ proptest! {
     fn g2_a_redacted_request_holds_no_literal(
         key in "[a-zA-Z0-9+/=%&;!ü ]{6,20}", user in "[a-z0-9]{6,12}", password in "[a-zA-Z0-9!$]{6,12}",
     ) {
-        // Only what may stand in the literal's place as it is.
+        // Replaces characters that would end the literal.
         let in_query = key.replace(['&', '%', '=', '#'], "k");
         let id = format!("http://{user}:{password}@h/p/?key={in_query}&ip=__IP__");
         let mut token = String::from("{\"k\":[");

@@ -1,4 +1,4 @@
-//! Placeholders and their values: those of the update, those that the configuration gives, and the time.
+//! Placeholders and their values: from the update, from the configuration, from steps, and the time.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -31,28 +31,27 @@ impl fmt::Display for Timestamp {
     }
 }
 
-/// What a request depends on beside its update.
+/// What a request depends on besides its update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
-    /// When it is made.
+    /// When it is rendered.
     pub now: Timestamp,
-    /// The address that the endpoint accepted last; `None` if it never accepted one, or that is not known (H10).
+    /// The address that the endpoint accepted last (H10); `None`: it never accepted one, or that is not known.
     pub accepted: Option<IpAddr>,
-    /// The number of the message: the same over all tries, another one for another address (H11).
+    /// The callback's key in the cache and the number of the message: equal for all tries, different for another address (H11).
     pub message: (Fingerprint, u32),
 }
 
 impl From<Timestamp> for Moment {
-    /// Nothing was accepted before.
+    /// A moment at which nothing has been accepted before.
     fn from(now: Timestamp) -> Self {
         Self { now, accepted: None, message: (Fingerprint::new([0; 16]), 0) }
     }
 }
 
-/// What steps found, by the place of its name; `None` where nothing was found yet.
+/// The values that steps took, indexed by the place of the name; `None`: not taken yet.
 pub type Taken = [Option<Value>];
 
-/// A placeholder that has a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Variable {
     Domain,
@@ -71,9 +70,9 @@ pub(super) enum Variable {
     Domains,
     Event,
     Message,
-    /// One of `extra`, by its place.
+    /// A name in `extra`, by its index.
     Extra(usize),
-    /// What a step found (H16), by its place; whether it must not be seen.
+    /// A value that a step takes (H16): the index of its name, and whether it must stay hidden.
     Taken(usize, bool),
 }
 
@@ -86,7 +85,7 @@ const BUILT_IN: [(&str, Variable); 6] = [
     ("__TIMESTAMP__", Variable::Timestamp),
 ];
 
-/// Names that a variable of the user's may take: the value in `extra` counts then.
+/// Built-in names that the user may define in `extra`; the value in `extra` wins then.
 const YIELDING: [(&str, Variable); 8] = [
     ("__OLDIP__", Variable::OldIp),
     ("__ZONE__", Variable::Zone),
@@ -98,7 +97,7 @@ const YIELDING: [(&str, Variable); 8] = [
     ("__DOMAINS__", Variable::Domains),
 ];
 
-/// Those of a notification (I5): all others have no value there.
+/// The names in a notification (I5); no other placeholder has a value there.
 const OF_NOTICE: [(&str, Variable); 8] = [
     ("__EVENT__", Variable::Event),
     ("__MESSAGE__", Variable::Message),
@@ -111,72 +110,72 @@ const OF_NOTICE: [(&str, Variable); 8] = [
 ];
 
 impl Variable {
-    /// Whether its value is several, with commas between them.
+    /// Whether the value is a list, separated by commas.
     pub(super) fn is_list(self) -> bool {
         matches!(self, Self::Ips | Self::Domains)
     }
 
-    /// Whether it has a value, as far as steps give it.
+    /// Whether the value is known: always, unless a step must take it first.
     pub(super) fn is_given(self, taken: &Taken) -> bool {
         !matches!(self, Self::Taken(at, _) if taken.get(at).is_none_or(Option::is_none))
     }
 
-    /// Whether its value is one address.
+    /// Whether the value is a single address.
     pub(super) fn is_address(self) -> bool {
         matches!(self, Self::Ip | Self::Ipv4 | Self::Ipv6)
     }
 
-    /// Whether its value is something that the user typed: it may be a key (G2).
+    /// Whether the value may be a key: the user typed it, or a step took it as a `secret` (G2).
     pub(super) fn is_secret(self) -> bool {
         matches!(self, Self::Extra(_) | Self::Taken(_, true))
     }
 }
 
-/// The values that a configuration gives: `ttl`, `line`, `zone` and `extra`. Does not show the values of `extra` when
-/// printed: the user typed them, so they may be keys.
+/// The values that the configuration gives: `ttl`, `line`, `zone` and `extra`. `Debug` does not show the values of
+/// `extra`: the user typed them, so they may be keys.
 #[derive(Clone, PartialEq, Default)]
 pub struct Variables {
     pub(super) ttl: Option<u32>,
     pub(super) line: Option<String>,
-    /// The zones of the domains (H8); none of them fits twice.
+    /// The zones of the domains (H8), without duplicates.
     pub zones: Vec<Domain>,
-    /// What goes in one request (H7); `None` if each update has its own.
+    /// Which updates share a request (H7); `None`: each update has its own.
     pub combine: Option<Combine>,
-    /// `extra`: names of the form `__NAME__` and their scalar values, in the order in which they were added; `null` where only
-    /// domains have one.
+    /// `extra`: names of the form `__NAME__` and their scalar values, in the order in which they were added; `null` if
+    /// only single domains have a value.
     pub(super) extra: Vec<(String, Value)>,
-    /// `extra` of domains, over that of all: places in `extra`, and values. By [`Family::index`].
+    /// The `extra` of single domains, which overrides that of the entry: indexes in `extra`, and values. By [`Family::index`].
     own: [HashMap<Domain, Vec<(usize, Value)>>; 2],
-    /// Whether they are those of a notification.
+    /// Whether these are the values of a notification.
     is_notice: bool,
-    /// What steps find (H16).
+    /// The names whose values steps take (H16).
     pub(super) taken: Vec<TakenName>,
 }
 
-/// A placeholder whose value a step finds.
+/// A placeholder whose value a step takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TakenName {
     pub(super) name: String,
     is_secret: bool,
-    /// The number of the step.
+    /// The index of the step.
     step: usize,
 }
 
 impl Variables {
-    /// How many values `extra` may have: each name in a text is looked up among them.
+    /// How many names `extra` may have: each placeholder in a text is looked up among them.
     pub const MAX_EXTRA: usize = 1000;
 
-    /// `ttl` and `line`; `None` if they are not set.
+    /// Values with `ttl` and `line`; `None`: not set.
     pub fn new(ttl: Option<u32>, line: Option<String>) -> Self {
         Self { ttl, line, ..Self::default() }
     }
 
-    /// Those of a notification (I5).
+    /// The values of a notification (I5).
     pub fn of_notice() -> Self {
         Self { is_notice: true, ..Self::default() }
     }
 
-    /// Whether a placeholder has no single meaning, because a request is about several families or domains (H7).
+    /// Whether a placeholder is ambiguous because a request carries several families or domains (H7).
     pub(super) fn is_ambiguous(&self, variable: Variable) -> bool {
         let Some(combine) = &self.combine else { return false };
         match variable {
@@ -187,7 +186,7 @@ impl Variables {
         }
     }
 
-    /// Every name that has a value, for messages.
+    /// The names of `extra` and of the built-in placeholders that have a value, for messages.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let yielding = YIELDING.iter().filter(|(_, variable)| !self.is_notice && self.exists(*variable));
         let built_in: &[(&str, Variable)] = if self.is_notice { &OF_NOTICE } else { &BUILT_IN };
@@ -203,7 +202,7 @@ impl Variables {
         }
     }
 
-    /// Adds a variable of the user's. Refuses a value that is not a scalar, and the name of a built-in.
+    /// Adds a variable of the user. Refuses a value that is not a scalar, and the name of a built-in.
     pub fn add(&mut self, name: &str, value: Value) -> Result<(), &'static str> {
         let value = allowed(name, value)?;
         self.extra.retain(|(known, _)| known != name);
@@ -211,7 +210,8 @@ impl Variables {
         Ok(())
     }
 
-    /// Adds a name whose value a step finds; its place, or why that cannot be. `ttl` and `line` may be found where they are not set.
+    /// Adds a name whose value a step takes, and returns its index, or why the name is refused. `__TTL__` and
+    /// `__LINE__` are allowed: the taken value counts unless the configuration sets one.
     pub fn add_taken(&mut self, name: &str, is_secret: bool, step: usize) -> Result<usize, &'static str> {
         let is_found = |(known, variable): &&(&str, Variable)| {
             *known == name && !matches!(variable, Variable::Ttl | Variable::Line)
@@ -229,17 +229,17 @@ impl Variables {
         Ok(self.taken.len() - 1)
     }
 
-    /// Whether what a step finds must not be seen.
+    /// Whether the value that a step takes must stay hidden.
     pub(super) fn is_taken_secret(&self, place: usize) -> bool {
         self.taken.get(place).is_some_and(|taken| taken.is_secret)
     }
 
-    /// The place of a name whose value a step finds.
+    /// The index of a name whose value a step takes.
     pub fn taken_place(&self, name: &str) -> Option<usize> {
         self.taken.iter().position(|taken| taken.name == name)
     }
 
-    /// Whether a step finds the value of a placeholder, and it may be seen.
+    /// Whether a step takes the value of a placeholder, and the value may be shown.
     pub(super) fn is_sought(&self, variable: Variable) -> bool {
         match variable {
             Variable::Taken(_, is_secret) => !is_secret,
@@ -249,7 +249,7 @@ impl Variables {
         }
     }
 
-    /// The step that finds the value of a placeholder; `None` if none does.
+    /// The step that takes the value of a placeholder; `None`: no step does.
     pub(super) fn step_of(&self, variable: Variable) -> Option<usize> {
         let Variable::Taken(at, _) = variable else { return None };
         self.taken.get(at).map(|taken| taken.step)
@@ -265,14 +265,14 @@ impl Variables {
         }
     }
 
-    /// Adds a name that only domains have values for.
+    /// Adds a name that only single domains have values for.
     pub fn declare(&mut self, name: &str) {
         if allowed(name, Value::Bool(true)).is_ok() && !self.extra.iter().any(|(known, _)| known == name) {
             self.extra.push((name.to_owned(), Value::Null));
         }
     }
 
-    /// Adds a variable that one domain has for itself. Refuses what [`Variables::add`] refuses.
+    /// Adds a variable of a single domain. Refuses what [`Variables::add`] refuses.
     pub fn add_own(&mut self, family: Family, domain: &Domain, name: &str, value: Value) -> Result<(), &'static str> {
         let value = allowed(name, value)?;
         let at = self.extra.iter().position(|(known, _)| known == name).unwrap_or(self.extra.len());
@@ -288,36 +288,36 @@ impl Variables {
         Ok(())
     }
 
-    /// Whether any domain has variables for itself.
+    /// Whether any domain has its own variables.
     pub(super) fn has_own(&self, family: Family) -> bool {
         !self.own[family.index()].is_empty()
     }
 
-    /// The variables that a domain has for itself: names and values.
+    /// The names and values of a domain's own variables.
     pub(super) fn own(&self, domain: &Domain, family: Family) -> impl Iterator<Item = (&str, &Value)> {
         let own = self.own[family.index()].get(domain).into_iter().flatten();
         own.filter_map(|(at, value)| Some((self.extra.get(*at)?.0.as_str(), value)))
     }
 
-    /// All values of `extra` and of the domains.
+    /// All values of `extra`, of the entry and of its domains.
     pub(super) fn typed(&self) -> impl Iterator<Item = &Value> {
         let own = self.own.iter().flat_map(HashMap::values).flatten().map(|(_, value)| value);
         self.extra.iter().map(|(_, value)| value).chain(own)
     }
 
-    /// Whether only domains have values of it.
+    /// Whether only single domains have a value for this placeholder.
     pub(super) fn is_partial(&self, variable: Variable) -> bool {
         let Variable::Extra(at) = variable else { return false };
         self.extra.get(at).is_some_and(|(_, value)| *value == Value::Null)
     }
 
-    /// Whether a domain has no value of its own.
+    /// Whether a domain has no value of its own for this placeholder.
     pub(super) fn lacks(&self, variable: Variable, domain: &Domain, family: Family) -> bool {
         let own = self.own[family.index()].get(domain);
         !own.is_some_and(|own| own.iter().any(|(known, _)| Variable::Extra(*known) == variable))
     }
 
-    /// The longest zone that a domain is in (H8).
+    /// The longest zone that contains a domain (H8).
     pub fn zone_of(&self, domain: &Domain) -> Option<&Domain> {
         let fits = |zone: &&Domain| subdomain(domain, zone).is_some();
         self.zones.iter().filter(fits).max_by_key(|zone| zone.as_str().len())
@@ -360,7 +360,7 @@ impl fmt::Debug for Variables {
     }
 }
 
-/// Whether a name and a value can be those of a variable.
+/// Checks the name and the value of a variable.
 fn allowed(name: &str, value: Value) -> Result<Value, &'static str> {
     if BUILT_IN.iter().any(|(known, _)| *known == name) {
         return Err("is a built-in placeholder");
@@ -371,7 +371,7 @@ fn allowed(name: &str, value: Value) -> Result<Value, &'static str> {
     }
 }
 
-/// What stands before a zone in a name of it, without the dot; `None` if the name is not in the zone.
+/// The part of a name before its zone, without the dot; `None`: the name is not in the zone.
 fn subdomain<'a>(domain: &'a Domain, zone: &Domain) -> Option<&'a str> {
     let before = domain.as_str().strip_suffix(zone.as_str())?;
     if before.is_empty() { Some("") } else { before.strip_suffix('.') }
@@ -386,17 +386,17 @@ pub(super) fn scalar_text(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// The values of one request; made text where they are used.
+/// The values of one request; each is converted to text where it is used.
 pub(super) struct Values<'a> {
     subject: Subject<'a>,
     moment: Moment,
-    /// What steps found; empty where none was sent.
+    /// The values that steps took; empty before the first step was sent.
     taken: &'a Taken,
     pub(super) variables: &'a Variables,
 }
 
 impl Values<'_> {
-    /// The value as text; what is not set is the empty text (C5).
+    /// The value as text; empty if it is not set (C5).
     pub(super) fn text(&self, variable: Variable) -> Cow<'_, str> {
         match (variable, self.subject) {
             (Variable::Ttl, _) => match self.variables.ttl {
@@ -407,7 +407,7 @@ impl Values<'_> {
                 Some(line) => line.into(),
                 None => scalar_text(&self.yielded("__LINE__")).into_owned().into(),
             },
-            // Before it is known, its name stands for it.
+            // Before the value is known, a preview shows its name.
             (Variable::Taken(at, _), _) => {
                 self.taken(at).map_or_else(|| self.variables.name_of(variable).into(), scalar_text)
             }
@@ -432,12 +432,11 @@ impl Values<'_> {
         }
     }
 
-    /// What a step found.
     fn taken(&self, at: usize) -> Option<&Value> {
         self.taken.get(at)?.as_ref()
     }
 
-    /// What a step found for a setting that is not set; its name before any step was sent, and nothing if it was not found.
+    /// The value that a step took for a setting that is not set: its name before any step was sent, `null` if no step took it.
     fn yielded(&self, name: &str) -> Value {
         match self.variables.taken_place(name) {
             Some(_) if self.taken.is_empty() => Value::string(name),
@@ -445,7 +444,7 @@ impl Values<'_> {
         }
     }
 
-    /// The updates that it is about; none for a notification.
+    /// The updates of the request; `None`: it is a notification.
     fn batch(&self) -> Option<Batch<'_>> {
         if let Subject::Updates(batch) = self.subject { Some(batch) } else { None }
     }
@@ -458,7 +457,7 @@ impl Values<'_> {
         self.updates().find(|update| update.family == family).map(|update| update.ip)
     }
 
-    /// The address of a family, or what stands in its place.
+    /// The address of a family, or the `missing` of `combine`.
     fn address(&self, family: Family) -> Cow<'_, str> {
         let missing = || self.variables.combine.as_ref().and_then(|combine| combine.missing.as_deref());
         match self.found(family) {
@@ -494,7 +493,7 @@ impl Values<'_> {
         message_id(callback, &about)
     }
 
-    /// A word that no other try has.
+    /// A text that no other try has.
     pub(super) fn nonce(&self) -> String {
         let about = format!("{} {}", self.message(), self.moment.now);
         message_id(self.moment.message.0, &about).trim_start_matches("msg_").to_owned()
@@ -505,14 +504,14 @@ impl Values<'_> {
         self.moment.now.seconds
     }
 
-    /// The value of one of `extra`; a domain's own counts first.
+    /// The value of a name in `extra`; the domain's own wins.
     fn extra(&self, at: usize) -> Option<&Value> {
         let own = self.batch().and_then(|all| self.variables.own[all.first.family.index()].get(all.first.domain));
         let own = own.and_then(|own| own.iter().find(|(known, _)| *known == at)).map(|(_, value)| value);
         own.or_else(|| self.variables.extra.get(at).map(|(_, value)| value))
     }
 
-    /// The zone of a domain. One outside of all zones is refused when the configuration is read.
+    /// The zone of a domain. Domains outside all zones are refused when the configuration is read.
     fn zone<'d>(&'d self, domain: &'d Domain) -> &'d Domain {
         self.variables.zone_of(domain).unwrap_or(domain)
     }
@@ -521,7 +520,7 @@ impl Values<'_> {
         subdomain(domain, self.zone(domain)).unwrap_or_default()
     }
 
-    /// The value as JSON of its own kind, for a placeholder outside quotes (C7).
+    /// The value as JSON of its own type, for a placeholder outside quotes (C7).
     pub(super) fn json(&self, variable: Variable) -> Value {
         match variable {
             Variable::Ttl => match self.variables.ttl {
@@ -543,7 +542,7 @@ impl Values<'_> {
     }
 }
 
-/// The text of a placeholder in a notification; empty for those that have nothing to do with it.
+/// The text of a placeholder in a notification; empty if notifications do not have it.
 fn in_notice(notice: &Notice, variable: Variable) -> &str {
     match variable {
         Variable::Event => notice.event,

@@ -3,41 +3,40 @@
 use std::fmt;
 use std::rc::Rc;
 
-/// The most bytes of a whole name.
+/// The longest name, in bytes.
 const MAX_NAME: usize = 253;
-/// The most bytes of one label.
+/// The longest label, in bytes.
 const MAX_LABEL: usize = 63;
 
-/// A domain name: trimmed, in small letters, Unicode as it was written. `*.example.com` and `_x.example.com` are names.
+/// A domain name: trimmed, in small letters, Unicode as written. `*.example.com` and `_x.example.com` are allowed.
 ///
-/// Refuses to hold an empty name, an empty label, a blank or a control character, a label of more than 63 bytes, or more
-/// than 253 bytes in all.
+/// Never empty; contains no empty label, whitespace or control character, no label of more than 63 bytes, and at most 253 bytes.
 ///
-/// Shared, not copied: a name stands in the configuration, in the plan and in what is remembered.
+/// Reference-counted: the configuration, the plan and the state share each name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Domain(Rc<str>);
 
 /// Why a text is not a domain name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DomainError {
-    /// Nothing but blanks.
+    /// The text is empty or only spaces.
     Empty,
-    /// A blank inside.
+    /// It contains a space.
     Blank,
-    /// A control character.
+    /// It contains a control character.
     Control,
-    /// A dot at the end.
+    /// It ends with a dot.
     FinalDot,
-    /// Two dots in a row, or a dot at the start.
+    /// It has two dots in a row, or a dot at the start.
     EmptyLabel,
-    /// A label of so many bytes.
+    /// A label has this many bytes, which is too long.
     LongLabel(usize),
-    /// So many bytes in all.
+    /// The name has this many bytes, which is too long.
     LongName(usize),
 }
 
 impl Domain {
-    /// Checks and normalises.
+    /// Checks and normalizes a name.
     pub fn parse(text: &str) -> Result<Self, DomainError> {
         let name = text.trim();
         if is_plain(name) {
@@ -69,13 +68,13 @@ impl Domain {
         Ok(Self(name.into()))
     }
 
-    /// The name.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Whether a name is right as it stands. Most are, and there may be many thousands: one look at each byte will do.
+/// Whether a name is valid and already normalized. Most are, and there may be many thousands, so each byte is read only once.
 fn is_plain(name: &str) -> bool {
     let mut label = 0;
     for byte in name.bytes() {

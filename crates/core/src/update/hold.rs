@@ -1,5 +1,5 @@
-//! What keeps an update from being sent although it is due: the service stopped it, asked to wait, or wants time between two
-//! requests (H4 to H6). Remembered in the cache, so that every process respects it.
+//! What keeps an update from being sent although it is due: the service stopped it, asked to wait, or needs a minimum
+//! interval between requests (H4 to H6). It is remembered in the cache, so that every process respects it.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -10,60 +10,60 @@ use crate::text::own_json;
 use crate::update::Update;
 use crate::update::outcome::{Outcome, Why};
 
-/// The words of a service are kept up to here.
+/// How much of a service's text is kept, in characters.
 const LONGEST_WORDS: usize = 200;
 
-/// After so many responses in a row that nothing changed, an address is not sent again before it changes.
+/// After this many responses in a row that nothing changed, the update is not sent again until its address changes.
 const MOST_UNCHANGED: u8 = 3;
 
-/// However long a service asks to wait, it counts as no more. A time that lies further ahead is that of a wrong clock.
+/// The longest wait that counts, in seconds. An end further in the future is from a wrong clock.
 const LONGEST_WAIT: u64 = 31 * 86_400;
 
-/// What is remembered of one update besides what was accepted.
+/// What ddns remembers of one update besides its claim.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hold {
-    /// When it was last sent, in seconds since the epoch; 0 where nobody needs to know.
+    /// When it was last sent, in seconds since the epoch; 0: no `min_interval` needs it.
     pub sent: u64,
-    /// The service wants no request before then, in seconds since the epoch; 0 where it did not say.
+    /// When the wait that the service asked for ends, in seconds since the epoch; 0: it did not ask for one.
     pub wait_until: u64,
-    /// The service refused it for good.
+    /// Set if the service permanently refused the update.
     pub stopped: Option<Stopped>,
-    /// How often in a row the service responded that it had this address already.
+    /// How often in a row the service responded that it already had this address.
     pub unchanged: u8,
-    /// Requests of other processes that may be under way beside the one that is in doubt (E4a).
+    /// Requests of other processes that may be under way besides the one in doubt (E4a).
     pub under_way: Vec<UnderWay>,
-    /// Whether the world sees what was accepted; `None` where nobody wants to know (K19).
+    /// Whether DNS shows what was accepted; `None`: it is not checked (K19).
     pub seen: Option<Box<DnsMemory>>,
-    /// What a later version added, as text.
+    /// Members that a later version added, as text.
     pub more: String,
 }
 
-/// A request that another process sent with the address that was accepted, or is in doubt.
+/// A request that may be under way besides the one in doubt, usually of another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnderWay {
     /// The address.
     pub ip: IpAddr,
-    /// Until then it may be under way, in seconds since the epoch.
+    /// When it has ended for certain, in seconds since the epoch.
     pub until: u64,
     /// Who sends it: [`InDoubt::by`](super::state::InDoubt::by).
     pub by: u32,
 }
 
-/// An update that the service refused for good.
+/// A permanent refusal of an update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stopped {
-    /// The address that it refused.
+    /// The refused address.
     pub ip: IpAddr,
-    /// When, in seconds since the epoch.
+    /// When it was refused, in seconds since the epoch.
     pub at: u64,
-    /// Whether another address is tried again.
+    /// Whether the update is tried again with another address.
     pub until_address: bool,
-    /// The words of the service, masked.
+    /// The text of the service, masked.
     pub why: String,
 }
 
 impl Stopped {
-    /// The stop that an outcome is for an update with this address; none where it is none.
+    /// The stop of an update with this address; `None`: the outcome is not a stop.
     pub fn by(outcome: &Outcome, ip: IpAddr, now: u64) -> Option<Self> {
         let Outcome::Stopped { words, until_address, .. } = outcome else { return None };
         let why = words.chars().take(LONGEST_WORDS).collect();
@@ -72,7 +72,7 @@ impl Stopped {
 }
 
 impl Stopped {
-    /// Of two for one update, the one that another address does not end, or else the later.
+    /// Of two stops of one update, the one that another address does not end; otherwise the later one.
     fn or_stronger(self, other: Self) -> Self {
         let rank = |stopped: &Self| (!stopped.until_address, stopped.at);
         if rank(&self) > rank(&other) { self } else { other }
@@ -80,10 +80,10 @@ impl Stopped {
 }
 
 impl Hold {
-    /// The same when a request has ended. `is_same`: this address was accepted last, too.
+    /// The hold after a request has ended. `is_same`: the address is the one that was accepted last.
     #[must_use]
     pub fn settled(self, outcome: &Outcome, update: &Update<'_>, is_same: bool, now: u64) -> Self {
-        // Nothing was sent: what the service said before still holds.
+        // Nothing was sent: what the service said before still counts.
         if !outcome.may_have_reached() || *outcome == Outcome::AlreadyThere {
             return self;
         }
@@ -102,12 +102,12 @@ impl Hold {
                 Self { wait_until: now + wait.as_secs().min(LONGEST_WAIT), stopped: self.stopped, ..none }
             }
             Outcome::Accepted(_) | Outcome::AlreadyThere | Outcome::Made(_) => none,
-            // It may have been stopped with all updates of its entry while it was under way.
+            // While the request was under way, a stop of all updates of the entry may have come.
             Outcome::Failed(_) => Self { stopped: self.stopped, ..none },
         }
     }
 
-    /// The same when a request before an update has ended, and nothing was sent.
+    /// The hold after a step has ended, so that no update was sent.
     #[must_use]
     pub fn refused(self, outcome: &Outcome, update: &Update<'_>, now: u64) -> Self {
         let sent = self.sent;
@@ -119,7 +119,7 @@ impl Hold {
         }
     }
 
-    /// The stop that holds for this address.
+    /// The stop that applies to this address.
     pub fn stop_for(&self, ip: IpAddr) -> Option<&Stopped> {
         self.stopped.as_ref().filter(|stopped| !stopped.until_address || stopped.ip == ip)
     }
@@ -128,24 +128,24 @@ impl Hold {
     pub fn until(&self, min_interval: Duration, now: u64) -> Option<(u64, HeldBy)> {
         let is_ahead = |until: &u64| *until > now && *until <= now + LONGEST_WAIT;
         let wait = Some(self.wait_until).filter(is_ahead).map(|until| (until, HeldBy::Service));
-        // One that was sent in the future was sent by a clock that is wrong.
+        // A request sent in the future was sent by a wrong clock.
         let interval =
             self.sent.checked_add(min_interval.as_secs()).filter(|until| is_ahead(until) && self.sent <= now);
         wait.into_iter().chain(interval.map(|until| (until, HeldBy::MinInterval))).max_by_key(|(until, _)| *until)
     }
 
-    /// Whether the service has said often enough that it has the address.
+    /// Whether the service has responded often enough that it already has the address.
     pub fn nochg_limit_reached(&self) -> bool {
         self.unchanged >= MOST_UNCHANGED
     }
 
-    /// The latest time in it.
+    /// The latest time in the hold.
     pub(super) fn at(&self) -> u64 {
         self.sent.max(self.wait_until)
     }
 
-    /// The same with what another process wrote meanwhile: what both changed since `base` is the later of the two. `accepted`: when the
-    /// update was last accepted.
+    /// Merges with what another process wrote since `base`: where both changed something, the later value wins.
+    /// `accepted` is when the update was last accepted.
     pub(crate) fn merged(self, base: &Self, theirs: Self, accepted: u64) -> Self {
         let later = |ours: u64, base: u64, theirs: u64| match (ours == base, theirs == base) {
             (true, _) => theirs,
@@ -171,17 +171,17 @@ impl Hold {
         }
     }
 
-    /// Whether another process was told something since `base` that may keep this update from being sent.
+    /// Whether another process has recorded something since `base` that may keep this update from being sent.
     pub(super) fn has_news(&self, base: &Self) -> bool {
         (self.sent, self.wait_until, &self.stopped) != (base.sent, base.wait_until, &base.stopped)
     }
 
-    /// The request of this process that is under way beside the one that is in doubt.
+    /// The request of this process that is under way beside the one in doubt.
     pub(super) fn sent_by(&self, own: u32) -> Option<UnderWay> {
         self.under_way.iter().find(|request| request.by == own).copied()
     }
 
-    /// Until when somebody else than `own` may be sending an address that is not this one.
+    /// When the requests of other processes than `own` with another address will have ended; `None`: there are none.
     pub fn others_until(&self, ip: IpAddr, own: u32, now: u64) -> Option<u64> {
         let is_other = |other: &&UnderWay| other.ip != ip && other.by != own && other.until > now;
         self.under_way.iter().filter(is_other).map(|other| other.until).max()
@@ -247,7 +247,7 @@ impl Hold {
                         hold.under_way.push(UnderWay { ip, until, by });
                     }
                 }
-                // Nothing depends on it: another version may mean something else.
+                // Nothing important depends on it, so a form of another version is ignored.
                 ("seen", value) => hold.seen = own_json::read(&one_line(value)),
                 ("sent" | "wait" | "unchanged" | "stopped" | "under_way", _) => return None,
                 _ => push_member(&mut hold.more, member),
@@ -257,7 +257,7 @@ impl Hold {
     }
 }
 
-/// What holds an update back.
+/// Why an update is held back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeldBy {
     /// The service asked to wait.
@@ -267,7 +267,7 @@ pub enum HeldBy {
 }
 
 impl HeldBy {
-    /// Why, for people.
+    /// The reason, for people.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Service => "the service asked to wait",

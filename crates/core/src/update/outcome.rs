@@ -2,28 +2,28 @@
 
 use std::time::Duration;
 
-/// How the sending of one update ended.
+/// How one update ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The final status was 200 to 299 (A4), or what `expect` wants (H4).
+    /// Accepted: the final status was 200 to 299 (A4), or the response is what `expect` wants (H4).
     Accepted(u16),
-    /// The same, and the service had this address already.
+    /// Accepted, and the service already had this address.
     Unchanged(u16),
-    /// The service was asked and has this address already: nothing was sent (H17).
+    /// A step found that the service already has this address: nothing was sent (H17).
     AlreadyThere,
-    /// There was no record, and the service made one (H18).
+    /// The service had no record and created one (H18).
     Made(u16),
-    /// It was not accepted; it may be sent again.
+    /// Not accepted; may be retried.
     Failed(Why),
-    /// Refused for good (H5): it is not sent again by itself.
+    /// Permanently refused (H5): not retried unless the user asks for it.
     Stopped {
         /// The status.
         status: u16,
-        /// The words of the service, masked.
+        /// The text of the service, masked.
         words: String,
-        /// Whether another address is tried again.
+        /// Whether the update is tried again with another address.
         until_address: bool,
-        /// Whether it holds for every update of the entry.
+        /// Whether all updates of the entry are refused.
         all: bool,
     },
 }
@@ -31,42 +31,42 @@ pub enum Outcome {
 /// Why an update failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
-    /// Any other final status (E1); or one of 200 to 299, and the response is not what `expect` wants (H4).
+    /// The final status is not 200 to 299 (E1), or the response is not what `expect` wants (H4).
     Response {
         /// The status.
         status: u16,
-        /// The words of the service, masked; empty where the status decided.
+        /// The text of the service, masked; may be empty.
         words: String,
     },
-    /// Not now, says the response (H4).
+    /// The service asks to wait (H4).
     Wait {
         /// The status.
         status: u16,
-        /// The words of the service, masked.
+        /// The text of the service, masked.
         words: String,
-        /// For how long; none where it does not say.
+        /// For how long; `None`: the service does not say.
         wait: Option<Duration>,
     },
     /// A request before or after the update failed (H14, H19).
     Step {
-        /// The status; `None` if none came, or it does not matter.
+        /// The status; `None`: there was none, or it does not matter.
         status: Option<u16>,
-        /// Which request, and what happened, masked.
+        /// Which request failed and why, masked.
         why: String,
         /// Whether the update was sent.
         reached: bool,
     },
-    /// No status came (E2).
+    /// There was no final response (E2).
     NoResponse {
         /// What was tried and what happened, masked.
         why: String,
-        /// Whether the endpoint may have got the request all the same.
+        /// Whether the endpoint may have received the request.
         reached: bool,
     },
 }
 
 impl Outcome {
-    /// The status of the final response; none where there was none.
+    /// The status of the final response; `None`: there was none.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Accepted(status)
@@ -79,7 +79,7 @@ impl Outcome {
         }
     }
 
-    /// Why an update failed, in a few words.
+    /// Why an update failed, in short.
     pub fn reason(&self) -> String {
         match self {
             Self::Failed(Why::NoResponse { why, .. } | Why::Step { why, .. }) => why.clone(),
@@ -93,7 +93,7 @@ impl Outcome {
         }
     }
 
-    /// Only the status decides (A4).
+    /// The outcome of a response that is judged only by its status (A4).
     pub fn of_status(status: u16) -> Self {
         match status {
             200..300 => Self::Accepted(status),
@@ -106,17 +106,17 @@ impl Outcome {
         matches!(self, Self::Accepted(_) | Self::Unchanged(_) | Self::AlreadyThere | Self::Made(_))
     }
 
-    /// Whether the endpoint refused the request, and does not just ask to wait.
+    /// Whether the endpoint refused the request, rather than asking to wait.
     pub fn is_refused(&self) -> bool {
         matches!(self, Self::Stopped { .. } | Self::Failed(Why::Response { .. } | Why::Step { status: Some(_), .. }))
     }
 
-    /// Whether it may be sent again by itself: neither accepted nor stopped.
+    /// Whether ddns may retry the update: it was neither accepted nor stopped.
     pub fn is_retried(&self) -> bool {
         matches!(self, Self::Failed(_))
     }
 
-    /// Whether the endpoint is overloaded or out of reach: other updates would fare no better now.
+    /// Whether the endpoint is overloaded or unreachable, so that other updates would fail now as well.
     pub fn is_trouble(&self) -> bool {
         self.is_overload() || matches!(self, Self::Failed(Why::NoResponse { .. } | Why::Step { status: None, .. }))
     }
@@ -129,31 +129,31 @@ impl Outcome {
         )
     }
 
-    /// Whether the endpoint may have taken the update, whatever it responded.
+    /// Whether the endpoint may have accepted the update, whatever it responded.
     pub fn may_have_reached(&self) -> bool {
         !matches!(self, Self::Failed(Why::NoResponse { reached: false, .. } | Why::Step { reached: false, .. }))
     }
 }
 
-/// What one synchronization came to.
+/// The counts of one synchronization.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Updates that were accepted.
     pub accepted: usize,
     /// Updates that were sent, or tried, and not accepted.
     pub failed: usize,
-    /// Updates that were up to date already.
+    /// Updates that were already up to date.
     pub up_to_date: usize,
-    /// Updates for which there was no address.
+    /// Updates that had no address.
     pub without_address: usize,
-    /// Updates that were not sent because their service wants a pause, or `min_interval` has not passed.
+    /// Updates that are held back: the service asked to wait, or `min_interval` has not passed.
     pub held_back: usize,
-    /// Updates that were not sent because their service refused them for good.
+    /// Updates that the service permanently refused.
     pub stopped: usize,
 }
 
 impl Tally {
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -166,12 +166,12 @@ impl Tally {
         }
     }
 
-    /// Whether anything happened: not every update was up to date already.
+    /// Whether there is anything to report: not every update was already up to date.
     pub fn is_news(self) -> bool {
         self.accepted + self.failed + self.without_address + self.held_back + self.stopped > 0
     }
 
-    /// 0: every update was accepted or already up to date. 1: at least one was not (E7).
+    /// 0 if every update was accepted or already up to date, otherwise 1 (E7).
     pub fn exit_code(self) -> u8 {
         u8::from(self.failed + self.without_address + self.held_back + self.stopped > 0)
     }
@@ -214,7 +214,7 @@ mod tests {
             good.plus(Tally { accepted: 1, up_to_date: 5, ..good }).to_string(),
             "4 accepted, 7 already up to date"
         );
-        // What is wrong comes first, and what did not happen is not said.
+        // Problems come first, and counts of zero are left out.
         let all = Tally { failed: 1, stopped: 2, without_address: 3, held_back: 4, ..good };
         let words = "1 failed, 2 stopped, 3 without an address, 4 held back, 3 accepted, 2 already up to date";
         assert_eq!((all.to_string().as_str(), Tally::default().to_string().as_str()), (words, "nothing to update"));

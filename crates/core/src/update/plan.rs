@@ -1,4 +1,4 @@
-//! Whether an update must be sent, and why: the update and what is remembered in, a verdict out.
+//! Whether an update must be sent, and why: turns an update and what is remembered of it into a verdict.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,36 +12,36 @@ use crate::update::state::{Claim, Memory, may_be_under_way};
 /// Why an update waits (E4a).
 pub(crate) const MAY_STILL_ARRIVE: &str = "an earlier request with another address may still arrive";
 
-/// What is to be done about one update.
+/// What to do about one update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// Send it.
     Send(Reason),
-    /// The endpoint accepted this address at this time, in seconds since the epoch.
+    /// Nothing: the endpoint accepted this address at this time, in seconds since the epoch.
     UpToDate(u64),
-    /// Wait: another process may be sending an older address until then, in seconds since the epoch (E4a).
+    /// Wait until then, in seconds since the epoch: another request with an older address may be under way (E4a).
     Wait(u64),
-    /// Not before then, in seconds since the epoch (H4, H6).
+    /// Hold it back until then, in seconds since the epoch (H4, H6).
     Held(u64, HeldBy),
-    /// Not at all: the service refused it for good, with these words, at this time (H5).
+    /// Do not send it: the service permanently refused it with this text, at this time (H5).
     Stopped(String, u64),
 }
 
-/// What the configuration says about when an update is sent.
+/// The rules that decide when an update is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// `cache_max_age`; `None`: what was accepted does not count.
+    /// `cache_max_age`; `None`: everything is sent, whatever was accepted.
     pub max_age: Option<Duration>,
-    /// `min_interval`; zero where it is not set.
+    /// `min_interval`; zero: not set.
     pub min_interval: Duration,
-    /// Whether somebody asked for it to be sent once more, though it is up to date.
+    /// Whether somebody asked to send it again although it is up to date.
     pub is_asked_for: bool,
-    /// Whether DNS has another address, although it is up to date, and `verify` is to repair that.
+    /// Whether DNS has another address although the update is up to date, and `verify` should repair that.
     pub has_drifted: bool,
 }
 
 impl Verdict {
-    /// Whether what is in the queue is not sent now by it.
+    /// Whether a queued update must not be sent now.
     pub fn is_futile(&self) -> bool {
         matches!(self, Self::Held(..) | Self::Stopped(..) | Self::UpToDate(_))
     }
@@ -74,23 +74,23 @@ impl Verdict {
 /// Why an update is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
-    /// This callback never accepted an address of this domain.
+    /// The callback has never accepted an address for this domain and type.
     New,
-    /// The endpoint accepted this other address last.
+    /// The endpoint last accepted this other address.
     Changed(IpAddr),
-    /// The endpoint accepted it so many seconds ago, which is longer than `cache_max_age`.
+    /// The endpoint accepted the address this many seconds ago, which exceeds `cache_max_age`.
     Old(u64),
-    /// This address was sent and no response settled it: the endpoint may have it.
+    /// This address was sent, but no response settled it: the endpoint may have it.
     InDoubt(IpAddr),
     /// Nothing is remembered.
     NoCache,
-    /// It is up to date, and somebody asked for it.
+    /// It is up to date, but somebody asked to send it.
     AskedFor,
-    /// It was accepted at this time, in seconds since the epoch, and DNS has another address (K13).
+    /// It was accepted at this time, in seconds since the epoch, but DNS has another address (K13).
     Drifted(u64),
-    /// What was accepted is in the store of a group, which was not asked.
+    /// The group's store knows what was accepted, but was not asked.
     InGroup,
-    /// It is up to date, and goes in one request with an update that is due.
+    /// It is up to date, but shares a request with an update that is due.
     Along,
 }
 
@@ -110,8 +110,8 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Judges one update by what its endpoint accepted last. `memory` is none where nothing is remembered; `own` is the number
-/// that this process marks its requests with.
+/// Judges one update by what its endpoint last accepted. `memory` is `None` if nothing is remembered; `own` is the
+/// number with which this process marks its requests.
 pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own: u32, now: u64) -> Verdict {
     let Some(memory) = memory else { return Verdict::Send(Reason::NoCache) };
     let verdict = judge_entry(update, rules.max_age, memory.entry(update.domain, update.family), own, now);
@@ -123,7 +123,7 @@ pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own:
     let Some(hold) = memory.hold(update.domain, update.family) else { return verdict };
     let Verdict::Send(reason) = verdict else { return verdict };
     if let Reason::Drifted(at) = reason {
-        // It is up to date: whatever keeps it from being sent comes first, and is no news (K13).
+        // The update is up to date, so anything that holds it back wins, and is not worth reporting (K13).
         let is_kept = hold.others_until(update.ip, own, now).is_some()
             || hold.stop_for(update.ip).is_some()
             || hold.until(rules.min_interval, now).is_some()
@@ -136,7 +136,7 @@ pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own:
     if let Some(stopped) = hold.stop_for(update.ip) {
         return Verdict::Stopped(stopped.why.clone(), stopped.at);
     }
-    // What we marked ourselves, and is not settled, was not sent yet: it counts as sent for others only.
+    // A mark of this process that is not settled: the update was not sent yet, so its `min_interval` counts only for other processes.
     let is_ours = memory.entry(update.domain, update.family).in_doubt.is_some_and(|doubt| doubt.by == own);
     let min_interval = if is_ours { Duration::ZERO } else { rules.min_interval };
     match (reason, hold.until(min_interval, now)) {
@@ -146,8 +146,8 @@ pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own:
     }
 }
 
-/// What is to be done about updates that go in one request (H7), and which of them it is about. Those that are stopped decide nothing and
-/// are left out, with one exception: where another update of the same domain is sent, the request has the address of both.
+/// What to do about updates that share a request (H7), and which of them the request is for. Stopped updates have no
+/// say and are left out, unless another update of the same domain is sent: the request then has the addresses of both.
 pub fn together(updates: &[Update<'_>], verdicts: &[Verdict]) -> (Verdict, Vec<bool>) {
     let is_stopped = |verdict: &Verdict| matches!(verdict, Verdict::Stopped(..));
     let all = || updates.iter().zip(verdicts);
@@ -160,7 +160,7 @@ pub fn together(updates: &[Update<'_>], verdicts: &[Verdict]) -> (Verdict, Vec<b
     (decided.unwrap_or(Verdict::UpToDate(0)), carried)
 }
 
-/// One that must be sent sends all of them, one that must wait holds all of them back. None where there is none.
+/// If one update must be sent, all are; if one must wait, all do. `None`: there are no verdicts.
 fn strongest(verdicts: impl IntoIterator<Item = Verdict>) -> Option<Verdict> {
     let rank = |verdict: &Verdict| match verdict {
         Verdict::UpToDate(_) => 0,
@@ -178,17 +178,17 @@ fn strongest(verdicts: impl IntoIterator<Item = Verdict>) -> Option<Verdict> {
     })
 }
 
-/// What a request that was given up carries for an update.
+/// What a request that ddns gave up carries for an update.
 #[derive(Debug, Clone, Copy)]
 pub struct GivenUp {
-    /// `None`: nothing, or what stands for it (H7).
+    /// `None`: no address, or the text `missing` in its place (H7).
     pub ip: Option<IpAddr>,
-    /// Until then it may be under way, in seconds since the epoch.
+    /// When it has ended for certain, in seconds since the epoch.
     pub until: u64,
 }
 
-/// The verdict on an update where these requests about the same domain and type were given up, by whatever callback: an
-/// endpoint may still be about to apply another address (E4a).
+/// The verdict on an update after ddns gave up requests for the same domain and type, whatever their callback: an
+/// endpoint may still apply another address (E4a).
 #[must_use]
 pub fn after_given_up(verdict: Verdict, update: &Update<'_>, given_up: &[GivenUp], now: u64) -> Verdict {
     let is_other = |of: &&GivenUp| of.ip != Some(update.ip) && may_be_under_way(of.until, now);
@@ -200,7 +200,7 @@ pub fn after_given_up(verdict: Verdict, update: &Update<'_>, given_up: &[GivenUp
 
 fn judge_entry(update: &Update<'_>, max_age: Option<Duration>, entry: Claim, own: u32, now: u64) -> Verdict {
     match (entry.in_doubt, entry.accepted) {
-        // The same address may be sent twice: whichever request is applied last, it is right.
+        // Two requests may carry the same address: whichever is applied last, the result is right.
         (Some(doubt), _) if doubt.ip != update.ip && doubt.is_foreign(own, now) => Verdict::Wait(doubt.until),
         (Some(doubt), _) => Verdict::Send(Reason::InDoubt(doubt.ip)),
         (None, None) => Verdict::Send(Reason::New),

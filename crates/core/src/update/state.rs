@@ -1,7 +1,7 @@
 //! What each endpoint accepted last: one entry per callback, domain and record type (E3).
 //!
-//! An entry is marked in doubt before an address is sent, and settled by the response (E4). The mark also tells other
-//! processes, and the next configuration of this one, that a request may be under way (E4a).
+//! Before an address is sent, its entry is marked in doubt; the response settles it (E4). The mark also tells other
+//! processes, and the next configuration of this process, that a request may be under way (E4a).
 
 mod merge;
 mod pairs;
@@ -24,21 +24,21 @@ use crate::update::streak::Streak;
 
 pub use pairs::Pair;
 
-/// Entries are kept for so long at least.
+/// How long entries are kept at least.
 const KEEP: Duration = Duration::from_secs(90 * 86_400);
 
-/// A clock that is wrong by more than this in the past made entries that lie in the future: they are sent again.
+/// How far in the future the time of an entry may be, in seconds. Later times are from a wrong clock, and their updates are sent again.
 const CLOCK_SLACK: u64 = 86_400;
 
-/// A mark that ends later than this is not believed: no request takes so long.
+/// How long a mark may last, in seconds. Longer ones are not believed: no request takes that long.
 const LONGEST_MARK: u64 = 2 * 3600;
 
-/// A salted hash of a callback (E3): identifies a callback and reveals nothing about it.
+/// A salted hash of a callback (E3): identifies the callback and reveals nothing about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint([u8; 16]);
 
 impl Fingerprint {
-    /// From the first bytes of a hash.
+    /// Takes the first bytes of a hash.
     pub fn new(hash: [u8; 16]) -> Self {
         Self(hash)
     }
@@ -60,7 +60,7 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// What an entry is about.
+/// Identifies a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ClaimKey {
     /// The callback.
@@ -71,7 +71,7 @@ pub struct ClaimKey {
     pub family: Family,
 }
 
-/// What was accepted, and when.
+/// An address that the endpoint accepted, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Accepted {
     /// The address.
@@ -80,28 +80,28 @@ pub struct Accepted {
     pub at: u64,
 }
 
-/// An address that was sent, or is about to be, and that no response has settled: the endpoint has what it accepted last,
-/// or this.
+/// An address that was sent, or is about to be, and is not settled by a response: the endpoint has either this address
+/// or the one that it accepted last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InDoubt {
     /// The address.
     pub ip: IpAddr,
-    /// Until then its request may be under way, in seconds since the epoch; 0 where it has ended.
+    /// When its request has ended for certain, in seconds since the epoch; 0: it has already ended.
     pub until: u64,
     /// Who sends it: a random number for each run of a configuration.
     pub by: u32,
-    /// The number of its message: the same over all tries (H11); 0 where it is not signed.
+    /// The number of its message: the same for all tries (H11); 0: the request is not signed.
     pub message: u32,
 }
 
 impl InDoubt {
-    /// Whether somebody else than `own` may be sending it now.
+    /// Whether another process than `own` may be sending it now.
     pub fn is_foreign(&self, own: u32, now: u64) -> bool {
         self.by != own && may_be_under_way(self.until, now)
     }
 }
 
-/// Whether a request that lasts until a time may be under way. A time that lies too far ahead is that of a wrong clock.
+/// Whether a request that ends at `until` may be under way. An end too far in the future is from a wrong clock.
 pub(super) fn may_be_under_way(until: u64, now: u64) -> bool {
     until > now && until <= now + LONGEST_MARK
 }
@@ -118,18 +118,18 @@ impl From<UnderWay> for InDoubt {
     }
 }
 
-/// What is remembered of one update.
+/// What ddns remembers of one update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Claim {
-    /// What the endpoint accepted last; `None` where it never accepted anything.
+    /// What the endpoint accepted last; `None`: it has never accepted anything.
     pub accepted: Option<Accepted>,
-    /// `None` where the endpoint is known to have what it accepted last.
+    /// `None`: the endpoint is known to have what it accepted last.
     pub in_doubt: Option<InDoubt>,
 }
 
 impl Claim {
-    /// The same entry before an update is sent by `own`, whose request may be under way until then, and what was in doubt
-    /// before, for [`Claim::settled`]; none where another process may be sending a different address.
+    /// Marks the claim before `own` sends an update, whose request may be under way until `until`. Also returns what
+    /// was in doubt before, for [`Claim::settled`]. `None`: another process may be sending a different address.
     pub fn marked(self, update: &Update<'_>, until: u64, own: u32, now: u64) -> Option<(Self, Option<InDoubt>)> {
         let before = self.in_doubt.filter(|doubt| doubt.by != own);
         if before.is_some_and(|doubt| doubt.is_foreign(own, now) && doubt.ip != update.ip) {
@@ -139,7 +139,7 @@ impl Claim {
         Some((Self { in_doubt: Some(InDoubt { ip: update.ip, until, by: own, message }), ..self }, before))
     }
 
-    /// The same entry with a number for the message that is sent, unless a try before had one (H11).
+    /// Numbers the message that is sent, unless a previous try has numbered it (H11).
     #[must_use]
     pub fn numbered(self, message: u32) -> Self {
         let number =
@@ -147,8 +147,8 @@ impl Claim {
         Self { in_doubt: self.in_doubt.map(number), ..self }
     }
 
-    /// The same entry when a request has ended. `before` is what was in doubt before the request was marked: a request of
-    /// which nothing was sent changes nothing. One that failed may have been taken all the same.
+    /// The claim after a request has ended. `before` is what was in doubt before the mark: a request of which nothing
+    /// was sent restores it. After a failure, the address stays in doubt, because the endpoint may have accepted it.
     #[must_use]
     pub fn settled(self, outcome: &Outcome, update: &Update<'_>, before: Option<InDoubt>, now: u64) -> Self {
         match outcome {
@@ -161,28 +161,29 @@ impl Claim {
         }
     }
 
-    /// The same where a request about something else replaces the address at the endpoint; `None`: it counts for nothing already.
+    /// The claim when a request for something else may replace the address at the endpoint; `None`: it is already in
+    /// doubt, or claims no address.
     pub fn doubted(self) -> Option<Self> {
         let doubt = |accepted: Accepted| InDoubt { ip: accepted.ip, until: 0, by: 0, message: 0 };
         let in_doubt = self.accepted.filter(|_| self.in_doubt.is_none()).map(doubt)?;
         Some(Self { in_doubt: Some(in_doubt), ..self })
     }
 
-    /// The same where that request was not sent; `None`: something else put it in doubt since.
+    /// Undoes [`Claim::doubted`] if that request was not sent; `None`: something else has put the claim in doubt since.
     pub fn undoubted(self) -> Option<Self> {
         let before = Self { in_doubt: None, ..self };
         (before.doubted() == Some(self)).then_some(before)
     }
 
-    /// The latest time in it, for [`State::prune`].
+    /// The latest time in the claim, for [`State::prune`].
     fn at(&self) -> u64 {
         let accepted = self.accepted.map_or(0, |accepted| accepted.at);
         accepted.max(self.in_doubt.map_or(0, |doubt| doubt.until))
     }
 }
 
-/// A claim as it is kept, in few bytes: there may be many thousands. An IPv4 address stands in its IPv6 form, `::` for none; a time
-/// after 2106 is one of a wrong clock, and no other such time says more.
+/// A claim in the form that is kept in memory. It is small, because there may be many thousands. IPv4 addresses have their IPv6-mapped
+/// form, and `::` means that there is no address. Times after 2106 are from a wrong clock and are all stored as the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct KeptClaim {
     accepted: Ipv6Addr,
@@ -197,11 +198,11 @@ struct KeptClaim {
 /// Whether a claim is in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Saved {
-    /// As it is.
+    /// The file has it.
     Yes,
-    /// It was handed out to be written, and is not known to be there.
+    /// It was handed over to be written, and is not confirmed.
     Perhaps,
-    /// It has changed since.
+    /// It changed after that.
     No,
 }
 
@@ -237,74 +238,74 @@ impl From<KeptClaim> for Claim {
 /// An update that is about to be sent, for [`State::replaced_by`].
 #[derive(Debug, Clone)]
 pub struct Sending {
-    /// What it is about.
+    /// Which update.
     pub key: ClaimKey,
-    /// The address; `None`: something else stands in its place (H7).
+    /// The address; `None`: the request carries the text `missing` in its place (H7).
     pub ip: Option<IpAddr>,
-    /// The configuration file that sends it, and the origin: [`crate::callback::Callback::maker`].
+    /// Identifies the configuration file that sends it and the origin: [`crate::callback::Callback::maker`].
     pub by: Fingerprint,
 }
 
-/// What is remembered.
+/// Everything that ddns remembers in one store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {
-    /// Random, made with the file: keeps two files' hashes apart.
+    /// Random, made with the file, so that equal callbacks have different hashes in different files.
     salt: Vec<u8>,
     callbacks: BTreeMap<Fingerprint, Claims>,
-    /// What a later version added to the file: members as text, to be written back.
+    /// Members that a later version added to the file, as text; they are written back.
     more: String,
-    /// The same of single entries.
+    /// The same for single entries.
     more_of: FxHashMap<ClaimKey, String>,
-    /// What keeps updates from being sent: few have one.
+    /// What keeps updates from being sent; few updates have this.
     holds: BTreeMap<Fingerprint, Holds>,
-    /// Failures in a row, by the key of a notification: only where updates fail.
+    /// Failures in a row, by the key of the notification that counts them; only for updates that fail.
     streaks: BTreeMap<Fingerprint, Streaks>,
 }
 
-/// What one callback claims.
+/// The claims of one callback.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Claims {
-    /// Who made them, each a hash of a configuration file and an origin (E3); empty: a version before this one.
+    /// The makers of these claims, each a hash of a configuration file and an origin (E3); empty: an older version wrote them.
     by: Vec<Fingerprint>,
     entries: Entries,
-    /// What a later version added, as text.
+    /// Members that a later version added, as text.
     more: String,
 }
 
 impl Claims {
-    /// Whether a file may have made them.
+    /// Whether the claims may be from this maker.
     fn may_be_of(&self, by: Fingerprint) -> bool {
         self.by.is_empty() || self.by.contains(&by)
     }
 }
 
-/// What is remembered of one callback: by [`Family::index`].
+/// The claims of one callback, by [`Family::index`].
 type Entries = [FxHashMap<Domain, KeptClaim>; 2];
 
-/// What keeps the updates of one callback from being sent: by [`Family::index`].
+/// What keeps the updates of one callback from being sent, by [`Family::index`].
 type Holds = [FxHashMap<Domain, Hold>; 2];
 
-/// What one notification counts: by [`Family::index`].
+/// The failures that one notification counts, by [`Family::index`].
 type Streaks = [FxHashMap<Domain, Streak>; 2];
 
 /// What changed since the file was written.
 #[derive(Debug, Default)]
 pub struct Changed {
-    /// Whether claims did: the [`State`] knows which.
+    /// Whether claims changed; the [`State`] knows which.
     pub claims: bool,
-    /// What kept updates from being sent then, where that is another now.
+    /// The holds that changed, as they were when the file was written.
     pub holds: FxHashMap<ClaimKey, Hold>,
-    /// Failures in a row.
+    /// The updates whose failures in a row changed.
     pub streaks: FxHashSet<ClaimKey>,
 }
 
 impl Changed {
-    /// Whether nothing did.
+    /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
         !self.claims && self.holds.is_empty() && self.streaks.is_empty()
     }
 
-    /// These changed, too, and before.
+    /// Adds older changes. Their holds win, because they are closer to what the file has.
     pub fn extend(&mut self, older: &Self) {
         self.claims |= older.claims;
         self.holds.extend(older.holds.iter().map(|(key, hold)| (key.clone(), hold.clone())));
@@ -313,7 +314,7 @@ impl Changed {
 }
 
 impl State {
-    /// Nothing remembered yet.
+    /// A state that remembers nothing.
     pub fn new(salt: Vec<u8>) -> Self {
         let (callbacks, holds, streaks) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Self { salt, callbacks, more: String::new(), more_of: FxHashMap::default(), holds, streaks }
@@ -324,7 +325,7 @@ impl State {
         &self.salt
     }
 
-    /// What is remembered of one callback.
+    /// Everything remembered of one callback.
     pub fn of(&self, callback: Fingerprint) -> Memory<'_> {
         Memory {
             entries: self.callbacks.get(&callback).map(|claims| &claims.entries),
@@ -332,7 +333,7 @@ impl State {
         }
     }
 
-    /// What keeps an update from being sent; the default where nothing does.
+    /// What keeps an update from being sent; the default if nothing does.
     pub fn hold(&self, key: &ClaimKey) -> Hold {
         self.of(key.callback).hold(&key.domain, key.family).cloned().unwrap_or_default()
     }
@@ -342,7 +343,7 @@ impl State {
         put(&mut self.holds, key, hold);
     }
 
-    /// The failures in a row of an update; none where it is fine.
+    /// The failures in a row of an update; `None`: the update does not fail.
     pub fn streak(&self, key: &ClaimKey) -> Option<Streak> {
         self.streaks.get(&key.callback)?[key.family.index()].get(&key.domain).copied()
     }
@@ -357,17 +358,17 @@ impl State {
         put(&mut self.streaks, key, streak);
     }
 
-    /// What is remembered of one update.
+    /// The claim of one update.
     pub fn entry(&self, key: &ClaimKey) -> Claim {
         self.of(key.callback).entry(&key.domain, key.family)
     }
 
-    /// Remembers an entry; whether it is in the file is as it was.
+    /// Sets a claim without changing whether it counts as written.
     pub fn set(&mut self, key: &ClaimKey, entry: Claim) {
         self.put_claim(key, entry, None);
     }
 
-    /// The same for one that is to be written.
+    /// Sets a claim that must be written.
     pub fn change(&mut self, key: &ClaimKey, entry: Claim) {
         self.put_claim(key, entry, Some(Saved::No));
     }
@@ -382,7 +383,7 @@ impl State {
         }
     }
 
-    /// Makes room for so many claims of a callback: a table that grows by itself takes half as much again meanwhile.
+    /// Reserves room for `count` claims of a callback: a table that grows on its own takes half as much memory again while it does.
     pub fn make_room(&mut self, callback: Fingerprint, family: Family, count: usize) {
         if let Some(claims) = self.callbacks.get_mut(&callback) {
             let entries = &mut claims.entries[family.index()];
@@ -390,7 +391,7 @@ impl State {
         }
     }
 
-    /// All claims that stand so in the file stand otherwise now.
+    /// Changes all claims that are `from` to `to`.
     pub fn turn(&mut self, from: Saved, to: Saved) {
         let slots = self.callbacks.values_mut().flat_map(|claims| &mut claims.entries).flat_map(FxHashMap::values_mut);
         slots.filter(|slot| slot.saved == from).for_each(|slot| slot.saved = to);
@@ -403,13 +404,13 @@ impl State {
         slot.is_some_and(|slot| slot.saved != Saved::Yes)
     }
 
-    /// Forgets what was accepted, and not what keeps updates from being sent.
+    /// Forgets what was accepted, but not what keeps updates from being sent.
     pub fn forget_claims(&mut self) {
         self.callbacks.clear();
         self.more_of.clear();
     }
 
-    /// Notes who makes the claims of a callback.
+    /// Notes a maker of the claims of a callback.
     pub fn note_maker(&mut self, callback: Fingerprint, by: Fingerprint) {
         let claims = self.callbacks.entry(callback).or_default();
         if !claims.by.contains(&by) {
@@ -417,14 +418,14 @@ impl State {
         }
     }
 
-    /// Whether more than one callback claims anything: with one, nothing can be replaced by another.
+    /// Whether several callbacks have claims: with only one, no callback can replace the claims of another.
     pub fn has_several(&self) -> bool {
         self.callbacks.len() > 1
     }
 
-    /// The claims that do not hold once these are sent: another address of the same domain and type, which the same file had accepted
-    /// by the same origin, by a callback that it no longer has for them (E3). Each with the place of what replaces it. `present`
-    /// has everything that is configured.
+    /// The claims that no longer hold once these updates are sent: another address for the same domain and type, accepted by
+    /// the same origin from the same configuration file, through a callback that is no longer configured for them (E3). Returns
+    /// each with the index of the update that replaces it. `present` yields everything that is configured.
     pub fn replaced_by<'a>(
         &self,
         sending: &[Sending],
@@ -447,7 +448,7 @@ impl State {
             };
             for family in Family::ALL {
                 let entries = &claims.entries[family.index()];
-                // There may be as many callbacks as domains: never all of one for each of the other.
+                // Walks through the smaller of the two: with as many callbacks as domains, checking all pairs would be quadratic.
                 if entries.len() < places.len() {
                     for (domain, entry) in entries {
                         check(domain, family, entry);
@@ -471,11 +472,11 @@ impl State {
         replaced
     }
 
-    /// Forgets what is older than 90 days and than `max_age`: it belongs to callbacks that are gone.
+    /// Forgets what is older than both 90 days and `max_age`: it belongs to callbacks that are no longer configured.
     pub fn prune(&mut self, max_age: Duration, now: u64) {
         let keep = KEEP.max(max_age).as_secs();
         for entries in self.callbacks.values_mut().flat_map(|claims| &mut claims.entries) {
-            // The number of a message must outlive its tries, and one that was never accepted has no time.
+            // The number of a message must outlive its tries, and an entry that was never accepted has no time.
             let is_numbered = |entry: &Claim| entry.in_doubt.is_some_and(|doubt| doubt.message != 0);
             entries.retain(|_, slot| {
                 let entry = Claim::from(*slot);
@@ -490,7 +491,7 @@ impl State {
                 .is_some_and(|claims| claims.entries[key.family.index()].contains_key(&key.domain))
         };
         self.more_of.retain(|key, _| is_known(key));
-        // A stop has no end, and what is known well is known as long as its entry is.
+        // A stop has no end; the count of unchanged responses and what DNS showed are kept as long as their entry.
         for (callback, families) in &mut self.holds {
             for (family, holds) in families.iter_mut().enumerate() {
                 for hold in holds.values_mut() {
@@ -514,7 +515,7 @@ impl State {
     }
 }
 
-/// Puts a value in its place; one that says nothing takes none.
+/// Stores a value; the default value is removed instead.
 fn put<T: Default + PartialEq>(
     values: &mut BTreeMap<Fingerprint, [FxHashMap<Domain, T>; 2]>,
     ClaimKey { callback, domain, family }: &ClaimKey,
@@ -530,7 +531,7 @@ fn put<T: Default + PartialEq>(
     }
 }
 
-/// What is remembered of one callback.
+/// Everything remembered of one callback.
 #[derive(Debug, Clone, Copy)]
 pub struct Memory<'a> {
     entries: Option<&'a Entries>,
@@ -538,7 +539,7 @@ pub struct Memory<'a> {
 }
 
 impl<'a> Memory<'a> {
-    /// What is remembered of one update.
+    /// The claim of one update.
     pub fn entry(self, domain: &Domain, family: Family) -> Claim {
         let slot = self.entries.and_then(|entries| entries[family.index()].get(domain));
         slot.copied().map(Claim::from).unwrap_or_default()
@@ -551,7 +552,7 @@ impl<'a> Memory<'a> {
 }
 
 impl Accepted {
-    /// Whether it still counts: not older than `max_age`, not from a clock that ran ahead.
+    /// Whether it still counts: it is not older than `max_age`, and not from a clock that ran ahead.
     pub fn counts(self, max_age: Duration, now: u64) -> bool {
         now.saturating_sub(self.at) < max_age.as_secs() && self.at <= now.saturating_add(CLOCK_SLACK)
     }

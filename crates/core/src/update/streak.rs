@@ -1,53 +1,53 @@
-//! Failures in a row of one update, and whether a notification reported them (I5). Kept in the cache, so that they are counted
-//! over single runs and reported once; an update that is fine has none.
+//! Failures in a row of one update, and whether a notification reported them (I5). They are kept in the cache, so that
+//! single runs count them together and report them once. An update that does not fail has no streak.
 
 use crate::text::json::Value;
 
 /// What one notification remembers of one update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Streak {
-    /// Failures in a row; 0 where the update is fine again.
+    /// Failures in a row; 0: the update works again.
     pub failures: u32,
-    /// Whether the service refused it for good.
+    /// Whether the service permanently refused the update.
     pub is_stopped: bool,
-    /// Whether it was reported that the update fails.
+    /// Whether the failure was reported.
     pub is_reported: bool,
-    /// Whether it was reported that it is refused for good.
+    /// Whether the stop was reported.
     pub is_stop_reported: bool,
-    /// In how many synchronizations reporting what is due failed.
+    /// In how many synchronizations the notification that is due could not be sent.
     pub tries: u8,
-    /// When it changed last, in seconds since the epoch.
+    /// When the streak last changed, in seconds since the epoch.
     pub at: u64,
 }
 
 impl Streak {
-    /// The same after one more failure.
+    /// The streak after one more failure.
     #[must_use]
     pub fn failed(self, now: u64) -> Self {
-        // One that comes while it is still to be reported that the update is fine again begins no new streak.
+        // A failure while the recovery is still to be reported continues the old streak.
         let tries = if self.failures == 0 { 0 } else { self.tries };
         let failures = self.failures.saturating_add(1);
         Self { failures, is_stopped: false, is_stop_reported: false, tries, at: now, ..self }
     }
 
-    /// The same after the service refused the update for good.
+    /// The streak after a permanent refusal.
     #[must_use]
     pub fn stopped(self, now: u64) -> Self {
         Self { is_stopped: true, is_stop_reported: self.is_stop_reported, ..self.failed(now) }
     }
 
-    /// The same now that the update is fine. What was not reported is forgotten.
+    /// The streak after a success. Failures that were not reported are forgotten.
     #[must_use]
     pub fn fine(self, now: u64) -> Self {
         match self {
             Self { is_reported: false, .. } => Self::default(),
-            // It is still to be reported.
+            // The recovery is still to be reported.
             Self { failures: 0, .. } => self,
             _ => Self { is_reported: true, at: now, ..Self::default() },
         }
     }
 
-    /// Whether it is to be reported that the update is fine again.
+    /// Whether the recovery is still to be reported.
     pub fn is_recovered(&self) -> bool {
         self.is_reported && self.failures == 0
     }

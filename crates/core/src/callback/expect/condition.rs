@@ -1,4 +1,4 @@
-//! One condition on a response: its parts must all hold.
+//! One condition on a response; all of its parts must hold.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -8,22 +8,22 @@ use regex_lite::{Regex, RegexBuilder};
 use super::Agrees;
 use crate::text::json::{Node, Value};
 
-/// A pattern that compiles to more than this would take long to search for.
+/// Limits the compiled size of a pattern, in bytes: larger ones could take long to search.
 const PATTERN_LIMIT: usize = 64 * 1024;
 
-/// A condition; it holds where all of its parts do.
+/// A condition; it holds if all of its parts hold.
 #[derive(Debug, Clone, Default)]
 pub struct Condition {
-    /// The status is in one of these; empty: it may be any.
+    /// The allowed ranges of the status; empty: any status.
     pub status: Vec<RangeInclusive<u16>>,
     pub(super) body: Option<Regex>,
-    /// The values at these places of the body, which is JSON.
+    /// Places in a JSON body, and the values wanted there.
     pub json: Vec<(Pointer, Value)>,
-    /// How long to wait, for a condition of `wait`; `None` if it does not say.
+    /// How long to wait, for a condition of `wait`; `None`: the condition does not say.
     pub wait_for: Option<Duration>,
-    /// Whether a stop ends when the address changes, for a condition of `stop`.
+    /// For a condition of `stop`: whether the stop ends when the address changes.
     pub until_address: bool,
-    /// Whether a stop holds for every update of its entry, for a condition of `stop`.
+    /// For a condition of `stop`: whether all updates of the entry stop.
     pub all: bool,
 }
 
@@ -39,12 +39,12 @@ impl PartialEq for Condition {
 /// The body of a response as conditions see it.
 pub(super) struct ResponseBody<'a> {
     pub(super) text: &'a str,
-    /// None where it is not JSON.
+    /// `None`: the body is not JSON.
     pub(super) json: Option<&'a Node>,
 }
 
 impl Condition {
-    /// Searches the body for a pattern. Lines end with LF or CRLF. Fails with what is wrong with the pattern.
+    /// Adds a pattern to search in the body. Lines end with LF or CRLF. The error says what is wrong with the pattern.
     #[must_use = "the condition is a new one"]
     pub fn with_pattern(self, pattern: &str) -> Result<Self, String> {
         let regex = RegexBuilder::new(pattern)
@@ -56,7 +56,7 @@ impl Condition {
         Ok(Self { body: Some(regex), ..self })
     }
 
-    /// Whether it says nothing about a response, and would always hold.
+    /// Whether the condition has no parts, so that it would always hold.
     pub fn is_empty(&self) -> bool {
         !self.has_status() && !self.needs_body()
     }
@@ -82,7 +82,7 @@ impl Condition {
             && self.json.iter().all(is_equal)
     }
 
-    /// The line in which the pattern was found.
+    /// The line that contains the match.
     pub(super) fn line_in<'a>(&self, text: &'a str) -> Option<&'a str> {
         let found = self.body.as_ref()?.find(text)?;
         let start = text[..found.start()].rfind('\n').map_or(0, |at| at + 1);
@@ -90,7 +90,7 @@ impl Condition {
     }
 }
 
-/// Whether a pattern is found in a text. What its group `ip` finds, if it has one, must be an address that was sent.
+/// Whether a text contains the pattern. If the pattern has a group `ip`, the group must match an address that was sent.
 fn is_in(pattern: &Regex, text: &str, agrees: Agrees<'_>) -> bool {
     if pattern.capture_names().flatten().all(|name| name != "ip") {
         return pattern.is_match(text);
@@ -107,7 +107,7 @@ fn is_in(pattern: &Regex, text: &str, agrees: Agrees<'_>) -> bool {
 pub struct Pointer(Vec<String>);
 
 impl Pointer {
-    /// None where the text is not a pointer: one is empty, or begins with `/`.
+    /// `None`: the text is not a pointer, which is empty or begins with `/`.
     pub fn parse(text: &str) -> Option<Self> {
         if text.is_empty() {
             return Some(Self(Vec::new()));
@@ -116,17 +116,17 @@ impl Pointer {
         text.strip_prefix('/').map(|steps| Self(steps.split('/').map(unescaped).collect()))
     }
 
-    /// The names and numbers on the way there.
+    /// The member names and indexes on the way to the place.
     pub fn steps(&self) -> &[String] {
         &self.0
     }
 
-    /// The last of them.
+    /// The last of these steps.
     pub fn last(&self) -> Option<&str> {
         self.0.last().map(String::as_str)
     }
 
-    /// What stands there; `None` if nothing does.
+    /// The value at this place; `None`: there is none.
     pub fn find<'a>(&self, document: &'a Node) -> Option<&'a Node> {
         self.0.iter().try_fold(document, |node, step| match &node.value {
             Value::Object(members) => members.iter().find(|member| member.key == *step).map(|member| &member.node),
@@ -146,7 +146,7 @@ impl std::fmt::Display for Pointer {
     }
 }
 
-/// Equal by type and value: `1` is `1.0`, and is not `"1"`.
+/// Equal by type and value: `1` equals `1.0`, but not `"1"`.
 pub(in crate::callback) fn equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {

@@ -1,22 +1,21 @@
-//! The return codes of dyndns2: one word a line, with an address behind it or not. The status is 200 for nearly all of
-//! them.
+//! The return codes of dyndns2: one word for each line, sometimes followed by an address. The status is nearly always 200.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 use super::{Judgement, LONGEST_PAUSE, Meaning};
 
-/// The service knows what is wrong, and it does not get better by asking again.
+/// Permanent refusals: asking again does not help.
 const STOP: [&str; 10] =
     ["badagent", "abuse", "nohost", "notfqdn", "numhost", "!donator", "!yours", "!active", "badsys", "badip"];
 
-/// The service has trouble of its own.
+/// Temporary trouble of the service.
 const WAIT: [&str; 5] = ["911", "dnserr", "servererror", "interror", "interval"];
 
-/// How long it wants to be left alone then.
+/// How long to wait after one of these.
 const PAUSE: Duration = Duration::from_secs(30 * 60);
 
-/// Line n is about domain n where the counts agree; else the first line is about all of them.
+/// Line n is about domain n if there are as many lines as domains; otherwise the first line is about all domains.
 pub(super) fn judge(status: u16, text: &str, domains: usize, sent: &[IpAddr]) -> Vec<Judgement> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if domains > 1 && lines.len() == domains {
@@ -35,7 +34,7 @@ fn verdict(status: u16, line: &str, sent: &[IpAddr]) -> (Meaning, String) {
     let code = words.next().unwrap_or_default().to_ascii_lowercase();
     let stopped = Meaning::Stopped { until_address: false, all: false };
     match code.as_str() {
-        // There is nothing to say: selfHOST answers so where nothing changed.
+        // selfHOST responds like this if nothing changed.
         "" if status == 204 => (Meaning::Unchanged, "204 without a text accepts: nothing changed".to_owned()),
         "" => (Meaning::Rejected, "the response is empty".to_owned()),
         "good" | "nochg" => {
@@ -49,7 +48,7 @@ fn verdict(status: u16, line: &str, sent: &[IpAddr]) -> (Meaning, String) {
                 None => (Meaning::Unchanged, "`nochg` accepts: the service already had this address".to_owned()),
             }
         }
-        // Who asks again and again with a wrong password is locked out.
+        // The key is wrong for all updates, and services lock out clients that repeat a wrong password.
         "badauth" => (Meaning::Stopped { until_address: false, all: true }, "`badauth` stops".to_owned()),
         code if STOP.contains(&code) => (stopped, format!("`{code}` stops")),
         code if WAIT.contains(&code) => (Meaning::Wait(Some(PAUSE)), format!("`{code}` asks to wait")),
@@ -60,7 +59,7 @@ fn verdict(status: u16, line: &str, sent: &[IpAddr]) -> (Meaning, String) {
     }
 }
 
-/// `w30s`, `w10m`, `w1h`: how long to wait.
+/// The pause that `w30s`, `w10m` or `w1h` asks for.
 fn wanted(code: &str) -> Option<Duration> {
     let rest = code.strip_prefix('w')?;
     let (number, unit) = match rest.as_bytes().last()? {

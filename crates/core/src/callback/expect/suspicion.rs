@@ -1,7 +1,6 @@
-//! Responses with a status of success that look like a failure. Nothing is decided by it: the operator of the service is told
-//! about `expect`.
+//! Successful responses whose text looks like a failure. They still count as accepted; ddns only warns, and suggests setting `expect`.
 
-/// Return codes that services send with a status of 200, as the first word of a response.
+/// First words of responses that services send with status 200 after a failure.
 const WORDS: [&str; 16] = [
     "badauth",
     "badagent",
@@ -21,7 +20,7 @@ const WORDS: [&str; 16] = [
     "invalid",
 ];
 
-/// Members of a JSON response that say no, without their blanks.
+/// Members of JSON responses that mean a failure, without whitespace.
 const MEMBERS: [&str; 7] = [
     "\"success\":false",
     "\"ok\":false",
@@ -32,7 +31,7 @@ const MEMBERS: [&str; 7] = [
     "\"error\":{",
 ];
 
-/// The word of a response that looks like a failure.
+/// The word or member that looks like a failure.
 pub fn suspicious(body: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(&body[..body.len().min(4096)]);
     let first = text.split_whitespace().next()?.trim_end_matches([':', ',', '.', '!']).to_ascii_lowercase();

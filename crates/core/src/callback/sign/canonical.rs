@@ -1,4 +1,4 @@
-//! Schemes that sign a canonical form of the request with HMAC-SHA256: one form, and a row for each scheme.
+//! Schemes that sign a canonical form of the request with HMAC-SHA256. They share one implementation; a table row holds what differs.
 
 use hmac::{Hmac, Mac as _};
 use sha2::{Digest as _, Sha256};
@@ -9,55 +9,55 @@ use crate::text::hex;
 use crate::text::order;
 use crate::text::secrets::MASK;
 
-/// How a scheme differs from the others.
+/// What differs between the schemes.
 #[derive(Debug, Clone)]
 pub(super) struct CanonicalForm {
-    /// The word of the algorithm.
+    /// The name of the algorithm.
     word: &'static str,
     time_header: &'static str,
-    /// The form of the time, and of the day in the scope.
+    /// The format of the time, and of the day in the scope.
     time: &'static str,
     day: &'static str,
     hash_header: Option<&'static str>,
     nonce_header: Option<&'static str>,
     token_header: &'static str,
-    /// The headers that are signed; one that ends in a dash stands for all that begin so.
+    /// The signed headers; a name that ends in a dash stands for all headers with that prefix.
     signed: &'static [&'static str],
     values: ValueForm,
     path: PathForm,
-    /// Whether parameters are sorted; they stand as they are sent otherwise.
+    /// Whether the parameters are sorted before signing; if not, they are signed as they are sent.
     is_sorted: bool,
-    /// What the scope consists of behind the day: parts, and its last word. Empty: there is none, and the secret is the key.
+    /// The parts of the scope after the day, and its last word. Empty: there is no scope, and the secret itself is the key.
     scope: &'static [&'static str],
-    /// What stands before the secret in the first key.
+    /// Prepended to the secret to derive the first key.
     prefix: &'static str,
-    /// Whether the time is part of the text that is signed.
+    /// Whether the signed text contains the time.
     signs_time: bool,
-    /// What the id is called, and what stands between the parts of `Authorization`.
+    /// The name of the id in `Authorization`, and the separator between its parts.
     credential: &'static str,
     comma: &'static str,
 }
 
-/// What becomes of the value of a header.
+/// How the value of a header is normalized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueForm {
     Trimmed,
-    /// Blanks inside become one.
+    /// Each run of whitespace becomes one space.
     Squeezed,
     LowerCase,
 }
 
-/// The form of the path.
+/// How the path is normalized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PathForm {
-    /// Dots and empty segments resolved, each segment encoded once more.
+    /// Dots and empty segments resolved, then each segment encoded again.
     EncodedAgain,
     Encoded,
-    /// With a slash at its end.
+    /// Encoded, with a slash at the end.
     EncodedWithSlash,
-    /// A slash, whatever it is.
+    /// Always `/`.
     Root,
-    /// Each segment encoded once more.
+    /// Each segment encoded again.
     #[cfg(test)]
     AsSent,
 }
@@ -139,7 +139,7 @@ impl CanonicalForm {
         own.into_iter().flatten().chain([self.token_header])
     }
 
-    /// The headers that sign a request, by the parts of `sign`.
+    /// The headers of the signature. `part` returns the parts of `sign`.
     pub(super) fn headers<'p>(
         &self,
         part: &dyn Fn(&str) -> &'p str,
@@ -188,7 +188,7 @@ impl CanonicalForm {
         added
     }
 
-    /// The names that are signed, and a line for each of them.
+    /// The names of the signed headers, and one line for each of them.
     fn signed_headers<'h>(&self, headers: impl Iterator<Item = (&'h str, &'h str)>) -> (String, String) {
         let is_signed = |name: &str| {
             self.signed.iter().any(|signed| name == *signed || signed.ends_with('-') && name.starts_with(signed))
@@ -207,7 +207,7 @@ impl CanonicalForm {
         (names.join(";"), lines)
     }
 
-    /// The scope, and the key that is derived along it.
+    /// The scope, and the key derived from it.
     fn scope<'p>(&self, part: &dyn Fn(&str) -> &'p str, seconds: u64) -> (String, Vec<u8>) {
         let first = format!("{}{}", self.prefix, part("secret")).into_bytes();
         let Some((last, parts)) = self.scope.split_last() else { return (String::new(), first) };
@@ -244,12 +244,12 @@ impl PathForm {
     }
 }
 
-/// Each segment encoded once more.
+/// Encodes each segment again.
 fn encoded_again(path: &str) -> String {
     path.split('/').map(|segment| percent_encoded(segment.as_bytes())).collect::<Vec<_>>().join("/")
 }
 
-/// Without dots and empty segments.
+/// Removes dots and empty segments.
 fn resolved(path: &str) -> String {
     let mut segments: Vec<&str> = Vec::new();
     for segment in path.split('/') {
@@ -263,7 +263,7 @@ fn resolved(path: &str) -> String {
     format!("/{}{end}", segments.join("/"))
 }
 
-/// The parameters by their encoded names, then by their values.
+/// Sorts the parameters by their encoded names, then by their values.
 fn sorted(query: &str) -> String {
     let pair = |text: &str| {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
@@ -274,7 +274,7 @@ fn sorted(query: &str) -> String {
     pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&")
 }
 
-/// With the bytes that `%XX` stands for.
+/// Undoes percent-encoding.
 fn decode(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -297,7 +297,7 @@ fn sha256(bytes: &[u8]) -> String {
 }
 
 pub(super) fn hmac(key: &[u8], text: &str) -> Vec<u8> {
-    // A key of any length is possible.
+    // HMAC accepts keys of any length, so this never fails.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return Vec::new() };
     mac.update(text.as_bytes());
     mac.finalize().into_bytes().to_vec()

@@ -1,11 +1,11 @@
-//! Signatures with an RSA key. What is signed is decided here; the program has the arithmetic.
+//! Signatures with an RSA key. This file decides what is signed; the program does the arithmetic.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
 use crate::text::json::{Dialect, Value, parse, push_string};
 
-/// How a text is hashed before it is signed.
+/// The hash function of a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum RsaDigest {
@@ -13,21 +13,21 @@ pub enum RsaDigest {
     Sha512,
 }
 
-/// Signs a text (PKCS #1, version 1.5) with a private key in PKCS #8; none where it is no such key.
+/// Signs a text (PKCS #1, version 1.5) with a private key in PKCS #8. `None`: the bytes are not such a key.
 pub type RsaSign = fn(key: &[u8], digest: RsaDigest, text: &[u8]) -> Option<Vec<u8>>;
 
-/// How long a token counts, in seconds.
+/// How long a token is valid, in seconds.
 const TOKEN_COUNTS: u64 = 3600;
 
-/// A token begins so many seconds ago: it must not begin in the future of the service.
+/// How far a token is backdated, in seconds: the clock of the service may be behind, and it must not see a token from the future.
 const TOKEN_EARLIER: u64 = 10;
 
-/// A private key, and whose it is.
+/// A private key, with its account if it is the key of a service account.
 #[derive(Clone)]
 pub struct RsaKey {
     key: Vec<u8>,
     sign: RsaSign,
-    /// The mail address of a service account, and the id of its key.
+    /// The email address of the service account, and the id of the key.
     account: Option<(String, String)>,
 }
 
@@ -62,7 +62,7 @@ impl RsaKey {
         (self.sign)(&self.key, digest, text).map(|signature| STANDARD.encode(signature))
     }
 
-    /// A token that its owner signs for himself (RFC 7523).
+    /// A JSON Web Token that the service account signs for itself (RFC 7523). `None`: the key has no account, or cannot sign.
     pub(super) fn token(&self, audience: &str, seconds: u64) -> Option<String> {
         let (mail, id) = self.account.as_ref()?;
         let from = seconds.saturating_sub(TOKEN_EARLIER);

@@ -9,21 +9,20 @@ use crate::text::hex;
 use crate::text::secrets::MASK;
 use crate::update::state::Fingerprint;
 
-/// What stands before the key.
 const PREFIX: &str = "whsec_";
 
-/// The length of a key in bytes.
+/// Allowed lengths of a key, in bytes.
 const LENGTHS: std::ops::RangeInclusive<usize> = 24..=64;
 
-/// The headers of a signature, as they are sent.
+/// The headers of a signature.
 pub const HEADERS: [&str; 3] = ["Webhook-Id", "Webhook-Timestamp", "Webhook-Signature"];
 
-/// A key that requests are signed with. Does not show itself when printed.
+/// A key that signs requests. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SigningKey(Vec<u8>);
 
 impl SigningKey {
-    /// Reads `whsec_` and base64. The error is a phrase that follows `a secret`; it holds nothing of the text.
+    /// Reads `whsec_` and base64. The error is a phrase that follows `a secret`; it contains no part of the text.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let coded = text.trim().strip_prefix(PREFIX).ok_or("does not begin with `whsec_`")?;
         let decoded = STANDARD.decode(coded).or_else(|_| STANDARD_NO_PAD.decode(coded));
@@ -39,13 +38,13 @@ impl SigningKey {
         format!("v1,{}", STANDARD.encode(hmac(&self.0, &format!("{id}.{seconds}.{body}"))))
     }
 
-    /// The forms in which it may be seen somewhere.
+    /// The forms in which the key may appear in a text.
     pub(in super::super) fn secrets(&self) -> [String; 2] {
         let coded = STANDARD.encode(&self.0);
         [format!("{PREFIX}{coded}"), coded]
     }
 
-    /// Its bytes, for the key of the cache.
+    /// The bytes, for the key of the cache.
     pub(in super::super) fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -57,7 +56,7 @@ impl std::fmt::Debug for SigningKey {
     }
 }
 
-/// The headers that sign a request. Who may not see the body gets no signature of it.
+/// The headers of the signature. Without a body, the signatures are masked: a real one would reveal something about it.
 pub(super) fn headers(keys: &[SigningKey], id: &str, seconds: u64, body: Option<&str>) -> Vec<(String, String)> {
     let signatures: Vec<String> = match body {
         Some(body) => keys.iter().map(|key| key.sign(id, seconds, body)).collect(),
@@ -67,8 +66,8 @@ pub(super) fn headers(keys: &[SigningKey], id: &str, seconds: u64, body: Option<
     HEADERS.into_iter().map(str::to_owned).zip(values).collect()
 }
 
-/// The `webhook-id` of a message: by the key of its callback in the cache, and what it is about: for an update its name, type
-/// and the number of its mark. It holds no full stop.
+/// The `webhook-id` of a message. `about` names what the message is about: for an update its domain, its type and the
+/// number of its mark. The id contains no full stop, because that separates the parts of the signed text.
 pub fn message_id(callback: Fingerprint, about: &str) -> String {
     let hash = Sha256::new().chain_update(callback.as_bytes()).chain_update(about).finalize();
     format!("msg_{}", hex::text(&hash[..16]))
@@ -81,7 +80,7 @@ mod tests {
     const FIRST: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     const SECOND: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 
-    /// Those of the official libraries' own tests, and two that the official Python library agrees with.
+    /// Vectors from the tests of the official libraries, and two that the official Python library confirms.
     #[test]
     fn h11_signatures_are_those_of_the_standard() {
         let (id, other) = ("msg_p5jXN8AQM9LWM0D4loKWxJek", "msg_27UH4WbU6Z5A5EzD8u03UvzRbpk");

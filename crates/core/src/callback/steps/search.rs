@@ -1,4 +1,4 @@
-//! What a step finds in its answers: one entry, nothing, or more than can be right (H15 to H17).
+//! What a step finds in its response: one entry, nothing, or too many entries to choose from (H15 to H17).
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -17,46 +17,46 @@ const MAX_PAGES: usize = 20;
 /// How many entries a list may have.
 const MAX_ENTRIES: usize = 10_000;
 
-/// How long a value may be, in bytes.
+/// How long a taken value may be, in bytes.
 const MAX_VALUE: usize = 1024;
 
-/// Of more entries that match, so many are named.
+/// How many entries a message names if several match.
 const NAMED: usize = 5;
 
-/// As much is shown of an answer that is no list, in characters.
+/// How much a message shows of a response that is not a list, in characters.
 const EXCERPT: usize = 200;
 
-/// What the pages of an answer held so far.
+/// What the pages of a response contained so far.
 #[derive(Debug, Default)]
 pub struct Search {
     pages: usize,
     entries: usize,
     total: Option<usize>,
-    /// How many match `where`.
+    /// How many entries match `where`.
     matched: usize,
-    /// How many of these have what `same` says.
+    /// How many of these match `same`.
     same: usize,
-    /// Those that `not` leaves; the first few.
+    /// The first entries that match `where` and not `not`; `left_count` counts all of them.
     left: Vec<Node>,
     left_count: usize,
 }
 
-/// What a step found.
+/// The result of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
-    /// Nothing.
+    /// No entry matches.
     Nothing,
-    /// One entry.
+    /// One entry matches.
     One {
-        /// Whether the service has the address already.
+        /// Whether the service already has the address.
         is_same: bool,
-        /// What is taken from it: places of names, and values.
+        /// The values taken from the entry, with the indexes of their names.
         values: Vec<(usize, Value)>,
     },
 }
 
 impl Search {
-    /// Takes in a page: an answer in JSON. Returns what asks for the next one; `None` if it was the last. Fails with a phrase.
+    /// Takes in a page, which is JSON. Returns the value that asks for the next page; `None`: it was the last. The error is a phrase.
     pub fn feed(
         &mut self,
         callback: &Callback,
@@ -75,7 +75,7 @@ impl Search {
                 };
                 let is_object = list.get().starts_with('{');
                 for entry in entries(list, pointer)? {
-                    // An error message is no list in which nothing is found: that would make a record.
+                    // An error message must not count as an empty list: `absent` would then create a record.
                     if is_object && !is_entry(step, &values, entry) {
                         return Err(format!("the response is not a list of entries{}", excerpt(callback, step, list)));
                     }
@@ -96,7 +96,7 @@ impl Search {
             None => None,
             Some(raw) => match scalar(raw) {
                 Some(Value::Null | Value::Bool(false)) => None,
-                // Pages are counted from 1.
+                // Pages are counted from 1, so that 0 means that there is none.
                 Some(Value::Number(text)) if text == "0" => None,
                 Some(Value::String(text) | Value::Number(text)) => Some(text),
                 _ => return Err("the value that asks for the next page is not a single line".to_owned()),
@@ -135,7 +135,7 @@ impl Search {
         Ok(())
     }
 
-    /// What was found on all pages. Fails with a phrase.
+    /// The result over all pages. The error is a phrase.
     pub fn end(&self, callback: &Callback, step: &LookupStep) -> Result<Found, String> {
         if let Some(total) = self.total.filter(|total| self.entries < *total) {
             return Err(format!("the list has {} of {total} entries", self.entries));
@@ -157,7 +157,7 @@ impl Search {
         }
     }
 
-    /// What was looked for, for a message: `/name home, /type A`.
+    /// What `where` looks for, for a message: `/name home, /type A`.
     pub fn wanted(callback: &Callback, step: &LookupStep, about: Basis<'_>) -> String {
         let values = callback.values(about);
         let wanted = step.wanted.iter().map(|(pointer, value)| format!("{pointer} {}", meant(value, &values)));
@@ -165,7 +165,7 @@ impl Search {
     }
 }
 
-/// A value that is wanted, for people.
+/// A wanted value, for people.
 fn meant(wanted: &Value, values: &Values<'_>) -> String {
     match wanted {
         Value::String(text) => super::filled(&super::template::parse(text, values.variables, &mut Vec::new()), values),
@@ -175,7 +175,8 @@ fn meant(wanted: &Value, values: &Values<'_>) -> String {
     }
 }
 
-/// Whether what was found is wanted by `where` or `not`: any value of a list is, and `null` is one that is missing.
+/// Whether a value is wanted by `where` or `not`: a wanted list allows any of its values, and a wanted `null` stands
+/// for a missing value.
 fn fits(found: Option<&Node>, wanted: &Value, values: &Values<'_>) -> bool {
     match (found.map(|node| &node.value), wanted) {
         (None | Some(Value::Null), Value::Null) => true,
@@ -185,13 +186,14 @@ fn fits(found: Option<&Node>, wanted: &Value, values: &Values<'_>) -> bool {
     }
 }
 
-/// Whether something has what `where` looks at.
+/// Whether an entry has everything that `where` looks at.
 fn is_entry(step: &LookupStep, values: &Values<'_>, entry: &RawValue) -> bool {
     step.wanted.iter().all(|(pointer, wanted)| find(entry, pointer).is_some() || fits(None, wanted, values))
 }
 
-/// Whether `not` leaves out what has the address already: the service cannot change a record, so that the new one stands beside the
-/// old one until that is deleted. A POST would make it once more; any other update can be repeated (H19).
+/// Whether `not` leaves out the record that already has the address, and the update is a POST. Such a service cannot
+/// change records: the new record exists beside the old one until that is deleted, and repeating the POST would create
+/// it twice. Other methods can be repeated (H19).
 fn leaves_same_out(callback: &Callback, step: &LookupStep) -> bool {
     let is_compared = |pointer: &Pointer| step.same.iter().any(|(same, _)| same == pointer);
     callback.request.method() == Method::Post
@@ -199,7 +201,7 @@ fn leaves_same_out(callback: &Callback, step: &LookupStep) -> bool {
         && step.left_out.iter().all(|(pointer, _)| is_compared(pointer))
 }
 
-/// A list at which `same` looks, and that has more values than it says: an update would replace them all.
+/// The error if `same` looks at a list, and the entry has more values there: an update would replace all of them.
 fn surplus(step: &LookupStep, entry: &Node) -> Option<String> {
     step.same.iter().find_map(|(pointer, wanted)| match (&pointer.find(entry)?.value, wanted) {
         (Value::Array(found), Value::Array(wanted)) if found.len() > wanted.len() => {
@@ -212,7 +214,7 @@ fn surplus(step: &LookupStep, entry: &Node) -> Option<String> {
     })
 }
 
-/// What an entry is called by: the first value that is taken from it, tells entries apart and may be seen, and its address.
+/// Names an entry in a message: by the first taken value that may be shown and tells entries apart, and by its address.
 fn name(callback: &Callback, step: &LookupStep, entry: &Node) -> Option<String> {
     let variables = &callback.variables;
     let name_of = |place: usize| variables.taken.get(place).map_or("", |taken| taken.name.as_str());
@@ -238,7 +240,7 @@ fn address_in(value: &Value) -> Option<String> {
     }
 }
 
-/// The beginning of what a service said, where it may be seen.
+/// The start of a response, for a message; empty if it may contain secrets.
 fn excerpt(callback: &Callback, step: &LookupStep, said: &RawValue) -> String {
     if step.take.iter().any(|(_, place)| callback.variables.is_taken_secret(*place)) {
         return String::new();
@@ -248,7 +250,7 @@ fn excerpt(callback: &Callback, step: &LookupStep, said: &RawValue) -> String {
     format!(": `{start}{}`", if start.len() < text.len() { "…" } else { "" })
 }
 
-/// The values that are taken from an entry.
+/// Takes the values from an entry.
 fn taken(step: &LookupStep, entry: &Node) -> Result<Vec<(usize, Value)>, String> {
     let take = |(pointer, place): &(Pointer, usize)| {
         let missing = || format!("the result has nothing at `{pointer}`");
@@ -271,13 +273,13 @@ fn taken(step: &LookupStep, entry: &Node) -> Result<Vec<(usize, Value)>, String>
     step.take.iter().map(take).collect()
 }
 
-/// Whether a JSON text has something in a place, and no empty text; `None` if it is no JSON.
+/// Whether a JSON text has a value at a place, other than `null` and an empty text; `None`: the text is not JSON.
 pub(super) fn has(text: &str, pointer: &Pointer) -> Option<bool> {
     let document = serde_json::from_str::<&RawValue>(text).ok()?;
     Some(find(document, pointer).is_some_and(|found| !matches!(found.get(), "null" | "\"\"")))
 }
 
-/// What stands at a place; nothing but the way there is read.
+/// The value at a place. Only the way there is parsed.
 fn find<'t>(document: &'t RawValue, pointer: &Pointer) -> Option<&'t RawValue> {
     pointer.steps().iter().try_fold(document, |raw, step| {
         if let Some(mut members) = members(raw) {
@@ -292,7 +294,7 @@ fn members(raw: &RawValue) -> Option<BTreeMap<String, &RawValue>> {
     raw.get().starts_with('{').then(|| serde_json::from_str(raw.get()).ok()).flatten()
 }
 
-/// The entries of a list. An object whose values are all objects is a list of them, any other one is a list of one.
+/// The entries of a list. An object whose values are all objects is a list of these; any other object is a list of one.
 fn entries<'t>(list: &'t RawValue, pointer: &Pointer) -> Result<Vec<&'t RawValue>, String> {
     if let Some(members) = members(list) {
         let is_list = members.values().all(|value| value.get().starts_with('{'));
@@ -300,7 +302,7 @@ fn entries<'t>(list: &'t RawValue, pointer: &Pointer) -> Result<Vec<&'t RawValue
     }
     match list.get().as_bytes().first() {
         Some(b'[') => serde_json::from_str(list.get()).map_err(|error| format!("the response is not JSON: {error}")),
-        // How some services write an empty list.
+        // `null`: some services write an empty list like this.
         Some(b'n') => Ok(Vec::new()),
         _ => Err(format!("`{pointer}` of the response is not a list")),
     }

@@ -1,29 +1,29 @@
-//! Two processes on one file: what each of them changed since it was read, in one (E4a).
+//! Merges what two processes changed in one file since they read it (E4a).
 
 use super::{Accepted, Changed, Claim, ClaimKey, Fingerprint, InDoubt, KeptClaim, Saved, State};
 use crate::net::family::Family;
 use crate::update::hold::UnderWay;
 
 impl Claim {
-    /// The same with what another process wrote of it meanwhile.
+    /// Merges with what another process wrote of the same claim.
     fn over(self, theirs: Self, own: u32, now: u64) -> Self {
         let is_live = |doubt: &InDoubt| doubt.is_foreign(own, now);
-        // One that is to come is that of a wrong clock.
+        // A time in the future is from a wrong clock.
         let is_later = |theirs: &Accepted| {
             let is_after = |ours: Accepted| (ours.at, false) < (theirs.at, self.in_doubt.is_some());
             self.accepted.is_none_or(|ours| is_after(ours) && theirs.at <= now)
         };
         let accepted = theirs.accepted.filter(is_later).or(self.accepted);
         let in_doubt = match (self.in_doubt, theirs.in_doubt) {
-            // The mark that was written first stays; two for one address are both right.
+            // The first mark stays; two marks for the same address are both right.
             (Some(ours), Some(theirs)) if ours.by == own && is_live(&theirs) && theirs.ip != ours.ip => Some(theirs),
             (Some(ours), _) if ours.by == own => Some(ours),
-            // What stood there before our mark, which was not sent: it stands again, unless they changed it.
+            // This is what was there before our mark, whose request was not sent. It is restored, unless they changed it.
             (Some(before), Some(mark)) if before.by != 0 && mark.by == own => Some(before),
             (Some(before), theirs) if before.by != 0 => theirs,
-            // What we sent may have arrived, also where nothing comes of what they send: theirs stands beside it.
+            // What we sent may have arrived, even if nothing comes of their request. Theirs goes beside it (`under_way`).
             (Some(ours), _) => Some(ours),
-            // Whichever of two requests with one address is applied last, it is right.
+            // Two requests may carry the same address: whichever is applied last, the result is right.
             (None, Some(doubt)) => {
                 let is_news = accepted == self.accepted && accepted != theirs.accepted;
                 let is_settled = is_news && accepted.is_some_and(|accepted| accepted.ip == doubt.ip);
@@ -36,7 +36,7 @@ impl Claim {
 }
 
 impl State {
-    /// What other callbacks of the same file and origin claim of this domain and type.
+    /// The claims of other callbacks of the same file and origin for this domain and type.
     fn others_of<'a>(&'a self, key: &'a ClaimKey) -> impl Iterator<Item = (Fingerprint, Claim)> + 'a {
         let makers = self.callbacks.get(&key.callback).map_or(&[][..], |claims| &claims.by);
         let others = self.callbacks.iter().filter(move |(callback, claims)| {
@@ -47,15 +47,17 @@ impl State {
         })
     }
 
-    /// Whether somebody else is sending another address of this domain and type by such a callback; `is_live`: by which marks.
+    /// Whether another process is sending a different address for this domain and type through such a callback.
+    /// `is_live` tells which marks count.
     pub(crate) fn is_being_replaced(&self, key: &ClaimKey, claim: &Claim, is_live: impl Fn(&InDoubt) -> bool) -> bool {
         let is_other =
             |doubt: InDoubt| is_live(&doubt) && claim.accepted.is_some_and(|accepted| accepted.ip != doubt.ip);
         self.others_of(key).any(|(_, other)| other.in_doubt.is_some_and(is_other))
     }
 
-    /// Whether such a callback, other than those that are configured beside it (`is_beside`), had another address accepted since. What is
-    /// in doubt was so before something else was sent.
+    /// Whether such a callback has since had a different address accepted. Callbacks that are configured beside this
+    /// one (`is_beside`) do not count. Of two acceptances in one second, the other counts as later unless its claim is
+    /// in doubt: what was sent after it put it in doubt.
     pub(crate) fn was_replaced(
         &self,
         key: &ClaimKey,
@@ -72,8 +74,8 @@ impl State {
         })
     }
 
-    /// Takes over what `ours` has changed since this was read from the file. Where both mark an update, the mark that
-    /// was written first stays (E4a), unless both send the same; of two acceptances the later one counts.
+    /// Takes over what `ours` has changed since this state was read from the file. If both mark an update, the first
+    /// mark stays (E4a), unless both send the same address. Of two acceptances, the later one counts.
     pub fn merge(&mut self, ours: &Self, changed: &mut Changed, own: u32, now: u64) {
         self.doubt_former(ours, changed, own, now);
         for key in &ours.changed(changed) {
@@ -81,11 +83,11 @@ impl State {
             let (claim, theirs, mut hold) = (ours.entry(key), self.entry(key), self.hold(key));
             let beside = hold.clone();
             let is_marked = claim.in_doubt.is_some_and(|doubt| doubt.by == own);
-            // A mark of ours that was not sent yet is judged again by what another process was told meanwhile.
+            // Another process has since recorded something that our unsent mark must be judged by again.
             let is_outdated = is_marked && is_changed && base.as_ref().is_some_and(|base| hold.has_news(base));
             let is_taken = is_changed && !is_outdated;
             let mut merged = if is_taken { claim.over(theirs, own, now) } else { theirs };
-            // Which of two in one second came last is not known.
+            // Of two addresses accepted in the same second, nobody knows which came last.
             if let Some((accepted, theirs)) = merged.accepted.zip(theirs.accepted)
                 && accepted.at == theirs.at
                 && accepted.ip != theirs.ip
@@ -95,7 +97,7 @@ impl State {
             }
             if let Some(doubt) = merged.in_doubt.as_mut().filter(|doubt| doubt.by != 0) {
                 let is_old = doubt.by == own && is_outdated;
-                // It stood there before our mark: its process has ended it since.
+                // This mark was there before ours: its process has since ended the request.
                 let is_over = doubt.by != own
                     && theirs.in_doubt != Some(*doubt)
                     && hold.under_way.iter().all(|other| other.by != doubt.by);
@@ -117,7 +119,7 @@ impl State {
                 hold.under_way.retain(|other| other.by != doubt.by);
                 hold.under_way.push(doubt.into());
             }
-            // Another one was sent meanwhile by another callback, or is about to.
+            // Another callback has since sent a different address, or is about to.
             if is_changed
                 && (self.is_being_replaced(key, &merged, |doubt| doubt.is_foreign(own, now))
                     || self.was_replaced(key, &merged, now, |_| false))
@@ -125,7 +127,7 @@ impl State {
             {
                 merged = doubted;
             }
-            // Ours was not sent, or settled, and theirs may still arrive with another address.
+            // Our request was not sent, or is settled, but theirs may still deliver a different address.
             let is_other = |other: &UnderWay| {
                 InDoubt::from(*other).is_foreign(own, now)
                     && merged.accepted.is_none_or(|accepted| accepted.ip != other.ip)
@@ -146,11 +148,11 @@ impl State {
         }
     }
 
-    /// A file that says less than what is known is a former one that somebody put back, a folder that was away and came back,
-    /// for example. Its claims do not count where another address was accepted since, and marks of ours stand in it again.
+    /// A file that says less than this process knows is an old one that was put back, for example because a folder was away for
+    /// a while. Its claims do not count if another address was accepted since, and our marks are put back into it.
     fn doubt_former(&mut self, ours: &Self, changed: &mut Changed, own: u32, now: u64) {
         let mut beside = Vec::new();
-        // One that is to come was made before the clock was set back.
+        // An entry from the future was written before the clock was set back.
         let is_old = |former: Accepted, known: Accepted| former.at < known.at || former.at > now;
         for (callback, known) in &ours.callbacks {
             let Some(claims) = self.callbacks.get_mut(callback) else { continue };
@@ -163,7 +165,7 @@ impl State {
                     let is_ours = |doubt: &InDoubt| doubt.by == own;
                     let key = || ClaimKey { callback: *callback, domain: domain.clone(), family };
                     let is_open = || is_changed || ours.hold(&key()).sent_by(own).is_some();
-                    // Its request has ended.
+                    // Our request has ended.
                     if let Some(doubt) = entry.in_doubt.as_mut().filter(|doubt| is_ours(doubt))
                         && !known.in_doubt.as_ref().is_some_and(is_ours)
                         && !is_open()
@@ -176,7 +178,7 @@ impl State {
                     {
                         entry.in_doubt = Some(InDoubt { ip: known.ip, until: 0, by: 0, message: 0 });
                     }
-                    // It was put back after we marked this one.
+                    // The file was put back after we marked this update.
                     let is_gone = |doubt: &InDoubt| {
                         let marks = self.holds.get(callback).and_then(|holds| holds[family.index()].get(domain));
                         is_ours(doubt) && doubt.until > now && marks.and_then(|hold| hold.sent_by(own)).is_none()
@@ -187,9 +189,9 @@ impl State {
                                 (entry.in_doubt, slot.saved, changed.claims) = (Some(mark), Saved::No, true);
                             }
                         }
-                        // Another process marked it since.
+                        // Another process has marked it since.
                         Some(doubt) if !is_ours(&doubt) => {
-                            // Or we put it beside theirs before, and that was not written yet.
+                            // Or our mark already went beside theirs, and was not written yet.
                             let own = || ours.hold(&key()).sent_by(own).map(InDoubt::from);
                             let mark = known.in_doubt.filter(is_ours).or_else(own).filter(is_gone);
                             beside.extend(mark.map(|mark| (key(), mark)));
@@ -202,7 +204,7 @@ impl State {
         }
         for (key, mark) in beside.into_iter().filter(|(key, _)| !ours.is_changed(key)) {
             let mut hold = self.hold(&key);
-            // Nothing of ours is news: what they were told stands.
+            // Nothing of ours has changed: what they recorded counts.
             changed.holds.entry(key.clone()).or_insert_with(|| ours.hold(&key));
             changed.claims = true;
             hold.under_way.push(mark.into());

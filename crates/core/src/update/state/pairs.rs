@@ -13,12 +13,12 @@ use crate::update::domain::Domain;
 use crate::update::hold::Hold;
 use crate::update::streak::Streak;
 
-/// A key of the store, and its text; none where nothing is remembered, and the key is removed.
+/// A key of the store and its text; `None`: nothing is remembered, so the key is removed.
 pub type Pair = (String, Option<String>);
 
 impl State {
-    /// What the store of a group has. Who marked an update has lost the lease and cannot send it any more: it is in doubt, and
-    /// nobody waits for its end. A pair that cannot be read counts for nothing, and its update is sent again.
+    /// Reads the state from a group's store. The member that marked an update has lost the lease and can no longer send it: the update
+    /// is in doubt, but nobody waits for that request. A pair that cannot be read is ignored, and its update is sent again.
     pub fn from_pairs<'a>(salt: Vec<u8>, pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut state = Self::new(salt);
         for (key, text) in pairs {
@@ -39,7 +39,7 @@ impl State {
         state
     }
 
-    /// Nothing that was accepted is sure any more: the store of a group went back (J7). What changed by that.
+    /// Puts everything that was accepted in doubt, because the group's store went back in time (J7). Returns the pairs that changed.
     pub fn doubt_all(&mut self) -> Vec<Pair> {
         let mut changed = Vec::new();
         for key in self.claimed().collect::<Vec<_>>() {
@@ -51,17 +51,17 @@ impl State {
         changed
     }
 
-    /// The text of the salt.
+    /// The salt as text.
     pub fn salt_text(&self) -> String {
         hex::text(&self.salt)
     }
 
-    /// Reads what [`State::salt_text`] made; none where it is something else.
+    /// Reads what [`State::salt_text`] wrote; `None`: it is something else.
     pub fn read_salt(text: &str) -> Option<Vec<u8>> {
         hex::bytes(text).filter(|salt| !salt.is_empty())
     }
 
-    /// The pair of a key as it is now.
+    /// The current pair of a key.
     pub fn pair(&self, key: &ClaimKey) -> Pair {
         let mut text = String::new();
         let between = |text: &str| if text.is_empty() { '{' } else { ',' };
@@ -85,18 +85,18 @@ impl State {
         (name, (!text.is_empty()).then(|| text + "}"))
     }
 
-    /// The keys of everything that is remembered; some may come twice.
+    /// The keys of everything that is remembered, with duplicates.
     pub fn keys(&self) -> impl Iterator<Item = ClaimKey> {
         self.claimed().chain(keys_of(&self.holds)).chain(keys_of(&self.streaks))
     }
 
-    /// The keys of claims that are not known to be in the file, and of what else changed but failures in a row.
+    /// The keys of claims that are not known to be in the file, and of the holds in `also`.
     pub fn changed(&self, also: &Changed) -> Vec<ClaimKey> {
         let held = also.holds.keys().filter(|key| !self.is_changed(key)).cloned();
         self.claimed().filter(|key| self.is_changed(key)).chain(held).collect()
     }
 
-    /// The keys of claims that one of these may have made.
+    /// The keys of claims that may be from one of these makers.
     pub(crate) fn claimed_by(&self, makers: &HashSet<Fingerprint>) -> impl Iterator<Item = ClaimKey> {
         let theirs = self.callbacks.iter().filter(|(_, claims)| makers.iter().any(|by| claims.may_be_of(*by)));
         keys_of(theirs.map(|(callback, claims)| (callback, &claims.entries)))
@@ -148,7 +148,7 @@ mod tests {
     fn ip(family: Family) -> BoxedStrategy<IpAddr> {
         match family {
             Family::V4 => any::<[u8; 4]>().prop_map(IpAddr::from).boxed(),
-            // Others may be IPv4 in the clothes of IPv6.
+            // Other IPv6 addresses might be IPv4-mapped.
             Family::V6 => any::<[u8; 14]>()
                 .prop_map(|rest| {
                     let mut bytes = [0x20; 16];

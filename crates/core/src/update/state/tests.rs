@@ -50,7 +50,7 @@ fn the_text_reads_back() {
     assert_eq!(State::from_text(&State::new(vec![7]).to_string()), Some(State::new(vec![7])));
 }
 
-/// What versions before this one wrote, and what later ones may add.
+/// What older versions wrote, and what later versions may add.
 #[test]
 fn e4_the_text_of_other_versions_is_read_and_kept() {
     let entry = r#" "a.example A":["203.0.113.7",1000]}"#;
@@ -100,10 +100,10 @@ fn e3_what_a_request_replaces_is_told_by_file_origin_and_address() {
             state.note_maker(print(callback), by);
         }
     }
-    // One that both files have.
+    // A callback that both files have.
     state.note_maker(print(6), theirs);
     let names = [key("a.example").domain, key("b.example").domain];
-    // The fifth is still there, but not the fourth; that of the other domain does not count.
+    // The fifth is still configured, but not the fourth: it is configured for the other domain only.
     let present =
         [(1, 0), (5, 0), (4, 1)].map(|(callback, name): (_, usize)| (print(callback), &names[name], Family::V4));
     let replaced = |ip: Option<IpAddr>, by| {
@@ -118,7 +118,7 @@ fn e3_what_a_request_replaces_is_told_by_file_origin_and_address() {
     assert_eq!(replaced(None, ours), [3, 4, 6], "something else stands in the place of an address");
     assert_eq!(replaced(Some(ip(8)), theirs), [2, 3, 6]);
     assert_eq!(State::from_parts(&state.to_string()), Some(state.clone()));
-    // Who made claims is merged, too.
+    // Makers are merged, too.
     let mut on_disk = State::new(vec![1]);
     let mut changed = changed(&of(6, "a.example"), &mut state);
     on_disk.merge(&state, &mut changed, OWN, 1000);
@@ -351,7 +351,7 @@ fn i5_failures_in_a_row_read_back_beside_everything_else() {
     state.set_hold(&key("b.example"), Hold::default());
     assert_eq!(State::from_text(&state.to_string()), Some(state.clone()), "without the other");
 
-    // What another process changed meanwhile stays.
+    // Changes of another process are kept.
     let mut theirs = state.clone();
     theirs.set_streak(&key("c.example"), streak);
     state.set_streak(&key("a.example"), Streak::default());
@@ -371,7 +371,7 @@ fn i5_failures_in_a_row_read_back_beside_everything_else() {
     }
 }
 
-/// A receiver drops a message whose id it knows: another address, and one that comes back, must have another (H11).
+/// A receiver drops a message whose id it knows, so another address needs a new id, and so does one that returns (H11).
 #[test]
 fn h11_the_number_of_a_message_stays_over_its_tries() {
     let domain = Domain::parse("a.example").expect("a domain");
@@ -390,7 +390,7 @@ fn h11_the_number_of_a_message_stays_over_its_tries() {
     assert_eq!((number(&other), number(&back)), (Some(13), Some(14)));
     let accepted = back.settled(&Outcome::of_status(200), &update(1), None, 70);
     assert_eq!(number(&mark(accepted, 1, 15)), Some(15));
-    // It is part of the text, in both forms in which that is read.
+    // The number is part of the text, in both forms in which it is read.
     let key = ClaimKey { callback: Fingerprint::new([1; 16]), domain: domain.clone(), family: Family::V4 };
     let mut state = State::new(vec![1]);
     state.set(&key, back);

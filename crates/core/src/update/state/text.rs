@@ -1,13 +1,13 @@
 //! The text of the cache file.
 //!
-//! The text form is JSON; it holds addresses, names, times and salted hashes, and no secret. An entry is
-//! `["203.0.113.7",1763170000]`, address and time of the last acceptance, or `[null,0]` where there was none; in doubt it
-//! goes on with the address that was sent, until when its request may be under way, the number of the process, and, where it
-//! is signed, the number of the message. Before the entries of a callback stands who made them: `"by":["HASH"]`. Where services stop
-//! updates or ask for pauses, `holds` follows the entries; where notifications count failures, `streaks` follows that.
+//! The text is JSON. It contains addresses, names, times and salted hashes, but no secrets. An entry is `["203.0.113.7",1763170000]`,
+//! the address and time of the last acceptance, or `[null,0]` if there was none. An entry in doubt continues with the address that was
+//! sent, the time when its request has ended for certain, the number of the process, and, for signed requests, the number of the
+//! message. Before the entries of a callback, `"by":["HASH"]` names their makers. `holds` follows the entries if services stop updates
+//! or ask to wait, and `streaks` follows that if notifications count failures.
 //!
-//! Later versions only add to this, and what they add is kept: members of the whole and of a hold, members of a callback whose
-//! name has no space, and an object at the end of an entry.
+//! Later versions only add to this format. What they add is kept: members at the top level and of a hold, members of a
+//! callback whose name has no space, and an object at the end of an entry.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,19 +25,19 @@ use crate::update::domain::Domain;
 use crate::update::hold::Hold;
 use crate::update::streak::Streak;
 
-/// The form of the text that this version writes.
+/// The version of the format.
 const VERSION: &str = "2";
 
-/// What stands between the entries and what keeps updates from being sent.
+/// Precedes the holds.
 pub(super) const HOLDS: &str = ",\n\"holds\":";
 
-/// What stands before the failures in a row that notifications count.
+/// Precedes the failures in a row that notifications count.
 pub(super) const STREAKS: &str = ",\n\"streaks\":";
 
-/// So many bytes of the text are made at a time: all of it would take as much memory as everything that is remembered.
+/// The text is written in parts of about this many bytes: all at once, it would take as much memory as the state itself.
 const PART: usize = 16_384;
 
-/// No line of the text is shorter: ` "a A":["1.1.1.1",0],`
+/// About the shortest line of an entry, in bytes; only an estimate of how many entries to reserve.
 const LEAST_LINE: usize = 40;
 
 /// The text of the cache file.
@@ -61,7 +61,7 @@ impl fmt::Display for State {
             for family in Family::ALL {
                 let mut sorted: Vec<(&Domain, &KeptClaim)> = entries[family.index()].iter().collect();
                 sorted.sort_unstable_by_key(|(domain, _)| *domain);
-                // Most entries are equal: each is made text once.
+                // Most entries are equal: equal neighbors are formatted only once.
                 let mut last: Option<(KeptClaim, String)> = None;
                 for (domain, entry) in sorted {
                     if text.len() >= PART {
@@ -94,14 +94,14 @@ impl fmt::Display for State {
 }
 
 impl State {
-    /// Reads what [`fmt::Display`] wrote; none where it is damaged or of an unknown version.
+    /// Reads what [`fmt::Display`] wrote; `None`: the text is damaged or of an unknown version.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::from_parts(text).or_else(|| Self::from_document(text))
     }
 
-    /// Reads the very form that [`fmt::Display`] writes. None for any other text.
+    /// Reads exactly the form that [`fmt::Display`] writes; `None`: the text has another form.
     pub(super) fn from_parts(text: &str) -> Option<Self> {
-        // Only the last of them ends so: without them nothing is searched for.
+        // Only a text with streaks ends like this; otherwise there is no need to search for them.
         let has_streaks = text.ends_with("]}}\n");
         let (rest, streaks) = if has_streaks { parted(text, STREAKS)? } else { (Cow::Borrowed(text), Vec::new()) };
         let (rest, holds) = parted(&rest, HOLDS)?;
@@ -132,7 +132,7 @@ impl State {
         })
     }
 
-    /// The entries, line by line: as a tree, those of a large file would need several times the memory of all else.
+    /// Reads the entries line by line: for a large file, a JSON tree would need several times the memory of everything else.
     fn from_lines(text: &str) -> Option<Self> {
         let (header, lines) = text.strip_suffix("}}\n")?.split_once('\n')?;
         let salt = header.strip_prefix("{\"version\":")?.strip_prefix(VERSION)?.strip_prefix(",\"salt\":\"")?;
@@ -156,7 +156,7 @@ impl State {
             } else {
                 let (callback, by) = line.strip_prefix('"')?.split_once("\":{")?;
                 let known = state.callbacks.entry(Fingerprint::parse(callback)?).or_default();
-                // Versions before this one wrote none.
+                // Older versions wrote no makers.
                 if !by.is_empty() {
                     let maker = |hash: &str| Fingerprint::parse(hash.strip_prefix('"')?.strip_suffix('"')?);
                     let makers =
@@ -222,7 +222,7 @@ impl State {
     }
 }
 
-/// Adds what there is besides the entries: the form without it is the common one, and is read line by line.
+/// Appends the holds or streaks. Without them, the text has its common form, which is read line by line.
 fn push_values<T>(
     text: &mut String,
     name: &str,
@@ -249,7 +249,7 @@ fn push_values<T>(
     text.push('}');
 }
 
-/// A text without the part that a name begins, and the members of that part. None where it is damaged.
+/// Splits off the part after `name`: the text without it, and its members. `None`: the part is damaged.
 fn parted<'a>(text: &'a str, name: &str) -> Option<(Cow<'a, str>, Vec<Member>)> {
     let Some((before, part)) = text.rsplit_once(name) else { return Some((Cow::Borrowed(text), Vec::new())) };
     match parse(part.strip_suffix("}\n")?, Dialect::STRICT).ok()?.value {
@@ -283,7 +283,6 @@ pub(super) fn text_of(entry: &Claim) -> String {
     text
 }
 
-/// An address and a time.
 fn push_moment(text: &mut String, ip: IpAddr, at: u64) {
     text.push('"');
     push_address(text, ip);
@@ -291,7 +290,7 @@ fn push_moment(text: &mut String, ip: IpAddr, at: u64) {
     push_number(text, at);
 }
 
-/// What stands between the brackets of an entry.
+/// Parses the text between the brackets of an entry.
 fn entry_in_line(text: &str, family: Family) -> Option<Claim> {
     let ip = |text: &str| {
         let ip = text.strip_prefix('"')?.strip_suffix('"')?.parse().ok()?;

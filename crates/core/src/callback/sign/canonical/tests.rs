@@ -2,7 +2,7 @@ use super::super::{SchemeSigning, SignScheme};
 use super::*;
 use crate::net::url::Url;
 
-/// One published signature. What is left out of `vectors.json` is not part of its request.
+/// A published signature. Fields that `vectors.json` leaves out are not part of the request.
 #[derive(serde::Deserialize)]
 struct Vector {
     name: String,
@@ -24,7 +24,7 @@ struct Vector {
     token: String,
     #[serde(default)]
     nonce: String,
-    /// The path is signed as it is sent.
+    /// Whether the path is signed as it is sent.
     #[serde(default)]
     as_sent: bool,
     expected: std::collections::BTreeMap<String, String>,
@@ -34,7 +34,7 @@ fn vectors() -> Vec<Vector> {
     serde_json::from_str(include_str!("../vectors.json")).expect("vectors")
 }
 
-/// The address, with a path that may be no address yet.
+/// A URL whose path is kept even if it is not valid in a URL.
 fn address(text: &str) -> Url {
     let (origin, path) = text.split_at(text[8..].find('/').expect("a path") + 8);
     Url { path: path.to_owned(), ..Url::parse(origin).expect("an origin") }
@@ -65,7 +65,7 @@ fn headers_of(vector: &Vector, is_redacted: bool) -> Vec<(String, String)> {
         let parts = ["id", "secret", "consumer"].map(|name| (name, part(name).to_owned())).to_vec();
         return SchemeSigning::new(scheme, parts, None).headers(&request).expect("a signature");
     };
-    // Published vectors sign what they like.
+    // Published vectors sign other headers than the scheme here does: take their list.
     let authorization = &vector.expected["Authorization"];
     let names = authorization.split("SignedHeaders=").nth(1).and_then(|rest| rest.split(',').next()).expect("names");
     let signed: Vec<&'static str> = names.split(';').map(|name| &*name.to_owned().leak()).collect();
@@ -83,7 +83,7 @@ fn h11a_signatures_are_those_that_services_and_their_libraries_publish() {
         let headers = headers_of(vector, false);
         for (name, expected) in &vector.expected {
             let found = headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-            // Both forms are read.
+            // Services accept both separators.
             let plain = |text: &str| text.replace(", ", ",");
             assert_eq!(found.map(|(_, value)| plain(value)), Some(plain(expected)), "{}: {name}", vector.name);
         }
