@@ -1,5 +1,6 @@
-//! The configuration of another client as one of this program (L1): each client has a reader of its own and a table from its names
-//! to recipes; what they find becomes entries in one way, that of `ddns init --recipe`. Reads and writes no file, and sends nothing.
+//! Turns the configuration of another client into one for ddns (L1). Each client has its own reader, and a table from its services
+//! and settings to recipes. The result becomes entries in the same way as for `ddns init --recipe`. Nothing here reads or writes
+//! files, or sends anything.
 
 mod cloudflare_ddns;
 mod cursor;
@@ -56,7 +57,7 @@ vocabulary! {
     }
 }
 
-/// Reads what a file says.
+/// The reader of a client.
 type PeerReader = fn(&PeerInput<'_>, &mut PeerFile) -> Result<(), PeerError>;
 
 impl PeerClient {
@@ -76,23 +77,23 @@ impl PeerClient {
         PeerTable(self.parts().0)
     }
 
-    /// How to stop it.
+    /// The command that stops the client.
     pub fn stop(self) -> &'static str {
         self.table().lines("! ").next().unwrap_or_default()
     }
 
-    /// Where its file usually is.
+    /// Where the client's configuration usually is.
     pub fn places(self) -> impl Iterator<Item = &'static str> {
         self.table().lines("@ ")
     }
 
-    /// What its process is called; `None` if it is called as others are, or runs in a container.
+    /// The name of the client's process; `None` if the name is too common, or the client runs in a container.
     pub fn process(self) -> Option<&'static str> {
         self.table().lines("& ").next()
     }
 }
 
-/// What some configurations have that are not read, and why.
+/// Patterns of configurations that the import refuses, and why.
 const REFUSED: [(&[&str], &str); 2] = [
     (
         &[r"^services:\s*$", r"^\s+image:"],
@@ -105,18 +106,18 @@ const REFUSED: [(&[&str], &str); 2] = [
     ),
 ];
 
-/// Whose configuration a text is.
+/// Which client a configuration belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Detected {
-    /// Another client's.
+    /// To this client.
     Other(PeerClient),
-    /// This program's own.
+    /// To ddns itself.
     Own,
-    /// Why that cannot be said: a sentence.
+    /// Unknown, and why: a sentence.
     Unknown(String),
 }
 
-/// Finds out whose configuration a text is, by its contents (L4).
+/// Detects which client a configuration belongs to, by its contents (L4).
 pub fn detected(text: &str) -> Detected {
     let text = text.trim_start_matches('\u{feff}');
     let json = parse(text, Dialect::CONFIG).ok().filter(|root| root.value.members().is_some());
@@ -143,7 +144,7 @@ pub fn detected(text: &str) -> Detected {
              `config service`, for `provider NAME {`, for variables of a client, and for `protocol=` or `use=`"
                 .to_owned(),
         ),
-        // Others have such names, too.
+        // The patterns of ddclient also match files of other clients.
         [peer] | [PeerClient::Ddclient, peer] => Detected::Other(*peer),
         [PeerClient::Ddclient, one, other, ..] | [one, other, ..] => Detected::Unknown(format!(
             "it could be of {} or of {}: choose with --from {} or --from {}",
@@ -155,23 +156,23 @@ pub fn detected(text: &str) -> Detected {
     }
 }
 
-/// A configuration of another client, read.
+/// The result of reading a configuration of another client.
 #[derive(Debug)]
 pub struct Import {
-    /// Whose it was.
+    /// The client.
     pub peer: PeerClient,
-    /// What is to be written, in the order of the file.
+    /// The entries to write, in the order of the file.
     pub entries: Vec<ImportedEntry>,
-    /// What there is to say about the rest.
+    /// What the report says about everything else.
     pub notes: Vec<ImportNote>,
-    /// Fields of the whole file, but `notify`.
+    /// The fields for the whole file, except `notify`.
     pub settings: Vec<(String, Value)>,
-    /// Recipes of notifications, and their answers.
+    /// The recipes of notifications, and the answers to their questions.
     notify: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 impl Import {
-    /// Reads a file of a client.
+    /// Reads the configuration of a client.
     pub fn read(peer: PeerClient, text: &str, around: &PeerSurroundings<'_>) -> Result<Self, PeerError> {
         let text = text.trim_start_matches('\u{feff}');
         let (table, read) = (peer.table(), peer.parts().1);
@@ -216,7 +217,7 @@ impl Import {
         Ok(Self { peer, entries, notes, settings, notify })
     }
 
-    /// The configuration of some entries, by their numbers from 0; secrets go to files in `folder`, where there is one.
+    /// The configuration with the chosen entries, numbered from 0. Secrets go to files in `folder`; `None`: they stay in the text.
     pub fn document(&self, chosen: &[usize], folder: Option<&str>, from: &str) -> Result<Filled, String> {
         let entries: Vec<_> = chosen.iter().filter_map(|place| Some((place + 1, self.entries.get(*place)?))).collect();
         let heading = format!("// Imported from {} ({}).\n", self.peer.word(), from.replace(char::is_control, "?"));
@@ -238,7 +239,7 @@ impl Import {
     }
 }
 
-/// What the recipe of a notification makes of its answers, and the files of its secrets in `folder`, where there is one.
+/// The value of `notify` for a recipe and its answers, and the files for its secrets in `folder`, if there is one.
 fn notification(
     name: &str,
     answers: &BTreeMap<String, String>,

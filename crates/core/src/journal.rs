@@ -1,8 +1,8 @@
-//! The journal: the only account of what happened, and of how every update stands. Log, history (I4), metrics,
-//! notifications and the page are made of it.
+//! The journal: the only record of what happened, and of the state of every update. The log, the history (I4), metrics,
+//! notifications and the page use it.
 //!
-//! [`JournalEvent`] is one thing that happened; its [`EventKind`] is what it is called everywhere. [`UpdateState`] is how an update
-//! stands, with one key and one word. A [`Record`] is what the history keeps of an event, one JSON line each.
+//! A [`JournalEvent`] is something that happened, and its [`EventKind`] is its name everywhere. An [`UpdateState`] is the state of
+//! an update, with one key and one word. A [`Record`] is what the history keeps of an event: one line of JSON.
 
 mod days;
 mod endpoint;

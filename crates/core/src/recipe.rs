@@ -1,7 +1,7 @@
-//! Recipes: what a service asks for and how its updates are sent, as data (H12).
+//! Recipes: what a service needs to know and how its updates are sent, as data (H12).
 //!
-//! A [`Recipe`] is read from JSON ([`read`]); a [`Form`] takes the answers to its questions ([`form`]), and becomes the text of
-//! an ordinary configuration ([`write`]). Nothing of it is used when updates are sent. Asking is the program's.
+//! [`read`] reads a [`Recipe`] from JSON. A [`Form`] takes the answers to its questions ([`form`]), and [`write`] turns the form
+//! into an ordinary configuration. Recipes are not used when updates are sent. The program asks the questions.
 
 mod built_in;
 mod check;
@@ -30,7 +30,7 @@ pub(crate) use write::{domain, heading};
 use crate::net::family::Family;
 use crate::text::json::Member;
 
-/// The kinds of services, and the headings of their lists.
+/// The kinds of services, each with the heading of its list.
 pub const KINDS: [(&str, &str); 5] = [
     ("dyndns", "Dynamic DNS services"),
     ("api", "Registrars and clouds"),
@@ -39,95 +39,95 @@ pub const KINDS: [(&str, &str); 5] = [
     ("notification", "Notifications"),
 ];
 
-/// How sure the facts of a recipe are, and what that means.
+/// How certain the facts of a recipe are, and what that means.
 pub const CERTAINTIES: [(&str, &str); 3] = [
     ("official", "from the service's own documentation"),
     ("other clients", "from what other clients send, or from reports of their users"),
     ("unchecked", "from common knowledge"),
 ];
 
-/// One service. Its texts are as they stand in the file.
+/// A recipe for one service. Its texts are those of the file.
 #[derive(Debug, Clone)]
 pub struct Recipe {
-    /// What `ddns init --recipe` calls it.
+    /// The name for `ddns init --recipe`.
     pub name: String,
-    /// What people call it.
+    /// The name of the service, for people.
     pub title: String,
-    /// What else people type when they look for it.
+    /// Other words that people type to find the service.
     pub aliases: Vec<String>,
-    /// What a name without a dot ends in, where the zone does not say it.
+    /// What ddns appends to a name without a dot; `None`: the zone, if that is always the same.
     suffix: Option<String>,
-    /// Whether its names are not in DNS, or lead to a proxy.
+    /// Whether the names are not in DNS, or point to a proxy.
     is_not_in_dns: bool,
-    /// Whether a name has one address there, of either family.
+    /// Whether a name can have only one address, either IPv4 or IPv6.
     pub has_one_address: bool,
     /// One of [`KINDS`].
     pub kind: &'static str,
-    /// What it is, in a sentence.
+    /// What the service is, in a sentence.
     pub about: String,
-    /// Where the service explains itself.
+    /// The URL of the service's documentation.
     pub documentation: String,
     /// Where the facts come from.
     pub sources: Vec<String>,
     /// One of [`CERTAINTIES`].
     pub certainty: &'static str,
-    /// When they were compared with what it sends: a date; empty where nobody did.
+    /// The date on which the facts were compared with the requests of the recipe; empty: never.
     pub checked: String,
-    /// Counts its changes, from 1.
+    /// The version of the recipe, from 1.
     pub version: u32,
-    /// Versions whose configurations are wrong, and why.
+    /// The versions that wrote wrong configurations, and what is wrong with them.
     wrong: Vec<(u32, String)>,
-    /// What the service wants its users to know.
+    /// What users must know about the service.
     pub rules: Vec<String>,
-    /// What must be asked.
+    /// The questions to ask.
     pub questions: Vec<Question>,
-    /// Which families the service takes: by [`Family::index`].
+    /// Whether the service takes addresses of a family, by [`Family::index`].
     families: [bool; 2],
-    /// Names of texts that depend on the family, and the texts.
+    /// Names whose values depend on the family, and these values, by [`Family::index`].
     values: Vec<(String, [String; 2])>,
-    /// The fields of the configuration.
+    /// The fields of the configuration, before answers are filled in.
     config: Vec<Member>,
-    /// Fields over them for the updates of one family: by [`Family::index`].
+    /// Fields over `config` for one family, by [`Family::index`].
     own: [Vec<Member>; 2],
-    /// Fields over them for domains of both families, which are then one entry.
+    /// Fields over `config` for domains of both families, which then share one entry; `None`: they share none.
     both: Option<Vec<Member>>,
-    /// What each domain gets beside its name.
+    /// What each domain has besides its name.
     domain: Vec<Member>,
-    /// The notifications that it makes (I5).
+    /// The notifications of the recipe (I5).
     notify: Vec<Vec<Member>>,
 }
 
-/// Something that is asked.
+/// A question of a recipe.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// `${name}`
+    /// The name for `${name}` and `--set`.
     pub name: String,
-    /// A few words.
+    /// The label, in a few words.
     pub ask: String,
-    /// Where to find it; empty where that is plain.
+    /// Where to find the answer; empty if that is obvious.
     pub help: String,
-    /// Whether the answer must not be seen.
+    /// Whether the answer is a secret.
     pub secret: bool,
-    /// Whether it goes into `id` as it was typed: it is a part of an address, encoded already.
+    /// Whether the answer goes into `id` unchanged: it is part of a URL and already encoded.
     is_typed: bool,
-    /// Whether the answer is the path of a file that stays where it is: a key that `sign` reads.
+    /// Whether the answer is the path of a key file, which `sign` reads and ddns does not copy.
     pub is_file: bool,
-    /// What a right answer looks like: an anchored regular expression.
+    /// A regular expression, with anchors, that a valid answer matches.
     check: Option<String>,
-    /// What an empty answer means.
+    /// The answer if the user enters nothing.
     pub default: Option<String>,
-    /// How often it is asked.
+    /// How often to ask.
     pub each: Each,
 }
 
-/// How often something is asked.
+/// How often to ask a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Each {
     /// Once.
     Once,
-    /// For every domain.
+    /// Once for each domain.
     Domain,
-    /// For every domain and record type.
+    /// Once for each domain and record type.
     Record,
 }
 
@@ -137,32 +137,32 @@ impl Recipe {
         self.families[family.index()]
     }
 
-    /// Whether its service can receive updates.
+    /// Whether the service can receive updates.
     pub fn has_entry(&self) -> bool {
         !self.config.is_empty()
     }
 
-    /// Whether the world can be asked about its names (K1).
+    /// Whether DNS can be asked about names of this service (K1).
     pub fn can_be_verified(&self) -> bool {
         matches!(self.kind, "api" | "dyndns") && !self.is_not_in_dns
     }
 
-    /// Whether its service can receive notifications.
+    /// Whether the service can receive notifications.
     pub fn has_notification(&self) -> bool {
         !self.notify.is_empty()
     }
 
-    /// Whether it asks for a file of the host.
+    /// Whether the recipe asks for a file on the host.
     pub fn needs_file(&self) -> bool {
         self.questions.iter().any(|question| question.is_file)
     }
 
-    /// Whether an answer is the path of a file.
+    /// Whether the answer to the question `name` is the path of a file.
     fn is_file(&self, name: &str) -> bool {
         self.questions.iter().any(|question| question.is_file && question.name == name)
     }
 
-    /// Whether an answer goes into `id` as it was typed.
+    /// Whether the answer to the question `name` goes into `id` unchanged.
     pub(crate) fn is_typed(&self, name: &str) -> bool {
         self.questions.iter().any(|question| question.is_typed && question.name == name)
     }

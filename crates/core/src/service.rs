@@ -1,5 +1,5 @@
-//! `ddns service`: what must be written and run so that the system starts `ddns`, and how to undo it. The texts are
-//! values, and so is everything that is done: `--print` shows the steps that an installation carries out.
+//! `ddns service`: the files to write and the commands to run so that the system starts `ddns`, and how to undo that. All steps
+//! are values, so `--print` shows exactly what an installation does.
 
 pub mod access;
 pub mod cron;
@@ -9,21 +9,21 @@ pub mod systemd;
 use crate::text::shell;
 use crate::text::vocabulary::vocabulary;
 
-/// Stands in each file that an installation wrote: only such files are replaced or removed.
+/// Marks each file that an installation writes: only files with this text are replaced or removed.
 pub const MARKER: &str = "Written by `ddns service install`";
 
-/// What comes before the configurations in the head of a file.
+/// Precedes the names of the configurations in the head of a file.
 const CONFIGURATION: &str = "Configuration: ";
 
 vocabulary! {
-    /// What starts services on a host.
+    /// A service manager.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Manager {
         /// systemd
         Systemd = "systemd",
-        /// That of `OpenWrt`
+        /// The service manager of `OpenWrt`
         Procd = "procd",
-        /// Where nothing else is there: a run every five minutes.
+        /// For hosts without a service manager: cron runs `ddns` every five minutes.
         Cron = "cron",
     }
 }
@@ -38,59 +38,59 @@ pub enum ServiceScope {
 }
 
 impl ServiceScope {
-    /// The option that chooses it, behind a blank.
+    /// The option for this scope, with a leading space; empty for the host's.
     pub fn option(self) -> &'static str {
         if self == Self::User { " --user" } else { "" }
     }
 
-    /// The same for a list of words.
+    /// The option for this scope, for a list of words.
     pub fn word(self) -> &'static [&'static str] {
         if self == Self::User { &["--user"] } else { &[] }
     }
 }
 
-/// What a service may start besides itself.
+/// What a service must be allowed to start besides itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Starts {
-    /// Nothing: a static program.
+    /// Nothing: the program is static.
     Nothing,
-    /// Nothing, but its libraries must be loaded.
+    /// Nothing, but the program must load its libraries.
     Libraries,
     /// The programs of `cmd:` and `shell:` sources.
     Programs,
 }
 
-/// The service that is to run.
+/// The service to install.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceSpec {
-    /// The program, with its whole path.
+    /// The full path of the program.
     pub program: String,
-    /// The configurations, with their whole paths.
+    /// The full paths of the configurations.
     pub configs: Vec<String>,
-    /// What it may start.
+    /// What the service must be allowed to start.
     pub starts: Starts,
 }
 
 impl ServiceSpec {
-    /// The program and its arguments.
+    /// The command line: program, `before`, and the configurations.
     fn words<'a>(&'a self, before: &[&'a str]) -> Vec<&'a str> {
         let program = std::iter::once(self.program.as_str()).chain(before.iter().copied());
         program.chain(["-c"]).chain(self.configs.iter().map(String::as_str)).collect()
     }
 
-    /// The program that keeps running, and its arguments.
+    /// The command line of the service.
     fn watching(&self) -> Vec<&str> {
         self.words(&["watch"])
     }
 
-    /// The head of a file, a comment behind its first `# `: who wrote it, how to undo it, and which configurations it is about.
+    /// The head of a file, to put after a first `# `: what wrote it, how to remove it, and which configurations it uses.
     fn head(&self, options: &str, advice: &str) -> String {
         let head = format!("{MARKER}; `ddns service uninstall{options}` removes it.{advice}");
         format!("{head}\n# {CONFIGURATION}{}", self.configs.join(", "))
     }
 }
 
-/// Where the files of a user are.
+/// The folders of a user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Home {
     /// The home folder.
@@ -99,40 +99,40 @@ pub struct Home {
     pub config: String,
 }
 
-/// One thing that is done.
+/// One step of an installation or removal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// A file is written as a whole, its folder made.
+    /// Write a file; create its folder if necessary.
     Write {
-        /// Where.
+        /// The path.
         path: String,
-        /// All of it.
+        /// The whole text.
         text: String,
-        /// Its permissions.
+        /// The permissions.
         mode: u32,
     },
-    /// A file is removed.
+    /// Remove a file.
     Remove(String),
-    /// A folder is removed, if nothing is left in it.
+    /// Remove a folder if it is empty.
     RemoveFolder(String),
-    /// A program is run.
+    /// Run a program.
     Run {
         /// The program and its arguments.
         words: Vec<String>,
-        /// What it reads.
+        /// Its standard input.
         input: Option<String>,
-        /// Whether it matters that it fails.
+        /// Whether the steps end if this program fails.
         must_succeed: bool,
     },
 }
 
 impl Step {
-    /// A program that must succeed.
+    /// Runs a program that must succeed.
     pub fn run(words: &[&str]) -> Self {
         Self::Run { words: words.iter().map(|&word| word.to_owned()).collect(), input: None, must_succeed: true }
     }
 
-    /// As `--print` shows it: the file, or the command as it can be typed.
+    /// The step as `--print` shows it: the file, or a command to type.
     pub fn shown(&self) -> String {
         match self {
             Self::Write { path, text, mode } => format!("# The file {path} (mode {mode:o}):\n{text}\n"),
@@ -147,7 +147,7 @@ impl Step {
     }
 }
 
-/// The file that makes a service known to its manager; none for cron, which keeps a table.
+/// The file that tells the service manager about the service; `None` for cron, which uses a table.
 pub fn file(manager: Manager, scope: ServiceScope, home: &Home) -> Option<String> {
     match (manager, scope) {
         (Manager::Systemd, ServiceScope::System) => Some(format!("/etc/systemd/system/{}", systemd::UNIT)),
@@ -157,7 +157,7 @@ pub fn file(manager: Manager, scope: ServiceScope, home: &Home) -> Option<String
     }
 }
 
-/// What an installation does, in this order. `table` is what cron has so far.
+/// The steps of an installation. `table` is the current table of cron.
 pub fn install(manager: Manager, scope: ServiceScope, service: &ServiceSpec, home: &Home, table: &str) -> Vec<Step> {
     let write = |text: String, mode: u32| {
         file(manager, scope, home).map(|path| Step::Write { path, text, mode }).into_iter().collect::<Vec<_>>()
@@ -178,7 +178,7 @@ pub fn install(manager: Manager, scope: ServiceScope, service: &ServiceSpec, hom
     }
 }
 
-/// What takes it back, in this order.
+/// The steps that undo an installation. `table` is the current table of cron.
 pub fn uninstall(manager: Manager, scope: ServiceScope, home: &Home, table: &str) -> Vec<Step> {
     let remove = file(manager, scope, home).map(Step::Remove);
     match manager {
@@ -190,7 +190,7 @@ pub fn uninstall(manager: Manager, scope: ServiceScope, home: &Home, table: &str
         Manager::Procd => {
             let stop = ["stop", "disable"].map(|word| {
                 let words = [procd::SCRIPT, word].map(str::to_owned).to_vec();
-                // What it undoes may be undone already.
+                // The service may be stopped or disabled already.
                 Step::Run { words, input: None, must_succeed: false }
             });
             stop.into_iter().chain(remove).collect()
@@ -199,7 +199,7 @@ pub fn uninstall(manager: Manager, scope: ServiceScope, home: &Home, table: &str
     }
 }
 
-/// Where the service keeps what it remembers.
+/// The folder in which the service keeps its cache.
 pub fn state(manager: Manager, scope: ServiceScope, home: &Home) -> String {
     match (manager, scope) {
         (Manager::Systemd, ServiceScope::System) | (Manager::Procd, _) => "/var/lib/ddns".to_owned(),
@@ -207,7 +207,7 @@ pub fn state(manager: Manager, scope: ServiceScope, home: &Home) -> String {
     }
 }
 
-/// The command that shows the log, where there is one. `log_file` is that of the configuration.
+/// The command that shows the log; `None` if cron runs ddns without a log file. `log_file` is that of the configuration.
 pub fn log(manager: Manager, scope: ServiceScope, log_file: Option<&str>, follow: bool) -> Option<Vec<String>> {
     let words: Vec<&str> = match manager {
         Manager::Systemd => {
@@ -223,12 +223,12 @@ pub fn log(manager: Manager, scope: ServiceScope, log_file: Option<&str>, follow
     Some(words)
 }
 
-/// The configurations that the head of a file names.
+/// The configurations that the head of a file names, with commas.
 pub fn configurations(text: &str) -> Option<&str> {
     text.lines().find_map(|line| line.split_once(CONFIGURATION).map(|(_, names)| names.trim()))
 }
 
-/// Why a path cannot stand in the files of any manager.
+/// Why a path cannot be written to the file of any service manager; `None` if it can.
 pub fn unfit(path: &str) -> Option<&'static str> {
     path.chars()
         .any(char::is_control)
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     impl ServiceSpec {
-        /// As it stands in `packaging/`.
+        /// The service of the files in `packaging/`.
         pub(super) fn packaged(program: &str) -> Self {
             let configs = vec!["/etc/ddns/config.json".to_owned()];
             Self { program: program.to_owned(), configs, starts: Starts::Nothing }

@@ -1,14 +1,14 @@
-//! Addresses in texts of others: a page, the output of a program (F4, F6).
+//! Addresses in texts from outside: pages and the output of programs (F4, F6).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::net::family::Family;
 use crate::net::reach::{Trust, unusable};
 
-/// The first address of a family in a text that may be sent.
+/// The first address in a text that belongs to a family and may be sent.
 ///
-/// An address counts only where it stands alone: `v1.2.3.4.5`, `999.1.2.3`, `7.113.0.203.in-addr.arpa` and `std::cout`
-/// hold none. A port, a prefix length or a zone behind an address is left aside.
+/// An address must not be part of a word: `v1.2.3.4.5`, `999.1.2.3`, `7.113.0.203.in-addr.arpa` and `std::cout`
+/// contain none. A port, prefix length or zone after an address is ignored.
 pub fn first_address(text: &[u8], family: Family) -> Option<IpAddr> {
     let mut at = 0;
     while let Some(start) = text[at..].iter().position(|&byte| may_begin(byte)).map(|skip| at + skip) {
@@ -24,7 +24,7 @@ pub fn first_address(text: &[u8], family: Family) -> Option<IpAddr> {
     None
 }
 
-/// A text that was cut at `limit` without its last word: half an address may look like another.
+/// Drops the last word of a text that was cut at `limit` bytes: half an address may look like another address.
 pub fn whole_words(text: &[u8], limit: usize) -> &[u8] {
     if text.len() < limit {
         return text;
@@ -41,8 +41,8 @@ fn may_hold(byte: u8) -> bool {
     byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.')
 }
 
-/// Letters that, beside an address, make it part of something else. Scripts that set no blanks between words (Chinese,
-/// say) do not count.
+/// Letters that make an adjacent address part of a word. Letters of scripts without spaces between words, such as Chinese,
+/// do not count.
 fn is_letter(letter: char) -> bool {
     matches!(letter, '_' | '-') || (letter < '\u{600}' && letter.is_alphanumeric())
 }
@@ -56,7 +56,7 @@ fn last_letter(text: &[u8]) -> Option<char> {
 /// Whether a run continues a word: `v1.2.3.4`, `iso.3.6.1.2`, `Foo::bad`.
 fn is_glued_before(before: &[u8], run: &str) -> bool {
     match last_letter(before) {
-        // `\n` in a text of JSON is the end of a line.
+        // In a JSON string, `\n` is an escape, and its `n` no letter of a word.
         Some('n' | 'r' | 't') if before.len() > 1 && before[before.len() - 2] == b'\\' => false,
         Some('.') => last_letter(&before[..before.len() - 1]).is_some_and(is_letter),
         Some(letter) => is_letter(letter) && (!run.starts_with(':') || run.starts_with("::")),
@@ -72,11 +72,11 @@ fn ends_in_letter(after: &[u8]) -> bool {
     valid.chars().next().is_some_and(is_letter)
 }
 
-/// A run of hexadecimal digits, colons and dots: one address in it, or none. `glued`: whether it continues a word,
-/// and whether a word continues it.
+/// The address in a run of hexadecimal digits, colons and dots. `glued`: whether the run continues a word, and whether a word
+/// continues the run.
 fn address_in_run(run: &str, (glued_before, glued_after): (bool, bool), family: Family) -> Option<IpAddr> {
     let usable = |ip: IpAddr| (Family::of(ip) == Some(family) && unusable(ip, Trust::User).is_none()).then_some(ip);
-    // The end of a sentence is not part of the address.
+    // A full stop ends a sentence and is not part of the address.
     let run = run.trim_end_matches('.');
     // `IP:2001:db8::1`: one colon before the address belongs to the text.
     let run = match run.strip_prefix(':') {
@@ -87,7 +87,7 @@ fn address_in_run(run: &str, (glued_before, glued_after): (bool, bool), family: 
         Some(rest) if !rest.ends_with(':') => (rest, false),
         _ => (run, glued_after),
     };
-    // `ipv4:203.0.113.7`: what is glued to a word ends at the first colon.
+    // `ipv4:203.0.113.7`: a word before the run ends at the first colon.
     let (word_end, run) = match (glued_before, run.split_once(':')) {
         (false, _) => ("", run),
         (true, Some((word_end, rest))) if !rest.starts_with(':') => (word_end, rest),
@@ -97,7 +97,7 @@ fn address_in_run(run: &str, (glued_before, glued_after): (bool, bool), family: 
         return None;
     }
     if let Ok(v6) = run.parse::<Ipv6Addr>() {
-        // Behind a word that ends like a label, a whole address must follow.
+        // After a word and its colon, a whole address must follow.
         let is_part = glued_before && (may_begin_v6(word_end) || !is_first_group(v6.segments()[0]));
         return if glued_after || is_part { None } else { usable(v6.into()) };
     }
@@ -113,8 +113,9 @@ fn address_in_run(run: &str, (glued_before, glued_after): (bool, bool), family: 
     v4.parse::<Ipv4Addr>().ok().and_then(|v4| usable(v4.into()))
 }
 
-/// Whether the end of a word may be the first group of an IPv6 address, as in `x2001:db8::7` or `\u00202a02:…` in JSON: what follows
-/// its colon is then only a part of the address. Those in use begin with 2, 3, `fc`, `fd` or `fe`, and four digits.
+/// Whether the end of a word may be the first group of an IPv6 address, as in `x2001:db8::7` or `\u00202a02:…` in JSON. The text
+/// after its colon is then only part of an address. Addresses in use have a first group of four digits, which begins with 2, 3,
+/// `fc`, `fd` or `fe`.
 fn may_begin_v6(word_end: &str) -> bool {
     let group = word_end.get(word_end.len().saturating_sub(4)..).filter(|group| group.len() == 4);
     group.and_then(|group| u16::from_str_radix(group, 16).ok()).is_some_and(is_first_group)
@@ -124,7 +125,7 @@ fn is_first_group(group: u16) -> bool {
     matches!(group, 0x2000..=0x3fff | 0xfc00..)
 }
 
-/// Eight pairs of digits: a number of hardware that only looks like an address.
+/// Eight pairs of digits: a hardware address, which parses as an IPv6 address.
 fn is_hardware_address(run: &str) -> bool {
     let pairs = run.split(':');
     pairs.clone().count() == 8 && pairs.clone().all(|pair| pair.len() == 2)
@@ -218,7 +219,7 @@ mod tests {
         for text in found {
             assert_eq!(first(text, Family::V6).as_deref(), Some("2001:db8::7"), "{text}");
         }
-        // Colons at its end are its own; eight groups are no number of hardware.
+        // Trailing colons belong to the address; eight groups are not always a hardware address.
         for ip in ["2001:db8:1::", "2001:db8:1:2:a1b2:c3d4:e5f6:789"] {
             assert_eq!(first(&format!("<{ip}>"), Family::V6).as_deref(), Some(ip));
         }

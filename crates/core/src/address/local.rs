@@ -1,6 +1,6 @@
-//! The addresses of this host's interfaces, which of them may be sent, and which one is chosen and why (F2, F5, F7).
+//! Which address of this host's interfaces is chosen and why, and which addresses may be sent (F2, F5, F7).
 //!
-//! The program lists them; everything here is a function of the list.
+//! The program lists the addresses; everything here is a function of that list.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ use crate::net::reach::{Trust, is_private, unusable};
 use crate::text::order;
 
 impl LocalAddress {
-    /// Why it must not be sent; `None` if it may be (F7).
+    /// Why this address must not be sent; `None` if it may be sent (F7).
     pub fn unusable(&self) -> Option<&'static str> {
         let Flags { deprecated, tentative, dad_failed, down, .. } = self.flags;
         match () {
@@ -26,7 +26,8 @@ impl LocalAddress {
         }
     }
 
-    /// Whether the kernel will know soon that it is unique: meanwhile it may use a temporary one of the same network.
+    /// Whether the kernel is still checking that this address is unique. Until it knows, it may use a temporary address of the
+    /// same network instead.
     pub fn is_settling(&self) -> bool {
         let Flags { temporary, tentative, dad_failed, down, unplugged, .. } = self.flags;
         tentative && !(temporary || dad_failed || down || unplugged) && unusable(self.ip, Trust::Own).is_none()
@@ -36,16 +37,16 @@ impl LocalAddress {
         Family::of(self.ip) == Some(family) && self.unusable().is_none()
     }
 
-    /// Whether both have the same network part, as long as this one's prefix.
+    /// Whether `other` is in the network of this address.
     fn shares_prefix(&self, other: &Self) -> bool {
         Network::of(self.ip, self.prefix.into()).is_some_and(|network| network.contains(other.ip))
     }
 }
 
-/// `default` (F2): the address the kernel uses toward the internet or, where that is temporary or deprecated, the stable
-/// one of the same prefix and interface. An address that is not in the list is taken as it is, if it may be sent.
+/// `default` (F2): the address the kernel uses toward the internet or, if that is temporary or deprecated, the stable address
+/// of the same prefix and interface. An address that is not in the list is used unchanged, if it may be sent.
 pub fn toward_internet(route: IpAddr, addresses: &[LocalAddress]) -> Result<Choice, String> {
-    // The same address may stand on two interfaces: one of them will do.
+    // Two interfaces may have the same address: prefer the interface on which it may be sent.
     let own = addresses.iter().filter(|address| address.ip == route).min_by_key(|address| address.unusable().is_some());
     let Some(own) = own else {
         return match unusable(route, Trust::Own) {
@@ -76,9 +77,9 @@ pub fn toward_internet(route: IpAddr, addresses: &[LocalAddress]) -> Result<Choi
     }
 }
 
-/// `0`, `1`, … (F5): the best address of the Nth interface that has a usable one; loopback is left out.
+/// `0`, `1`, … (F5): the best address of the Nth interface that has a usable address; loopback does not count.
 pub fn nth_interface(number: usize, family: Family, addresses: &[LocalAddress]) -> Result<Choice, String> {
-    // Whatever else an interface of loopback holds, it is not counted.
+    // A loopback interface does not count, even if it also has other addresses.
     let is_loopback = |index: u32| addresses.iter().any(|address| address.index == index && address.ip.is_loopback());
     let usable = addresses.iter().filter(|address| address.is_usable(family) && !is_loopback(address.index));
     let mut indexes: Vec<u32> = usable.map(|address| address.index).collect();
@@ -94,7 +95,7 @@ pub fn nth_interface(number: usize, family: Family, addresses: &[LocalAddress]) 
     Ok(Choice { ip: best.ip, why: format!("{} of {}, interface number {number}", quality(best), best.interface) })
 }
 
-/// `interface:NAME` (F5): that interface's best address.
+/// `interface:NAME` (F5): the best address of that interface.
 pub fn of_interface(name: &str, family: Family, addresses: &[LocalAddress]) -> Result<Choice, String> {
     let own = || addresses.iter().filter(|address| address.interface == name);
     if let Some(best) = best_of(own(), family) {
@@ -111,8 +112,8 @@ pub fn of_interface(name: &str, family: Family, addresses: &[LocalAddress]) -> R
     }
 }
 
-/// `regex:` (F5): the first local address whose text the pattern matches from its start; one that is stable and in good
-/// order before one that is not. The user named it, so any unicast address passes (F7).
+/// `regex:` (F5): the first local address whose text the pattern matches from its start. Addresses without a flaw (see
+/// [`LocalAddress::unusable`]) come first, then stable ones. The user chose the pattern, so any unicast address is accepted (F7).
 pub fn matching(pattern: &Regex, family: Family, addresses: &[LocalAddress]) -> Result<Choice, String> {
     let fits = |address: &&LocalAddress| {
         Family::of(address.ip) == Some(family)
@@ -125,7 +126,7 @@ pub fn matching(pattern: &Regex, family: Family, addresses: &[LocalAddress]) -> 
     Ok(Choice { ip: first.ip, why: format!("the first local address that matches, on {}", first.interface) })
 }
 
-/// Stable before temporary, public before private, then as the system lists them.
+/// The best address: public before private, then stable before temporary, then in the order of the system.
 fn best_of<'a>(addresses: impl Iterator<Item = &'a LocalAddress>, family: Family) -> Option<&'a LocalAddress> {
     addresses.filter(|address| address.is_usable(family)).min_by_key(|address| rank(address))
 }
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
     use crate::net::local_address::{Lifetime, Scope};
 
-    /// `eth0 2001:db8::7/64 temporary deprecated`: one row of a table.
+    /// An address from its text: `eth0 2001:db8::7/64 temporary deprecated`.
     fn row(text: &str) -> LocalAddress {
         let mut words = text.split_whitespace();
         let interface = words.next().expect("an interface").to_owned();

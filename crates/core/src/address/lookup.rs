@@ -1,4 +1,4 @@
-//! What the sources of an address gave, as a value: whoever asks them takes in one after the other.
+//! The result of a lookup, as a value: the program asks the sources, and adds what each gave.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use super::observation::{Choice, Observed};
 use super::source::Source;
 use crate::text::secrets::Secrets;
 
-/// How the reason begins where a router has no address that the internet could reach.
+/// How the reason begins if the router has no address that the internet can reach.
 pub const NO_PUBLIC_ADDRESS: &str = "the router is behind another NAT";
 
-/// What the sources of a query gave, in the order in which they were asked.
+/// What the sources gave, in the order in which they were asked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lookup {
-    /// One for each source.
+    /// One for each source that was asked.
     pub attempts: Vec<Attempt>,
     observed: Option<Observed>,
 }
@@ -21,7 +21,7 @@ pub struct Lookup {
 /// What one source gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// The source, as it may be seen.
+    /// The source, without secrets.
     pub source: String,
     /// The address and the reason for it, or why there is none.
     pub result: Result<Choice, String>,
@@ -30,14 +30,14 @@ pub struct Attempt {
 }
 
 impl Lookup {
-    /// An example that the user gave: nothing is asked, and nothing can be sent (A8).
+    /// An example address from the command line: no source is asked, and the address can never be sent (A8).
     pub fn given(ip: IpAddr) -> Self {
         let choice = Choice { ip, why: "an example, given on the command line".to_owned() };
         let attempt = Attempt { source: "--ip".to_owned(), result: Ok(choice), took: Duration::ZERO };
         Self { attempts: vec![attempt], observed: None }
     }
 
-    /// Takes in what a source gave. Whether that is an address.
+    /// Adds what a source gave; returns whether it gave an address.
     pub fn add(&mut self, source: &Source, result: Result<Choice, String>, took: Duration) -> bool {
         let is_found = result.is_ok();
         self.observed = self.observed.or(result.as_ref().ok().map(|choice| Observed::by(source, choice)));
@@ -45,28 +45,28 @@ impl Lookup {
         is_found
     }
 
-    /// The address that the first source gave; `None` if no source did, or an example stands in its place.
+    /// The first address that a source gave; `None` if no source gave one, or the address is an example.
     pub fn observed(&self) -> Option<Observed> {
         self.observed
     }
 
-    /// Whether its address is an example.
+    /// Whether the address is an example.
     pub fn is_example(&self) -> bool {
         self.observed.is_none() && self.found().is_some()
     }
 
-    /// The first source that gave an address, and what it gave.
+    /// The first source that gave an address, and that address.
     pub fn found(&self) -> Option<(&str, &Choice)> {
         self.attempts.iter().find_map(|attempt| Some((attempt.source.as_str(), attempt.result.as_ref().ok()?)))
     }
 
-    /// That source, or why none gave one.
+    /// The first source that gave an address, or why none did.
     pub fn source(&self) -> Result<String, String> {
         let failed = || self.failed().map(|(source, why)| format!("{source}: {why}")).collect::<Vec<_>>().join("; ");
         self.found().map(|(source, _)| source.to_owned()).ok_or_else(failed)
     }
 
-    /// The address, to be shown; `None` if no source gave one.
+    /// The address to show, which may be an example; `None` if there is none.
     pub fn address(&self) -> Option<IpAddr> {
         self.found().map(|(_, choice)| choice.ip)
     }
@@ -78,7 +78,8 @@ impl Lookup {
             .filter_map(|attempt| Some((attempt.source.as_str(), attempt.result.as_ref().err()?.as_str())))
     }
 
-    /// That the internet sees another address than the router has (F9): a hint, since some routers are mapped one to one.
+    /// A hint that the internet sees another address than the router has (F9). It is no error: some networks translate addresses one
+    /// to one.
     pub fn behind_nat(&self) -> Option<String> {
         let of = |name: &str| {
             let is_it = |source: &str| source.split(':').next() == Some(name);
@@ -96,7 +97,7 @@ impl Lookup {
         ))
     }
 
-    /// Whether the same sources gave the same, however long they took.
+    /// Whether both lookups gave the same results, however long they took.
     pub fn has_same_results(&self, other: &Self) -> bool {
         let results = |lookup: &'_ Self| -> Vec<_> {
             lookup.attempts.iter().map(|attempt| (attempt.source.clone(), attempt.result.clone())).collect()
@@ -104,7 +105,7 @@ impl Lookup {
         results(self) == results(other)
     }
 
-    /// With these secrets masked: what a server or a program responded may hold what the user typed.
+    /// Masks these secrets: the response of a server or the output of a program may repeat what the user typed.
     #[must_use]
     pub fn masked(mut self, secrets: &Secrets) -> Self {
         for attempt in &mut self.attempts {

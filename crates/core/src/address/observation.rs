@@ -1,27 +1,27 @@
-//! What a lookup gives: an address and the reason for it, or none; and which addresses may be sent.
+//! The result of a lookup, and the type for addresses that may be sent.
 
 use std::net::IpAddr;
 
 use super::source::Source;
 
-/// What is known of one family's address now.
+/// What is known about the address of one family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Observation {
-    /// This address.
+    /// A source gave this address.
     Found(Observed),
     /// No source gave one.
     Unavailable,
-    /// It was not looked up yet, or never is: the family is switched off, or has no domains.
+    /// The address was not looked up yet, or never is: the family is switched off or has no domains.
     #[default]
     Off,
 }
 
-/// An address that a source gave. Holds no other: what is only supposed, or stands for an example, has none (A8).
+/// An address that a source gave, and never an assumed or example address: only such an address can be sent (A8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observed(IpAddr);
 
 impl Observed {
-    /// What this source gave.
+    /// The address that this source gave.
     pub fn by(_source: &Source, choice: &Choice) -> Self {
         Self(choice.ip)
     }
@@ -35,8 +35,8 @@ impl Observed {
 /// An address and the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// What would be sent.
+    /// The address.
     pub ip: IpAddr,
-    /// Why this one, for people.
+    /// Why this address was chosen, for people.
     pub why: String,
 }

@@ -1,4 +1,4 @@
-//! What other hosts told the service (F10), as it is remembered: each address with its time, and whether it still counts.
+//! The addresses that other hosts pushed (F10), each with its time, and whether they still count.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,33 +14,33 @@ use crate::net::reach::is_public;
 use crate::text::duration::seconds;
 use crate::text::own_json;
 
-/// Routers tell their address at least once a month: after this long, something is wrong.
+/// Routers push their address at least once a month. After this many seconds without a push, something is wrong.
 const SILENCE: u64 = 35 * 86_400;
 
-/// What a push brings: public addresses alone.
+/// One push. It contains only public addresses.
 pub type Push = PushedSet<IpAddr>;
 
-/// The addresses that a router tells.
+/// The addresses that a router pushes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PushedSet<T> {
-    /// The router's own.
+    /// The router's own IPv4 address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ipv4: Option<T>,
-    /// The router's own.
+    /// The router's own IPv6 address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ipv6: Option<T>,
-    /// The network of the hosts behind it; the lower 64 bits are zero.
+    /// The network of the hosts behind the router; the lower 64 bits are zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix: Option<T>,
 }
 
 impl<T> PushedSet<T> {
-    /// None.
+    /// No addresses.
     pub const NONE: Self = Self { ipv4: None, ipv6: None, prefix: None };
 }
 
 impl Push {
-    /// Which families it is about, by [`Family::index`].
+    /// Which families have an address, by [`Family::index`].
     pub fn families(&self) -> [bool; 2] {
         [self.ipv4.is_some(), self.ipv6.or(self.prefix).is_some()]
     }
@@ -57,12 +57,12 @@ impl fmt::Display for Push {
     }
 }
 
-/// Everything that was pushed, by the names of `web.push`.
+/// Everything that was pushed, by the names in `web.push`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PushMemory(BTreeMap<String, PushedSet<PushedAddress>>);
 
-/// An address, and when it was told last: seconds since 1970.
+/// An address, and when it was last pushed, in seconds since the epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct PushedAddress {
     address: IpAddr,
@@ -71,7 +71,7 @@ struct PushedAddress {
 
 impl PushedAddress {
     fn age(&self, now: u64) -> u64 {
-        // A clock that was set back makes nothing older.
+        // If the clock was set back, the address counts as new.
         now.saturating_sub(self.at)
     }
 
@@ -81,17 +81,17 @@ impl PushedAddress {
 }
 
 impl PushMemory {
-    /// What a text says; `None` if it is damaged.
+    /// Reads the remembered pushes; `None` if the text is damaged.
     pub fn from_text(text: &str) -> Option<Self> {
         own_json::read(text)
     }
 
-    /// As it is written.
+    /// The text to write to the file.
     pub fn text(&self) -> String {
         own_json::indented(self)
     }
 
-    /// Remembers a push. Whether it is news: another address than before, or one that no longer counted.
+    /// Remembers a push; returns whether it is news: an address changed, or the remembered one no longer counted.
     pub fn take(&mut self, name: &str, push: &Push, max_age: Option<Duration>, now: u64) -> bool {
         let PushedSet { ipv4, ipv6, prefix } = self.0.entry(name.to_owned()).or_insert(PushedSet::NONE);
         let mut is_news = false;
@@ -132,7 +132,7 @@ impl PushMemory {
         }
     }
 
-    /// For how many seconds nothing came of a source, where that is too long; `None` if it is not, or `max_age` says what that means.
+    /// The seconds since the last push of a source, if that is too long; `None` if it is not, or if `max_age` sets the limit.
     pub fn silence(&self, source: &PushSource, now: u64) -> Option<u64> {
         let (_, known) = self.of(source).ok()??;
         let times = [known.ipv4.map(|it| it.at), known.ipv6.map(|it| it.at), known.prefix.map(|it| it.at)];
@@ -140,7 +140,7 @@ impl PushMemory {
         (source.max_age.is_none() && age > SILENCE).then_some(age)
     }
 
-    /// Why there is nothing (F10l).
+    /// Why a source has no address before its first push (F10l).
     fn nothing(source: &PushSource) -> String {
         format!("nothing has been pushed for `{source}` yet: `ddns watch --web` receives it, see `web.push`")
     }
@@ -227,7 +227,7 @@ mod tests {
         assert!(memory.choice(&source(Some("s"), None), Family::V4, 1).is_err_and(|why| why.contains("--web")));
         memory.take("s", &push("5.145.0.9", "", ""), None, 1000);
         assert!(memory.choice(&source(None, None), Family::V4, 1).is_err_and(|why| why.contains("`push:s`")));
-        // Whoever wrote the file: it gives public addresses alone.
+        // Even if somebody edits the file, only public addresses are used.
         let odd = PushMemory::from_text(r#"{"r": {"ipv4": {"address": "10.0.0.1", "at": 1}}}"#).expect("a memory");
         assert!(odd.choice(&source(None, None), Family::V4, 1).is_err());
     }

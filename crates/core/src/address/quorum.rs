@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use crate::address::observation::Choice;
 use crate::text::order;
 
-/// The address that at least `need` of several sources agree on. Sources that differ are part of the reason.
+/// The address that at least `need` sources agree on. The reason lists the sources that differ.
 ///
-/// The error, where they agree on none or on two, names what each source gave.
+/// If no address has enough sources, or two addresses do, the error lists what each source gave.
 pub fn agreed(need: usize, results: &[(String, Result<Choice, String>)]) -> Result<Choice, String> {
     let agreed = agreement(need, results);
     let others =
@@ -28,11 +28,11 @@ pub fn agreed(need: usize, results: &[(String, Result<Choice, String>)]) -> Resu
     }
 }
 
-/// The one address that enough sources agree on so far.
+/// The only address that at least `need` sources agree on so far; `None` if there is none, or more than one.
 pub fn agreement(need: usize, results: &[(String, Result<Choice, String>)]) -> Option<IpAddr> {
     let addresses = results.iter().filter_map(|(_, result)| result.as_ref().ok()).map(|choice| choice.ip);
     let mut enough: Vec<IpAddr> = addresses.filter(|ip| votes(results, *ip) >= need).collect();
-    // A source that is enough by itself needs no other: the first in order counts.
+    // If one source is enough, the first that gave an address decides.
     enough.truncate(if need == 1 { 1 } else { enough.len() });
     order::sort(&mut enough);
     enough.dedup();

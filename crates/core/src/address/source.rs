@@ -1,4 +1,4 @@
-//! The grammar of `index4` and `index6`: where an address is looked up. Parsing only; the program does the lookup.
+//! The grammar of `index4` and `index6`: where to look up an address. This only parses; the program does the lookup.
 
 mod dns_source;
 mod push_source;
@@ -18,43 +18,44 @@ use crate::text::secrets::MASK;
 pub use dns_source::{DnsSource, host_and_port};
 pub use push_source::{PushSource, is_name as is_push_name};
 
-/// One place to look for the host's address. Prints itself without what may be a key.
+/// One place to look for the host's address. Prints itself without secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Source {
     /// The address the kernel would use toward the internet.
     Default,
-    /// What services on the internet see.
+    /// The address that services on the internet see.
     Public,
-    /// The text of a web page.
+    /// An address in the text of a web page.
     Url(String),
-    /// The Nth interface that has a usable address.
+    /// The Nth interface that has a usable address, from 0.
     Number(usize),
     /// The interface of this name.
     Interface(String),
-    /// The first local address that matches.
+    /// The first local address that matches a pattern.
     Pattern(Pattern),
-    /// The output of a program, run without a shell: its words.
+    /// The output of a program that runs without a shell: the program and its arguments.
     Command(Vec<String>),
-    /// The output of `sh -c`.
+    /// The output of a command that `sh -c` runs.
     Shell(String),
-    /// What a STUN server at this host and port sees.
+    /// The address that a STUN server sees: its host and port.
     Stun(String, u16),
-    /// What the router says its outer address is: that of the default route, or the one at this address.
+    /// The external address that a router reports: the router at this address, or `None`: the router of the default route.
     Router(Option<Ipv4Addr>),
-    /// What another host told the service (F10).
+    /// The address that another host pushed to the service (F10).
     Push(PushSource),
-    /// What a DNS server sees; `None`: the built-in ones, in turn (F8).
+    /// The address that a DNS server sees; `None`: the built-in servers, in turn (F8).
     Dns(Option<DnsSource>),
-    /// The address that enough of these sources agree on. Holds no quorum, and at least as many sources as must agree.
+    /// The address that at least this many of these sources agree on. Contains no other quorum, and at least as many sources as must
+    /// agree.
     Quorum(usize, Vec<Source>),
 }
 
-/// A regular expression that was checked. Two are equal where their texts are.
+/// A valid regular expression. Two patterns are equal if their texts are.
 #[derive(Debug, Clone)]
 pub struct Pattern(Regex);
 
 impl Pattern {
-    /// The expression.
+    /// The compiled expression.
     pub fn regex(&self) -> &Regex {
         &self.0
     }
@@ -68,24 +69,24 @@ impl PartialEq for Pattern {
 
 impl Eq for Pattern {}
 
-/// The forms a source may have, for messages.
+/// The forms of a source, for messages.
 pub const FORMS: &str = "default, public, url:ADDRESS, a number (0, 1, …), interface:NAME, regex:PATTERN, cmd:PROGRAM, \
                          shell:COMMAND, stun:HOST, dns, dns:SERVER/NAME, router, push, push:NAME, quorum:N(SOURCE, …), or false";
 
-/// The forms that may be a word alone.
+/// The forms that may stand without a colon.
 const ALONE: [&str; 5] = ["default", "public", "dns", "router", "push"];
 
-/// The first words of those that may go on behind a colon.
+/// The forms that may have a value after a colon.
 const PREFIXES: [&str; 10] = ["url", "interface", "regex", "cmd", "shell", "stun", "quorum", "dns", "router", "push"];
 
-/// The length limit of a `regex:` pattern, in bytes.
+/// Longer `regex:` patterns are refused.
 const MAX_PATTERN_BYTES: usize = 500;
 
-/// Whatever follows one of these is taken whole, separators included (B9).
+/// The value of these forms runs to the end of the text, separators included (B9).
 const TAKES_ALL: [&str; 4] = ["url:", "regex:", "cmd:", "shell:"];
 
 impl Source {
-    /// Reads one source. The error continues a sentence that begins with the name of the field.
+    /// Reads one source. The error is a sentence to put after the name of the field.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let (form, rest) = match text.split_once(':') {
@@ -93,7 +94,7 @@ impl Source {
             None => (text.to_ascii_lowercase(), None),
         };
         match (form.as_str(), rest) {
-            // `local` is a word of NewFuture/DDNS.
+            // NewFuture/DDNS says `local`.
             ("default" | "local", None) => Ok(Self::Default),
             ("public", None) => Ok(Self::Public),
             ("router", None) => Ok(Self::Router(None)),
@@ -131,7 +132,7 @@ impl Source {
                 Err(format!("`{text}` is an address, not a source of one: did you mean `cmd:echo {text}`?"))
             }
             _ => {
-                // What follows a colon may hold a key, and so may a long word.
+                // Do not repeat what follows a colon, nor a long word: either may contain a key.
                 let named = match rest {
                     _ if is_long(&form) || !form.bytes().all(is_of_word) => "this".to_owned(),
                     Some(_) => format!("`{form}:…`"),
@@ -152,7 +153,7 @@ impl Source {
         }
     }
 
-    /// The sources that it consists of: those of a quorum, or itself.
+    /// The sources of a quorum, or this source itself.
     pub fn parts(&self) -> &[Self] {
         match self {
             Self::Quorum(_, sources) => sources,
@@ -160,7 +161,7 @@ impl Source {
         }
     }
 
-    /// What the user typed that must not be seen: the query and credentials of an address, long parts of its path.
+    /// The secrets in the URLs of pages: query, credentials and long parts of the path.
     pub fn secrets(&self) -> Vec<String> {
         let of_url = |source: &Self| match source {
             Self::Url(url) => Target::new("", url, &Variables::default(), &mut Vec::new()).ok(),
@@ -169,35 +170,35 @@ impl Source {
         self.parts().iter().filter_map(of_url).flat_map(|page| page.secrets()).collect()
     }
 
-    /// Whether what it gives is an address of this host, or hangs on the one that this host asks from.
+    /// Whether the result depends on the addresses of this host: it is one of them, or what a server sees of this host.
     pub fn is_of_this_host(&self) -> bool {
         let is_elsewhere =
             |part: &Self| matches!(part, Self::Command(_) | Self::Shell(_) | Self::Push(_) | Self::Router(_));
         !self.parts().iter().all(is_elsewhere)
     }
 
-    /// Whether a request of it has something that must not be seen.
+    /// Whether the URL of a page contains a secret.
     pub fn has_secret(&self) -> bool {
         self.parts().iter().any(|part| matches!(part, Self::Url(url) if without_secrets(url) != *url))
     }
 
-    /// The router that it asks (F9): the one at an address, or that of the default route; `None` if it asks none.
+    /// The router that this source asks (F9): `Some(None)` is the router of the default route; `None`: this source asks no router.
     pub fn router(&self) -> Option<Option<Ipv4Addr>> {
         if let Self::Router(router) = self { Some(*router) } else { None }
     }
 
-    /// Whether it asks a router, which knows IPv4 alone.
+    /// Whether this source asks a router, which knows only IPv4.
     pub fn asks_router(&self) -> bool {
         self.parts().iter().any(|part| part.router().is_some())
     }
 
-    /// What it takes of other hosts that push (F10).
+    /// The parts that take what other hosts push (F10).
     pub fn pushes(&self) -> Vec<&PushSource> {
         let parts = self.parts().iter();
         parts.filter_map(|part| if let Self::Push(source) = part { Some(source) } else { None }).collect()
     }
 
-    /// The same, to be completed.
+    /// The same parts, to be completed from the configuration.
     pub(crate) fn pushes_mut(&mut self) -> Vec<&mut PushSource> {
         match self {
             Self::Push(source) => vec![source],
@@ -206,14 +207,14 @@ impl Source {
         }
     }
 
-    /// A word of `cmd:` that only a shell understands.
+    /// A word of a `cmd:` source that only a shell understands, such as `|`.
     pub(crate) fn sign_for_shell(&self) -> Option<&str> {
         const SIGNS: [&str; 9] = ["|", "||", "&&", ";", ">", ">>", "<", "2>&1", "2>/dev/null"];
         let Self::Command(words) = self else { return None };
         words.iter().map(String::as_str).find(|word| SIGNS.contains(word))
     }
 
-    /// Whether it runs a program: refused in a configuration that was fetched (B12).
+    /// Whether this source runs a program, which is refused in a configuration from a URL (B12).
     pub fn runs_a_program(&self) -> bool {
         self.parts().iter().any(|part| matches!(part, Self::Command(_) | Self::Shell(_)))
     }
@@ -225,7 +226,7 @@ impl fmt::Debug for Source {
     }
 }
 
-/// How a source is named in messages: redacted, since commands and the query of an address may hold keys.
+/// The name of a source in messages, redacted: commands and the query of a URL may contain keys.
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -251,7 +252,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// `url:`: an absolute URL, checked now and not when it is needed.
+/// `url:`: an absolute URL, checked when the configuration is read.
 fn address(url: &str) -> Result<Source, String> {
     if !url.contains("://") {
         return Err(format!("`url:` needs an absolute URL{}", suggestion(&format!("https://{url}"))));
@@ -259,7 +260,7 @@ fn address(url: &str) -> Result<Source, String> {
     Url::parse(url).map(|_| Source::Url(url.to_owned())).map_err(|why| format!("the address after `url:` {why}"))
 }
 
-/// `regex:`, with the character where it goes wrong: the first one that no right beginning of the pattern reaches.
+/// `regex:`. The error names the character after the longest valid beginning of the pattern.
 fn expression(pattern: &str) -> Result<Source, String> {
     if pattern.len() > MAX_PATTERN_BYTES {
         return Err(format!("the pattern after `regex:` is longer than {MAX_PATTERN_BYTES} bytes"));
@@ -274,10 +275,10 @@ fn expression(pattern: &str) -> Result<Source, String> {
     })
 }
 
-/// Patterns of other clients use them to leave out addresses.
+/// Look-around, which patterns of other clients use to leave out addresses.
 const LOOK_AROUND: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
 
-/// `quorum:N(source, source, …)`. `before` is how many bytes of the source stand before `text`.
+/// `quorum:N(source, source, …)`. `before` is the number of bytes before `text` in the source.
 fn quorum(text: &str, before: usize) -> Result<Source, String> {
     let wrong = |at: usize, why: &str| {
         let character = before + text.get(..at).unwrap_or(text).chars().count() + 1;
@@ -310,8 +311,8 @@ fn quorum(text: &str, before: usize) -> Result<Source, String> {
     }
 }
 
-/// Cuts the inside of a quorum at its commas. After `url:`, `regex:`, `cmd:` and `shell:`, which may hold commas of their
-/// own, only a comma counts that is followed by a source.
+/// Splits the inside of a quorum at commas. The values of `url:`, `regex:`, `cmd:` and `shell:` may contain commas, so these end
+/// only at a comma that is followed by another source.
 fn split_sources(text: &str) -> Vec<&str> {
     let mut items = Vec::new();
     let (mut start, mut from) = (0, 0);
@@ -334,7 +335,7 @@ fn begins_a_source(text: &str) -> bool {
     if is_alone { ALONE.iter().any(is) || is(&"local") } else { PREFIXES.iter().any(is) }
 }
 
-/// The name of a program without its folder.
+/// The name of a program without its folders.
 pub fn file_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
@@ -343,7 +344,7 @@ fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)
 }
 
-/// The source that is probably meant; nothing where the address is not valid, or an `@` behind its host may end a password.
+/// Suggests the source that is probably meant; empty if the URL is not valid, or an `@` after its host may end a password.
 fn suggestion(url: &str) -> String {
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
     let has_at = rest.split_once(['/', '?', '#']).is_some_and(|(_, path)| path.contains('@'));
@@ -351,7 +352,7 @@ fn suggestion(url: &str) -> String {
     if is_clear { format!(": did you mean `url:{}`?", without_secrets(url)) } else { String::new() }
 }
 
-/// A valid address without its credentials, its query and what may be a key in its path.
+/// A valid URL without its credentials, its query and the parts of its path that may be keys.
 fn without_secrets(url: &str) -> String {
     if has_unclear_host(url) {
         return masked(url);
@@ -360,7 +361,7 @@ fn without_secrets(url: &str) -> String {
     let (authority, behind) = split_authority(rest);
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let path = behind.split(['?', '#']).next().unwrap_or_default();
-    // An `@` may end a password with a `/` in it, one behind the path where a colon stands before it.
+    // An `@` in the path may end a password that contains a `/`. If the authority contains a colon, so may an `@` after the path.
     let has_at = if authority.contains(':') { behind } else { path }.contains('@');
     let is_hidden = |segment: &str| is_long(segment) || (has_at && !segment.is_empty());
     let mut shown = String::with_capacity(url.len());
@@ -381,7 +382,7 @@ pub fn split_list(text: &str) -> Vec<&str> {
         let takes_all = TAKES_ALL.iter().any(|form| starts_with(rest, form));
         let end = match () {
             () if takes_all => None,
-            // What stands in the parentheses of a quorum is its own.
+            // Separators within the parentheses of a quorum belong to it.
             () if starts_with(rest, "quorum:") => {
                 let close = closing(rest).or_else(|| rest.rfind(')')).unwrap_or(rest.len());
                 rest[close..].find([',', ';']).map(|at| close + at)
@@ -399,7 +400,7 @@ pub fn split_list(text: &str) -> Vec<&str> {
     }
 }
 
-/// Where the first parenthesis of a text is closed.
+/// The byte at which the first parenthesis of a text is closed.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, letter) in text.char_indices() {
@@ -417,8 +418,8 @@ fn starts_with(text: &str, form: &str) -> bool {
     text.get(..form.len()).is_some_and(|start| start.eq_ignore_ascii_case(form))
 }
 
-/// Splits a command line into words: blanks separate, single and double quotes hold together, a backslash outside single
-/// quotes takes the next character as it is.
+/// Splits a command line into words at spaces, except within single or double quotes. Outside single quotes, a backslash escapes
+/// the next character.
 fn words(command: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

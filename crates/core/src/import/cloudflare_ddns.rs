@@ -1,4 +1,4 @@
-//! The environment of favonia/cloudflare-ddns.
+//! Reads the variables of favonia/cloudflare-ddns.
 
 use std::net::Ipv6Addr;
 
@@ -11,12 +11,11 @@ use crate::text::hex;
 #[cfg(test)]
 mod tests;
 
-/// Reads variables.
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
     let mut variables = variables::parse(input.text)?;
     let names = ["CLOUDFLARE_API_TOKEN", "CF_API_TOKEN", "CLOUDFLARE_API_TOKEN_FILE", "CF_API_TOKEN_FILE"];
     let line = names.iter().map(|name| variables.line(name)).find(|line| *line > 0).unwrap_or(0);
-    // One that is in a file stays there (L13).
+    // A token in a file stays there (L13).
     let mark = |name: &&str| if name.ends_with("_FILE") { IN_FILE } else { "" };
     let value = |name: &&str| variables.get(name).map(|value| format!("{}{value}", mark(name)));
     let mut tokens: Vec<String> = names.iter().filter_map(value).collect();
@@ -34,7 +33,8 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
     Ok(())
 }
 
-/// Names with commas between them: there, some may miss, and some be too many. Each has `{hostid6=…}` behind it, or not.
+/// A list of names, separated by commas. favonia/cloudflare-ddns allows missing and extra commas. A name may have `{hostid6=…}`
+/// after it.
 fn domains(list: &str, line: usize, file: &mut PeerFile) -> String {
     let (mut at, mut all) = (TextCursor::new(list), Vec::new());
     loop {
@@ -58,7 +58,7 @@ fn domains(list: &str, line: usize, file: &mut PeerFile) -> String {
     }
 }
 
-/// The lower half of an address; one made of a hardware address, too.
+/// An interface id, which may be made from a hardware address: `mac(…)`.
 fn host_id(text: &str) -> Option<String> {
     let Some(mac) = text.strip_prefix("mac(").and_then(|rest| rest.strip_suffix(')')) else {
         return text.parse::<Ipv6Addr>().ok().map(|id| id.to_string());

@@ -1,9 +1,9 @@
-//! Walks through a text, letter by letter, and knows the line.
+//! Walks through a text letter by letter, and counts its lines.
 
 /// A place in a text.
 pub(super) struct TextCursor<'a> {
     pub(super) rest: &'a str,
-    /// From 1.
+    /// The current line, from 1.
     pub(super) line: usize,
 }
 
@@ -22,7 +22,7 @@ impl<'a> TextCursor<'a> {
         Some(letter)
     }
 
-    /// So many bytes.
+    /// Skips and returns this number of bytes.
     pub(super) fn skip(&mut self, bytes: usize) -> &'a str {
         let (before, rest) = self.rest.split_at(bytes);
         self.line += before.matches('\n').count();
@@ -34,20 +34,20 @@ impl<'a> TextCursor<'a> {
         self.skip(self.rest.find(|letter| !belongs(letter)).unwrap_or(self.rest.len()))
     }
 
-    /// Everything up to a text, and that; all that is left where there is none.
+    /// Skips and returns everything up to and including `end`, or the rest of the text if `end` does not follow.
     pub(super) fn skip_behind(&mut self, end: &str) -> &'a str {
         self.skip(self.rest.find(end).map_or(self.rest.len(), |at| at + end.len()))
     }
 
-    /// A letter by its number, of so many digits at most.
+    /// A letter from its number, which has at most `digits` digits.
     fn code(&mut self, radix: u32, digits: usize) -> char {
         let length = self.rest.chars().take(digits).take_while(|letter| letter.is_digit(radix)).count();
         let number = u32::from_str_radix(self.skip(length), radix).ok();
         number.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER)
     }
 
-    /// The text up to a quote, which must follow; else what there is, as an error. Of the letters behind a backslash, `escapes`
-    /// has those that count, and `*` where all others stand for themselves: a backslash before anything else is one.
+    /// The text up to the closing quote; if there is none, the error is the rest of the text. `escapes` are the letters that a backslash
+    /// may escape, and `*` if it may escape all others, which then mean themselves. Before any other letter, a backslash means itself.
     pub(super) fn quoted(&mut self, quote: char, escapes: &str) -> Result<String, String> {
         let mut text = String::new();
         while let Some(letter) = self.take() {
@@ -75,8 +75,8 @@ impl<'a> TextCursor<'a> {
         Err(text)
     }
 
-    /// A word of bare and quoted parts, up to one of the letters `ends`; nothing where one of them is next. `single` are the
-    /// escapes between single quotes. A quote that is not closed is an error, with what there is.
+    /// A word of bare and quoted parts, up to one of the letters in `ends`; `None` if one of them is next. `single` are the escapes
+    /// within single quotes. If a quote is not closed, the error is the word so far.
     pub(super) fn word(&mut self, ends: &str, single: &str) -> Result<Option<String>, String> {
         let mut word = None::<String>;
         while let Some(letter) = self.peek().filter(|letter| !ends.contains(*letter)) {

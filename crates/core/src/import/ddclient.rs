@@ -1,4 +1,4 @@
-//! The configuration of ddclient: its hosts, and what counts for each.
+//! Reads the configuration of ddclient: its hosts, and the settings of each.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -11,10 +11,9 @@ use super::settings::{NotePart, PeerError, PeerFile, PeerInput, PeerSettings, Pe
 #[cfg(test)]
 mod tests;
 
-/// A password is cut out of its line before anything else is read: it may contain every character.
+/// Cuts a password out of its line before anything else is parsed, because it may contain any character.
 const PASSWORD: &str = r"^([^#]*\s)?([^#]*?password)\s*=\s*('.*'|[^'\s]\S*)(.*)$";
 
-/// Reads a file.
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
     let around = input.around;
     let pattern = Regex::new(PASSWORD).map_err(|_| PeerError::new(0, "it cannot be read"))?;
@@ -68,7 +67,7 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
         }
         locals.add_unset(&file.globals);
         for host in hosts.split(',').filter(|host| !host.is_empty()) {
-            // What the first line of a host says stays.
+            // The first line of a host wins.
             let place = *places.entry(host.to_owned()).or_insert(file.sections.len());
             if place == file.sections.len() {
                 file.add(start, PeerSettings::default());
@@ -81,19 +80,19 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
     if file.sections.is_empty() {
         return Err(PeerError::new(0, "it names no host"));
     }
-    // Debian's package keeps the interval there.
+    // The Debian package sets the interval in this file.
     let defaults = Some("/etc/default/ddclient")
         .filter(|_| around.file == "/etc/ddclient.conf" && file.globals.get("daemon").is_none());
     let defaults = defaults.and_then(|path| (around.read)(path).ok()).unwrap_or_default();
     if let Some(every) = defaults.lines().find_map(|line| line.trim().strip_prefix("daemon_interval=")) {
         file.globals.give("daemon", every.trim_matches(['"', '\'']));
     }
-    // A global that comes later counts for what has no such value.
+    // A later global setting applies to hosts without that setting.
     file.sections.iter_mut().for_each(|section| section.fields.add_unset(&file.globals));
     Ok(())
 }
 
-/// What an earlier line of a host says stays: names what a later one says in vain.
+/// Notes the settings in a later line of a host that ddclient ignores, because the first line wins.
 fn note_lost(place: usize, host: &str, later: &PeerSettings, file: &mut PeerFile) {
     for setting in later.0.iter().filter(|setting| setting.name != "host") {
         let Some(known) = file.sections[place].fields.find(&setting.name) else { continue };
@@ -109,7 +108,7 @@ fn note_lost(place: usize, host: &str, later: &PeerSettings, file: &mut PeerFile
     }
 }
 
-/// The settings in front of a line, and what follows them.
+/// The settings at the beginning of a line, and the rest of the line.
 fn assignments<'a>(
     text: &'a str,
     line: usize,

@@ -1,4 +1,4 @@
-//! The configuration of ddns-go.
+//! Reads the configuration of ddns-go.
 
 use super::settings::{PeerError, PeerFile, PeerInput, PeerSettings, line_at};
 use super::yaml;
@@ -7,14 +7,13 @@ use crate::text::json::{Node, Value};
 #[cfg(test)]
 mod tests;
 
-/// Reads a file.
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
     let (text, root) = (input.text, yaml::parse(input.text)?);
     if root.value.member("dnsconf").is_some() {
         file.globals = PeerSettings::of_object(&root, text);
         file.globals.0.retain(|setting| setting.name != "dnsconf");
     }
-    // Before version 5 the keys of one element stand at the top.
+    // Before version 5, the file contained the keys of one element at the top level.
     let elements: Vec<&Node> = match root.value.member("dnsconf") {
         Some(Value::Array(items)) => items.iter().collect(),
         _ => vec![&root],

@@ -1,4 +1,4 @@
-//! The configuration of qdm12/ddns-updater.
+//! Reads the configuration of qdm12/ddns-updater.
 
 use std::net::Ipv6Addr;
 
@@ -10,7 +10,7 @@ use crate::text::json::{Dialect, Value, parse};
 #[cfg(test)]
 mod tests;
 
-/// Reads a file: the JSON, or variables of which one holds it.
+/// Reads JSON, or variables of which `CONFIG` contains that JSON.
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
     if input.text.trim_start().starts_with('{') {
         return read_settings(input.text, file);
@@ -33,7 +33,7 @@ fn read_settings(text: &str, file: &mut PeerFile) -> Result<(), PeerError> {
         let mut fields = PeerSettings::of_object(item, text);
         let domain = fields.get("domain").unwrap_or_default().to_owned();
         let id = fields.get("ipv6_suffix").and_then(interface_id).map(|id| format!(";{id}")).unwrap_or_default();
-        // Before version 2.7 names stood below the domain.
+        // Before version 2.7, `host` and `owner` contained the names below the domain.
         let owners = fields.get("host").or_else(|| fields.get("owner"));
         let below = if owners.is_some() { format!("~{}", domain.replace(',', "~")) } else { String::new() };
         let names = owners.unwrap_or(&domain).split(',').map(|name| format!("{}{below}{id}", name.trim()));
@@ -48,7 +48,7 @@ fn read_settings(text: &str, file: &mut PeerFile) -> Result<(), PeerError> {
     Ok(())
 }
 
-/// The last bits of an address: `::1:2/64` are 64 bits there.
+/// An interface id. In ddns-updater, the length counts the host's bits: `::1:2/64` means the last 64 bits.
 fn interface_id(suffix: &str) -> Option<String> {
     let (address, bits) = suffix.split_once('/')?;
     let bits: u32 = bits.parse().ok().filter(|bits| (1..=128).contains(bits))?;

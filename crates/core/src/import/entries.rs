@@ -1,5 +1,5 @@
-//! Sections of another client's file as entries of a configuration: the recipes that `ddns init --recipe` knows, with the answers
-//! that the file has.
+//! Turns the sections of another client's file into entries of a configuration: the recipes of `ddns init --recipe`, with the
+//! answers from the file.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -16,60 +16,60 @@ use crate::text::order;
 use crate::update::domain::Domain;
 use crate::web::addition;
 
-/// Names, or paths, and a text for each.
+/// Names or paths, and a text for each.
 type TextPairs = Vec<(String, String)>;
 
-/// No import has more domains.
+/// An import with more domains is refused.
 const MAX_DOMAINS: usize = 10_000;
 
-/// No import makes more entries.
+/// An import with more entries is refused.
 const MAX_ENTRIES: usize = 1_000;
 
-/// What the answers to a question about a contact may be called.
+/// The settings that may contain an answer to `contact`, a mail address.
 const CONTACTS: [&str; 6] = ["login", "username", "email", "id", "mail", "mail-failure"];
 
-/// One entry that is to be written.
+/// An entry to write.
 #[derive(Debug, Clone, Default)]
 pub struct ImportedEntry {
-    /// Where its first section begins.
+    /// The line at which its first section begins.
     pub line: usize,
-    /// What the other client calls the service.
+    /// The other client's name for the service.
     pub service: String,
     recipe: Option<Rc<Recipe>>,
-    /// The request where there is no recipe.
+    /// The request, if there is no recipe.
     request: EntryFields,
-    /// By family.
+    /// The domains, by [`Family::index`].
     pub domains: [Vec<Domain>; 2],
-    /// What domains get beside their names.
+    /// What domains have besides their names.
     rest: DomainRest,
-    /// By the names that `--set` takes: those for all domains, and those for one.
+    /// Answers for all domains, by their names for `--set`. `own` contains those for one domain or record.
     answers: BTreeMap<String, String>,
     own: BTreeMap<String, String>,
-    /// Answers over those of the file, as they were given.
+    /// Answers from the user, which replace those of the file, in order.
     set: Vec<(String, String)>,
-    /// By family.
+    /// The sources of addresses, by [`Family::index`].
     pub sources: [Vec<String>; 2],
     settings: EntryFields,
-    /// The zone, where it is a guess.
+    /// The zone, if it is only a guess.
     pub guess: Option<String>,
 }
 
-/// An answer that the file does not have.
+/// An answer that is missing in the file.
 #[derive(Debug)]
 pub struct MissingAnswer {
-    /// As `--set` takes it.
+    /// The name for `--set`.
     pub name: String,
-    /// For people.
+    /// The label, for people.
     pub label: String,
-    /// Where to find it; empty where that is plain.
+    /// Where to find the answer; empty if that is obvious.
     pub help: String,
-    /// What is wrong with the value that the file has.
+    /// What is wrong with the value in the file; `None` if the file has no value.
     pub refused: Option<String>,
-    /// Whether it must not be seen.
+    /// Whether the answer is a secret.
     pub secret: bool,
 }
 
-/// The entries that sections make by a table; what cannot become one is noted.
+/// The entries for the sections of a file. Sections and names that cannot become entries are noted.
 pub(super) fn entries(
     file: &mut PeerFile,
     table: PeerTable,
@@ -85,7 +85,7 @@ pub(super) fn entries(
         let names = Family::ALL.map(|family| section.names(family, &except, file));
         let is_left_out = |note: &ImportNote| note.part == NotePart::LeftOut;
         if file.notes[known..].iter().any(is_left_out) && names.iter().all(Vec::is_empty) {
-            // That is said once.
+            // One note is enough: do not report the settings of this section as well.
             section.fields.take_all(&file.globals);
         }
         let field = |name: &str| section.fields.get(name).map(str::to_owned);
@@ -109,7 +109,7 @@ pub(super) fn entries(
                     Some(ServiceRow::Nothing(why)) => why,
                     _ => "the import does not know this service; `ddns recipes` lists what ddns knows",
                 };
-                // What it alone says needs no line of its own.
+                // The settings of a section that is left out need no notes of their own.
                 section.fields.take_all(&file.globals);
                 let mut names = names.iter().flatten().map(|name| name.name.as_str()).collect::<Vec<_>>();
                 names.dedup();
@@ -126,7 +126,7 @@ pub(super) fn entries(
             settings: section.settings(),
             ..ImportedEntry::default()
         };
-        // Both families of a host stay together: some services remove the one that is missing.
+        // Keep both families of a host in one entry: some services remove an address that is missing in the request.
         let mut own: Vec<ImportedEntry> = Vec::new();
         for (family, names) in Family::ALL.into_iter().zip(&names) {
             for name in names {
@@ -150,7 +150,7 @@ pub(super) fn entries(
     Ok(all)
 }
 
-/// Adds an entry, or what it has to one that takes it in.
+/// Merges an entry into a compatible one, or adds it.
 fn gather(all: &mut Vec<ImportedEntry>, entry: ImportedEntry) {
     match all.iter_mut().find(|known| known.takes_in(&entry)) {
         Some(known) => known.take_in(entry),
@@ -158,7 +158,7 @@ fn gather(all: &mut Vec<ImportedEntry>, entry: ImportedEntry) {
     }
 }
 
-/// A name below its zone: `@`, `www` and `www.example.com` may all be meant.
+/// The full name for a name and its zone. The name may be `@`, `www` or `www.example.com`.
 fn joined(name: &str, zone: Option<&str>) -> String {
     let name = name.strip_prefix("@.").unwrap_or(name).trim_end_matches('.');
     match zone {
@@ -168,7 +168,7 @@ fn joined(name: &str, zone: Option<&str>) -> String {
     }
 }
 
-/// A mail address that the file has anyway.
+/// A mail address from another setting.
 fn contact(fields: &PeerSettings) -> Option<String> {
     let is_address = |text: &str| text.split_once('@').is_some_and(|(_, host)| host.contains('.'));
     let mut known = CONTACTS.iter().filter_map(|name| fields.0.iter().find(|field| field.name == *name));
@@ -179,8 +179,8 @@ fn contact(fields: &PeerSettings) -> Option<String> {
 }
 
 impl ImportedEntry {
-    /// The same for one name; what belongs together is put together later. `asked` are the questions of the recipe, and what they
-    /// are called in the file.
+    /// An entry for one name, with the fields of this one. `gather` merges entries later. `asked` are the questions of the recipe, each
+    /// with the setting that has its answer.
     fn made(
         &self,
         fields: &PeerSettings,
@@ -258,18 +258,18 @@ impl ImportedEntry {
         Some(entry)
     }
 
-    /// The recipe that it is made of; none where the request is the file's own.
+    /// The name of the recipe; `None` if the file has its own request.
     pub fn recipe(&self) -> Option<&str> {
         self.recipe.as_ref().map(|recipe| recipe.name.as_str())
     }
 
-    /// Whether a secret is part of its address, where no file can hold it.
+    /// Whether a secret is part of the URL, and so cannot be in a file.
     pub(super) fn has_typed_secret(&self) -> bool {
         let is_typed = |recipe: &Rc<Recipe>| recipe.questions.iter().any(|it| it.secret && recipe.is_typed(&it.name));
         self.recipe.as_ref().is_some_and(is_typed)
     }
 
-    /// Whether another one is part of it: the same service, answers and settings, and the same sources (L8).
+    /// Whether another entry can be merged into this one: service, answers, settings and sources must be the same (L8).
     fn takes_in(&self, other: &Self) -> bool {
         let has_sources = |family: Family| {
             let at = family.index();
@@ -297,7 +297,7 @@ impl ImportedEntry {
         self.own.extend(other.own);
     }
 
-    /// The form with the answers that it takes, and what is wrong with the others. Nothing where there is no recipe.
+    /// The form with all valid answers, and what is wrong with the others. `None` if there is no recipe.
     fn form(&self) -> Result<Option<(Form<'_>, TextPairs)>, String> {
         let Some(recipe) = &self.recipe else { return Ok(None) };
         let mut form = Form::new(recipe, self.domains.clone())?;
@@ -318,7 +318,7 @@ impl ImportedEntry {
         Ok(Some((form, wrong)))
     }
 
-    /// What must be answered before it can be written. Fails where no answer helps.
+    /// The answers that are missing before the entry can be written. Fails if answers cannot help.
     pub fn missing(&self) -> Result<Vec<MissingAnswer>, String> {
         let Some((form, wrong)) = self.form()? else { return Ok(Vec::new()) };
         let missing = form.unanswered().into_iter().map(|slot| {
@@ -332,7 +332,7 @@ impl ImportedEntry {
         Ok(missing.collect())
     }
 
-    /// Takes an answer in place of what the file has. Fails with why it is none.
+    /// Takes an answer instead of the one in the file. The error says why it is not valid.
     pub fn answer(&mut self, name: &str, value: &str) -> Result<(), String> {
         let (mut form, _) = self.form()?.ok_or("this entry has no questions: it is made without a recipe")?;
         form.set(name, value)?;
@@ -343,7 +343,7 @@ impl ImportedEntry {
         Ok(())
     }
 
-    /// The fields of a configuration, and the files of secrets in `folder`, where there is one.
+    /// The fields of a configuration, and the files for its secrets in `folder`, if there is one.
     fn filled(&self, folder: Option<&str>) -> Result<(addition::NewEntry, TextPairs), String> {
         let (mut fields, secrets) = match self.form()? {
             Some((form, _)) => form.fields(folder),
@@ -363,7 +363,7 @@ impl ImportedEntry {
         Ok((fields, secrets))
     }
 
-    /// The fields of an entry without a recipe, and the files of its secrets.
+    /// The fields of an entry without a recipe, and the files for its secrets.
     fn plain(&self, folder: Option<&str>) -> (addition::NewEntry, TextPairs) {
         let mut secrets = Vec::new();
         let mut fields = vec![("dns".to_owned(), Value::string("callback"))];
@@ -372,7 +372,7 @@ impl ImportedEntry {
         if let (Some(folder), Some((_, Value::Object(extra)))) = (folder, extra) {
             for member in extra {
                 if let Value::String(text) = &member.node.value {
-                    // A name of the file's own must not lead anywhere else.
+                    // A name from the file must not lead out of the folder.
                     let plain =
                         |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };
                     let name: String = member.key.trim_matches('_').chars().map(plain).collect();
@@ -391,8 +391,8 @@ impl ImportedEntry {
     }
 }
 
-/// The text of a configuration with these entries, by their numbers; and the files of secrets in `folder`. An entry that is the
-/// only one stands at the top.
+/// The text of a configuration with these numbered entries, and the files for secrets in `folder`. The fields of a single entry
+/// are at the top level.
 pub(super) fn document(
     entries: &[(usize, &ImportedEntry)],
     settings: &[(String, Value)],
@@ -414,7 +414,7 @@ pub(super) fn document(
         let whole = Value::object(members);
         let members = whole.members().unwrap_or_default();
         all.extend(addition::entries(members).into_iter().map(Value::object));
-        // It is a field of the whole file.
+        // `concurrency` is a field for the whole file.
         let strict = members.iter().find(|member| member.key == "concurrency" && fields.is_empty());
         fields.extend(strict.map(|member| (member.key.clone(), member.node.value.clone())));
     }

@@ -1,4 +1,4 @@
-//! The configuration of inadyn, in the grammar of libconfuse.
+//! Reads the configuration of inadyn, which has the grammar of libconfuse.
 
 use super::cursor::TextCursor;
 use super::settings::{NotePart, PeerError, PeerFile, PeerInput, PeerSection, PeerSettings, PeerSurroundings};
@@ -6,7 +6,7 @@ use super::settings::{NotePart, PeerError, PeerFile, PeerInput, PeerSection, Pee
 #[cfg(test)]
 mod tests;
 
-/// No include is deeper.
+/// Includes must not be nested deeper.
 const MAX_DEPTH: usize = 10;
 
 #[derive(Debug, PartialEq)]
@@ -20,7 +20,6 @@ struct ConfuseReader<'a> {
     file: &'a mut PeerFile,
 }
 
-/// Reads a file.
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
     let reader = &mut ConfuseReader { around: input.around, file };
     let globals = reader.block(&mut TextCursor::new(input.text), 0, false)?;
@@ -29,13 +28,13 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
         let title = section.fields.get("title").unwrap_or_default();
         let name = title.split(':').next().unwrap_or_default().to_lowercase();
         let plain = name.split_once('@').map_or(name.as_str(), |(_, rest)| rest);
-        // inadyn takes the first provider whose name contains what was written.
+        // Like inadyn, take the first provider whose name contains the title.
         let known = input.table.services().find(|known| *known == plain);
         let known = known.or_else(|| input.table.services().find(|known| plain.len() > 3 && known.contains(plain)));
         section.fields.give("service", known.unwrap_or(plain));
         section.fields.give("name", name.as_str());
         section.fields.add_unset(&file.globals);
-        // A copied file may name one of the other host.
+        // A copied file may name a certificate that exists only on the other host.
         let ca = section.fields.find("ca-trust-file").map(|setting| setting.value.clone());
         if let Some(ca) = ca.filter(|ca| (input.around.read)(ca).is_ok()) {
             let _ = section.fields.get("ca-trust-file");
@@ -59,7 +58,7 @@ impl ConfuseReader<'_> {
                 Some('#') => drop(at.skip_behind("\n")),
                 Some('/') if at.rest.starts_with("//") => drop(at.skip_behind("\n")),
                 Some('/') if at.rest.starts_with("/*") => drop(at.skip_behind("*/")),
-                // A bare `*` is dropped without a word there, and so it is here.
+                // Like libconfuse, ignore a `*` outside quotes.
                 Some(letter) if letter.is_whitespace() || letter == '*' => drop(at.take()),
                 Some(quote @ ('"' | '\'')) => {
                     at.take();
@@ -77,7 +76,7 @@ impl ConfuseReader<'_> {
         }
     }
 
-    /// `${NAME}` and `${NAME:-text}`.
+    /// Replaces `${NAME}` and `${NAME:-default}` by the values of variables.
     fn with_variables(&self, text: &str) -> String {
         let mut parts = text.split("${");
         let first = parts.next().unwrap_or_default().to_owned();
@@ -100,7 +99,7 @@ impl ConfuseReader<'_> {
         if self.token(at)? == Some(ConfuseToken::Mark(mark)) { Ok(()) } else { missing(line, &format!("`{mark}`")) }
     }
 
-    /// The settings up to the end of the text, or of the section.
+    /// Reads the settings up to the end of the text or section.
     fn block(&mut self, at: &mut TextCursor<'_>, depth: usize, is_section: bool) -> Result<PeerSettings, PeerError> {
         let mut settings = PeerSettings::default();
         loop {
@@ -151,7 +150,7 @@ impl ConfuseReader<'_> {
         }
     }
 
-    /// A word, or a list, with commas.
+    /// A word, or the words of a list, separated by commas.
     fn value(&self, at: &mut TextCursor<'_>) -> Result<String, PeerError> {
         let line = at.line;
         match self.token(at)? {
@@ -170,7 +169,7 @@ impl ConfuseReader<'_> {
         }
     }
 
-    /// Adds what another file says; its lines are that of the include.
+    /// Adds the settings and sections of another file. They get the line of the include.
     fn include(&mut self, path: &str, line: usize, depth: usize, into: &mut PeerSettings) -> Result<(), PeerError> {
         if depth >= MAX_DEPTH {
             return Err(PeerError::new(line, format!("files include each other more than {MAX_DEPTH} deep")));

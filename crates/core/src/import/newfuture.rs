@@ -1,4 +1,4 @@
-//! The configuration of NewFuture/DDNS, for any provider.
+//! Reads the configuration of NewFuture/DDNS, for any provider.
 
 use std::slice;
 
@@ -13,17 +13,17 @@ use crate::text::json::{Dialect, Node, Value, parse, push_string};
 #[cfg(test)]
 mod tests;
 
-/// What the request of a callback is made of.
+/// The fields that make up the request of a callback.
 const REQUEST: [&str; 9] = ["id", "token", "endpoint", "ttl", "line", "extra", "method", "headers", "format"];
 
-/// The object of a text: JSON with comments, or a Python literal.
+/// The configuration in a text: JSON with comments, or a Python literal. `None` if it is neither, or for another program.
 pub(super) fn object(text: &str) -> Option<Node> {
     let root = parse(text, Dialect::CONFIG).or_else(|_| parse(&as_json(text), Dialect::CONFIG)).ok()?;
     let is_ours = root.value.member("dns").is_some() || root.value.member("providers").is_some();
     is_ours.then_some(root)
 }
 
-/// A Python literal as JSON on the same lines.
+/// A Python literal as JSON. Every value stays on its line.
 fn as_json(text: &str) -> String {
     let (mut at, mut json) = (TextCursor::new(text), String::new());
     while let Some(letter) = at.peek() {
@@ -51,7 +51,7 @@ fn as_json(text: &str) -> String {
     json
 }
 
-/// Reads an object, or variables as one.
+/// Reads a JSON object, or variables with the same meaning.
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
     let (root, text) = match object(input.text) {
         Some(root) => (root, input.text),
@@ -69,11 +69,11 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
     };
     for entry in entries {
         let mut fields = PeerSettings::of_object(entry, text);
-        // Each has its own: what one does not use is said, whatever the others do.
+        // Each entry gets its own copy of the common settings, so that settings which it does not use are reported.
         fields.add_unset(&whole());
         for name in ["ipv4", "ipv6", "index4", "index6"] {
             let is_names = name.starts_with("ipv");
-            // There, it means none.
+            // In a list of domains, a word such as `false` means none.
             let list = fields.get(name).filter(|list| !is_names || !is_off_word(list)).unwrap_or_default();
             let quotes: &[char] = if is_names { &['"', '\''] } else { &[] };
             let items: Vec<String> = items(list).iter().map(|item| item.trim_matches(quotes).to_owned()).collect();
@@ -100,7 +100,7 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
     Ok(())
 }
 
-/// The items of a list that has a line for each, and of those that a line has.
+/// The items of a list with one or more items on each line.
 fn items(text: &str) -> Vec<String> {
     let in_line = |line: &str| match list(line) {
         Ok(items) => items.iter().map(|item| scalar(&item.value)).collect::<Vec<_>>(),
@@ -109,7 +109,7 @@ fn items(text: &str) -> Vec<String> {
     text.lines().flat_map(in_line).collect()
 }
 
-/// Variables as an object.
+/// The object that the `DDNS_` variables stand for.
 fn of_variables(variables: &PeerSettings) -> Node {
     let ours = variables.0.iter().filter_map(|setting| {
         let name = setting.name.to_uppercase().strip_prefix("DDNS_")?.to_lowercase().replace('.', "_");

@@ -1,4 +1,4 @@
-//! The configuration of `OpenWrt`'s ddns-scripts, in the grammar of UCI.
+//! Reads the configuration of `OpenWrt`'s ddns-scripts, which has the grammar of UCI.
 
 use super::cursor::TextCursor;
 use super::settings::{NotePart, PeerError, PeerFile, PeerInput, PeerSection, PeerSettings, PeerSurroundings};
@@ -8,7 +8,6 @@ use crate::text::json::{Dialect, Value, parse};
 #[cfg(test)]
 mod tests;
 
-/// Reads a file.
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
     let networks = networks(input.around);
     for mut section in sections(input.text)? {
@@ -71,7 +70,7 @@ fn sections(text: &str) -> Result<Vec<PeerSection>, PeerError> {
     Ok(all)
 }
 
-/// The words of one command.
+/// Reads the words of one command.
 fn command(at: &mut TextCursor<'_>) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     loop {
@@ -85,7 +84,7 @@ fn command(at: &mut TextCursor<'_>) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// The networks of the router, and the file that has them: the one beside the file, or the router's own.
+/// The networks of the router, and the file that contains them: `network` in the same folder, or the router's own.
 fn networks(around: &PeerSurroundings<'_>) -> Option<(&'static str, Vec<PeerSection>)> {
     let mut texts = ["network", "/etc/config/network"].into_iter().map(|path| (path, (around.read)(path)));
     texts.find_map(|(path, text)| Some((path, sections(&text.ok()?).ok()?)))
@@ -100,7 +99,7 @@ fn device(network: &str, networks: &[PeerSection]) -> Option<String> {
     }
 }
 
-/// The URL of a service in the lists on the router, and the answer that is expected.
+/// The URL of a service in the lists on the router, and its expected response.
 fn listed(service: &str, family: &str, around: &PeerSurroundings<'_>) -> Option<(String, Option<String>)> {
     let is_plain = service.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte));
     let folders = ["custom", "default"].into_iter().filter(|_| is_plain);

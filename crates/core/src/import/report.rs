@@ -1,4 +1,4 @@
-//! What an import says: what was taken over, what became something else, and what was not taken over (L14).
+//! The report of an import: what was taken over, what was changed, and what was not taken over (L14).
 
 use super::settings::{ImportNote, NotePart};
 use super::{Import, MissingAnswer, entries};
@@ -13,7 +13,7 @@ use crate::update::domain::Domain;
 #[cfg(test)]
 mod tests;
 
-/// The three parts. `left` says why an entry is left out; nothing where it is written.
+/// The three parts of the report. `left` says for each entry why it is left out; `None`: it is written.
 pub fn rows(import: &Import, left: &[Option<String>]) -> [Vec<ImportNote>; 3] {
     let mut all = Vec::new();
     for ((place, entry), left) in import.entries.iter().enumerate().zip(left) {
@@ -44,7 +44,7 @@ pub fn rows(import: &Import, left: &[Option<String>]) -> [Vec<ImportNote>; 3] {
     parts.map(|parts| all.iter().filter(|note| parts.contains(&note.part)).cloned().collect())
 }
 
-/// Why an entry is left out, by its number: answers that the file does not have, and those that the service cannot have given.
+/// Why an entry is left out: the answers that are missing in the file, and those that cannot be right. `number` is for `--set`.
 pub fn why_left_out(number: usize, missing: &[MissingAnswer]) -> String {
     let (refused, absent): (Vec<_>, Vec<_>) = missing.iter().partition(|it| it.refused.is_some());
     let absent = absent.iter().map(|it| {
@@ -63,12 +63,12 @@ pub fn why_left_out(number: usize, missing: &[MissingAnswer]) -> String {
     parts.map(|(why, items)| format!("left out, because {why}: {}", items.join(", "))).collect::<Vec<_>>().join("; ")
 }
 
-/// The fields that may contain a secret although secrets have files of their own: what the file had as one text, such as a URL,
-/// stays one.
+/// The fields that may contain a secret although secrets go to files: a text of the file that contains one, such as a URL, stays
+/// in the configuration.
 pub fn exposed(import: &Import, chosen: &[usize]) -> Vec<String> {
     let mut all = Vec::new();
     for (place, entry) in chosen.iter().filter_map(|place| Some((*place, import.entries.get(*place)?))) {
-        // Only what a recipe does not say itself is the user's.
+        // Report only values of the user, not those of the recipe.
         let is_meant = |name: &str| match entry.recipe() {
             None => name != "extra",
             Some(_) => name == "proxy" || name == "id" && entry.has_typed_secret(),
@@ -90,12 +90,12 @@ pub fn exposed(import: &Import, chosen: &[usize]) -> Vec<String> {
     all
 }
 
-/// Whether a source is a page whose address is not shown as it is.
+/// Whether a source is a page whose URL is redacted.
 fn is_hidden(source: &str) -> bool {
     source.starts_with("url:") && Source::parse(source).is_ok_and(|parsed| parsed.to_string() != source)
 }
 
-/// The first of many.
+/// The names with commas; only the first three of many.
 fn listed(names: &[&str]) -> String {
     let mut names = names.to_vec();
     names.dedup();
@@ -107,7 +107,7 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// A source without what may be a secret: the address of a page may hold one, and a command.
+/// A source without possible secrets: the URL of a page may contain one, and so may a command.
 fn shown(source: &str) -> String {
     match source.split_once(':') {
         Some(("url", url)) => {
@@ -115,7 +115,7 @@ fn shown(source: &str) -> String {
             let authority = rest.split(['/', '?']).next().unwrap_or_default();
             format!("url:…{}", authority.rsplit('@').next().unwrap_or_default())
         }
-        // Its first word may be a variable with a key.
+        // Even the first word of a command may be a variable with a key.
         Some((kind @ ("shell" | "cmd"), _)) => format!("{kind}:…"),
         _ => source.to_owned(),
     }

@@ -1,5 +1,5 @@
-//! What a section means here, by the rows `>` and `%` of a table. A key without a dot is one more field, for the rows below it, in
-//! place of one of that name; `-` only says something. The others are what an entry is made of:
+//! Applies the rows `>` and `%` of a table to a section. A key without a dot adds or replaces a field for the rows below; `-` only
+//! makes a note. All other keys are the parts of an entry:
 //!
 //! ```text
 //! .services                    with ` / ` between them, the most precise first; none: no entry
@@ -14,7 +14,7 @@
 //! .notify.RECIPE.QUESTION                              an answer for a notification
 //! ```
 //!
-//! The note of a row is `WHAT: TEXT`; WHAT begins with the field whose line it is about.
+//! The note of a row is `WHAT: TEXT`. WHAT begins with a field, and the note gets its line.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ use crate::net::url::percent_decode;
 use crate::text::json::{Dialect, Value, parse};
 use crate::text::shell;
 
-/// Pages that clients have built in: what they say, `public` finds out as well.
+/// The built-in pages of clients, which `public` replaces.
 const PAGES: &str = "checkip.dyndns.org checkip.dyndns.com freedns.afraid.org domains.google.com checkip.dns.he.net \
     api.ipify.org api4.ipify.org api6.ipify.org api64.ipify.org myonlineportal.net ip1.dynupdate.no-ip.com \
     ip1.dynupdate6.no-ip.com ipv4.nsupdate.info ipv6.nsupdate.info dynamic.zoneedit.com freemyip.com myip.ipip.net \
@@ -35,17 +35,17 @@ const PAGES: &str = "checkip.dyndns.org checkip.dyndns.com freedns.afraid.org do
     v4.ident.me checkipv6.dynu.com checkip.zerigo.com checkip.two-dns.de dns.loopia.se ifconfig.me ipv4.icanhazip.com \
     ipv6.icanhazip.com icanhazip.com";
 
-/// The source that a page becomes (L10).
+/// The source for a page (L10).
 pub(super) fn page(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let host = host.split(':').next().unwrap_or_default();
-    // The page of 1.1.1.1 names that address before the caller's.
+    // At https://1.1.1.1/cdn-cgi/trace, the first address is 1.1.1.1 itself, so `url:` cannot read this page.
     let is_public = path.starts_with("cdn-cgi/trace") || PAGES.split(' ').any(|known| known == host);
     if is_public { "public".to_owned() } else { format!("url:{url}") }
 }
 
-/// A span of time: numbers with units, `300`, `5m`, `1h30m`; without a unit they are seconds.
+/// Reads a duration: `300`, `5m` or `1h30m`. A number without a unit is in seconds.
 pub(super) fn seconds(text: &str) -> Option<u64> {
     const UNITS: [(&str, u64); 5] =
         [("seconds", 1), ("minutes", 60), ("hours", 3600), ("days", 86_400), ("weeks", 604_800)];
@@ -63,38 +63,38 @@ pub(super) fn seconds(text: &str) -> Option<u64> {
     }
 }
 
-/// A span of time as a configuration has it.
+/// A duration for the configuration.
 pub(super) fn span(seconds: u64) -> Value {
     Value::String(if seconds.is_multiple_of(60) { format!("{}m", seconds / 60) } else { format!("{seconds}s") })
 }
 
-/// A name that is updated, as the other client has it.
+/// A name to update, from the other client's file.
 #[derive(Debug)]
 pub(super) struct PeerName {
     pub(super) name: String,
-    /// Its zone, where the file says so.
+    /// The zone; `None` if the file does not say.
     pub(super) zone: Option<String>,
     pub(super) interface_id: Option<String>,
-    /// Parameters for its requests.
+    /// Parameters for the requests of this name.
     pub(super) parameters: Vec<(String, String)>,
 }
 
 impl PeerSection {
-    /// A field, or a variable where it begins with `$`.
+    /// The value of a field. With a `$` before its name, also that of a variable.
     fn value(&self, name: &str, around: &PeerSurroundings<'_>) -> Option<String> {
         let variable = name.strip_prefix('$');
         let value = self.fields.get(variable.unwrap_or(name)).map(str::to_owned);
         value.or_else(|| (around.variable)(variable?))
     }
 
-    /// Sets what the rows say. Gives why some names are left out, where a row has that.
+    /// Applies the rows to this section. Returns why names that match `.except` are left out.
     pub(super) fn take_meanings(
         &mut self,
         rows: &[MeaningRow],
         around: &PeerSurroundings<'_>,
         file: &mut PeerFile,
     ) -> String {
-        // What begins with a dot is ours to say.
+        // Only rows may set keys that begin with a dot, not the file.
         self.fields.0.retain(|field| !field.name.starts_with('.') || matches!(&*field.name, ".kind" | ".name"));
         let (mut known, mut except) = (BTreeSet::new(), String::new());
         for row in rows {
@@ -123,7 +123,7 @@ impl PeerSection {
         except
     }
 
-    /// The names of a family; those that are left out are noted, with the reason.
+    /// The names of a family. Names that are left out are noted, with the reason `except`.
     pub(super) fn names(&self, family: Family, except: &str, file: &mut PeerFile) -> Vec<PeerName> {
         let get = |key: &str| self.fields.get(key).unwrap_or_default();
         let mut names = names(get([".names4", ".names6"][family.index()]), get(".marks"));
@@ -136,7 +136,7 @@ impl PeerSection {
         names
     }
 
-    /// Where the addresses of a family come from.
+    /// The sources of a family, without duplicates.
     pub(super) fn sources(&self, family: Family) -> Vec<String> {
         let mut all = Vec::new();
         for source in self.fields.get([".index4", ".index6"][family.index()]).into_iter().flat_map(sources) {
@@ -147,7 +147,7 @@ impl PeerSection {
         all
     }
 
-    /// The settings of its entries.
+    /// The settings for the entries of this section.
     pub(super) fn settings(&self) -> EntryFields {
         let setting = |name: &'static str| {
             let text = self.fields.get(&format!(".{name}"))?;
@@ -164,12 +164,12 @@ impl PeerSection {
         ["proxy", "ssl", "timeout", "min_interval", "cache_max_age", "cache"].into_iter().filter_map(setting).collect()
     }
 
-    /// Adds what it says about the whole file.
+    /// Adds the interval and the notifications, which are for the whole file.
     pub(super) fn add_to(&self, file: &mut PeerFile) {
         let span = |key: &str| self.fields.get(key).and_then(seconds);
         let every = span(".interval");
         let every = every.map(|every| every.max(span(".least").unwrap_or(0)).min(span(".most").unwrap_or(u64::MAX)));
-        // Of several intervals the shortest counts (L11).
+        // The shortest interval wins (L11).
         file.interval = [file.interval, every].into_iter().flatten().min();
         for setting in &self.fields.0 {
             if let Some((recipe, question)) = setting.name.strip_prefix(".notify.").and_then(|it| it.split_once('.')) {
@@ -179,7 +179,7 @@ impl PeerSection {
         }
     }
 
-    /// The request of its own URL.
+    /// The request, if the section has its own URL.
     pub(super) fn request_by(&self, table: PeerTable) -> Option<EntryFields> {
         let get = |key: &str| self.fields.get(key);
         let mut parts = [get(".id")?.to_owned(), get(".token").unwrap_or_default().to_owned()];
@@ -221,19 +221,19 @@ fn sources(text: &str) -> Vec<String> {
             pages.map(|known| known.strip_prefix("url:").map_or_else(|| "public".to_owned(), page)).collect()
         }
         Some(("list", lines)) => lines.lines().map(str::to_owned).collect(),
-        // What was data does not become a program.
+        // Quote the word: data must not become a command.
         Some((program @ ("echo" | "cat"), word)) => vec![format!("shell:{program} {}", shell::quote(word.trim()))],
         _ => vec![text.to_owned()],
     }
 }
 
-/// A variable of the file's own by a name that ddns takes.
+/// The placeholder for a parameter of the file.
 pub(super) fn variable(key: &str) -> String {
     let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_uppercase() } else { '_' };
     format!("__P_{}__", key.chars().map(plain).collect::<String>())
 }
 
-/// A text in which what stands between two marks is the name of a variable.
+/// Replaces each name between two marks by its placeholder.
 fn named_variables(text: &str, start: &str, end: &str) -> String {
     let mut parts = text.split(start);
     let first = parts.next().unwrap_or_default().to_owned();
@@ -243,7 +243,7 @@ fn named_variables(text: &str, start: &str, end: &str) -> String {
     })
 }
 
-/// Names with commas between them, or one on each line; `marks` may stand behind each.
+/// Splits a list of names at commas and lines. `marks` are the characters that may follow a name.
 fn names(list: &str, marks: &str) -> Vec<PeerName> {
     let all = list.split([',', '\n']).map(str::trim).filter(|written| !written.is_empty());
     let split = |text: &str, mark: char| {

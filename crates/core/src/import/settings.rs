@@ -1,5 +1,5 @@
-//! What a configuration of another client says, before it becomes entries: its settings with their lines, what it updates, and
-//! what the import has to say about it.
+//! The contents of another client's file before they become entries: settings with their lines, sections, and notes for the
+//! report.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::table::PeerTable;
 use crate::text::json::{Node, Value};
 
-/// One setting. Whoever uses it marks it: what nobody used is reported.
+/// A setting. Code that reads it sets `is_used`, and unused settings are reported.
 #[derive(Debug)]
 pub(super) struct PeerSetting {
     pub(super) name: String,
@@ -17,18 +17,18 @@ pub(super) struct PeerSetting {
     pub(super) is_used: Cell<bool>,
 }
 
-/// The settings of one section. Sections may share some: those that count for all of them.
+/// The settings of one section. Sections share global settings, so a global setting counts as used if one section uses it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PeerSettings(pub(super) Vec<Rc<PeerSetting>>);
 
 impl PeerSettings {
-    /// Sets a value, in place of an earlier one.
+    /// Sets a value, and replaces an earlier one.
     pub(super) fn set(&mut self, name: &str, value: impl Into<String>, line: usize) {
         let is_used = Cell::new(false);
         self.put(&Rc::new(PeerSetting { name: name.to_owned(), value: value.into(), line, is_used }));
     }
 
-    /// Adds what others say and this does not.
+    /// Adds the settings of `others` that are not set here.
     pub(super) fn add_unset(&mut self, others: &Self) {
         for other in &others.0 {
             if self.find(&other.name).is_none() {
@@ -37,7 +37,7 @@ impl PeerSettings {
         }
     }
 
-    /// The same with a setting that others have, too.
+    /// Sets a setting that other sections may share, and replaces an earlier one.
     pub(super) fn put(&mut self, setting: &Rc<PeerSetting>) {
         self.0.retain(|known| known.name != setting.name);
         self.0.push(Rc::clone(setting));
@@ -47,31 +47,31 @@ impl PeerSettings {
         self.0.iter().find(|setting| setting.name == name)
     }
 
-    /// The value of a setting that is not empty; it counts as used.
+    /// The value of a setting, which then counts as used; `None` if it is not set or empty.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let setting = self.find(name)?;
         setting.is_used.set(true);
         Some(setting.value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// Everything but what others share counts as used.
+    /// Marks all settings as used, except those in `shared`.
     pub(super) fn take_all(&self, shared: &Self) {
         let is_shared = |field: &&Rc<PeerSetting>| shared.0.iter().any(|known| Rc::ptr_eq(known, field));
         self.0.iter().filter(|field| !is_shared(field)).for_each(|field| field.is_used.set(true));
     }
 
-    /// Sets what the import itself knows: nobody has to use it. It stands where the file said something else.
+    /// Sets a value that the import itself found. It counts as used, and keeps the line of the value that it replaces.
     pub(super) fn give(&mut self, name: &str, value: impl Into<String>) {
         self.set(name, value, self.line(name));
         self.get(name);
     }
 
-    /// Where it stands; 0 where it is not set.
+    /// The line of a setting; 0 if it is not set.
     pub(super) fn line(&self, name: &str) -> usize {
         self.find(name).map_or(0, |setting| setting.line)
     }
 
-    /// Scalars of an object, those inside of objects as `outer.inner`.
+    /// The values in an object as settings. Those in nested objects are named `outer.inner`.
     pub(super) fn of_object(object: &Node, text: &str) -> Self {
         let mut settings = Self::default();
         settings.add_object("", object, text);
@@ -89,7 +89,7 @@ impl PeerSettings {
     }
 }
 
-/// A value as a text; a list with a line for each item.
+/// A value as a text; a list gets a line for each item.
 pub(super) fn scalar(value: &Value) -> String {
     match value {
         Value::String(text) | Value::Number(text) => text.clone(),
@@ -99,46 +99,46 @@ pub(super) fn scalar(value: &Value) -> String {
     }
 }
 
-/// The line of a byte, from 1.
+/// The line of the byte `at`, from 1.
 pub(super) fn line_at(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].split(|byte| *byte == b'\n').count()
 }
 
-/// Fields of an entry.
+/// Fields for an entry of the configuration.
 pub(super) type EntryFields = Vec<(&'static str, Value)>;
 
-/// A part of the file that updates something.
+/// A part of the file with names to update.
 #[derive(Debug, Default)]
 pub(super) struct PeerSection {
     pub(super) line: usize,
     pub(super) fields: PeerSettings,
-    /// The request of a service that has no recipe, where the file has it as we do.
+    /// The request of a service without a recipe, if the file has the same fields for it as ddns.
     pub(super) request: Option<EntryFields>,
 }
 
-/// What is around a file: the other files of the host, and variables.
+/// What a reader may use besides the file: other files of the host, and variables.
 pub struct PeerSurroundings<'a> {
-    /// The path of the file, as the user named it.
+    /// The path of the file, as the user typed it.
     pub file: &'a str,
-    /// Another file of the host; relative to the file.
+    /// Reads another file; its path may be relative to this file.
     pub read: &'a dyn Fn(&str) -> Result<String, String>,
-    /// A variable of the environment.
+    /// The value of an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
-/// A file that is read.
+/// The input of a reader.
 pub(super) struct PeerInput<'a> {
     pub(super) text: &'a str,
     pub(super) around: &'a PeerSurroundings<'a>,
     pub(super) table: PeerTable,
 }
 
-/// Why a file cannot be read. Holds nothing of its text: that may be a secret.
+/// Why a file cannot be read. Never contains text of the file, which may be secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerError {
-    /// Of the file; 0 where it is about the whole of it.
+    /// The line in the file; 0 if the error is about the whole file.
     pub line: usize,
-    /// What is wrong there.
+    /// What is wrong.
     pub message: String,
 }
 
@@ -147,57 +147,57 @@ impl PeerError {
         Self { line, message: message.into() }
     }
 
-    /// The same in another file, or in a value, that a line names.
+    /// The same error, in a file or value that `line` names.
     pub(super) fn within(self, line: usize, name: &str) -> Self {
         Self::new(line, format!("in {name}, line {}: {}", self.line, self.message))
     }
 }
 
-/// In which part of the report something stands.
+/// The part of the report that a note belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotePart {
     /// Taken over.
     Taken,
-    /// Taken over in another way.
+    /// Taken over with a change.
     Changed,
-    /// Not taken over, and nothing that is sent depends on it.
+    /// Not taken over, without an effect on updates.
     Dropped,
-    /// Not taken over, and updates are missing for that reason.
+    /// Not taken over, so that updates are missing.
     LeftOut,
 }
 
-/// One line of the report.
+/// A line of the report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportNote {
-    /// The number of the entry, for `--set`; none where it is about something else.
+    /// The number of the entry, for `--set`; `None` if the note is not about an entry.
     pub entry: Option<usize>,
-    /// Of the file; 0 where it has none.
+    /// The line in the file; 0 if there is none.
     pub line: usize,
     /// The setting or the service.
     pub what: String,
-    /// What became of it, or why it was not taken over.
+    /// What it became, or why it was not taken over.
     pub text: String,
-    /// Where it stands.
+    /// The part of the report.
     pub part: NotePart,
 }
 
-/// Everything that a file says.
+/// The contents of a file.
 #[derive(Debug, Default)]
 pub(super) struct PeerFile {
     pub(super) sections: Vec<PeerSection>,
-    /// Settings that belong to no section.
+    /// The settings outside of sections.
     pub(super) globals: PeerSettings,
-    /// The shortest interval, in seconds.
+    /// The shortest interval of all sections, in seconds.
     pub(super) interval: Option<u64>,
-    /// Fields of the whole file.
+    /// The fields for the whole configuration.
     pub(super) settings: Vec<(String, Value)>,
-    /// Recipes of notifications, and their answers.
+    /// The recipes of notifications, and the answers to their questions.
     pub(super) notify: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) notes: Vec<ImportNote>,
 }
 
 impl PeerFile {
-    /// Adds a section that begins at a line.
+    /// Adds a section that begins at `line`.
     pub(super) fn add(&mut self, line: usize, fields: PeerSettings) {
         self.sections.push(PeerSection { line, fields, ..PeerSection::default() });
     }

@@ -1,4 +1,4 @@
-//! What other clients call services and settings, and what these mean here, as data (L18): a text for each client.
+//! The services and settings of other clients, and what they mean for ddns, as data (L18). Each client has a table:
 //!
 //! ```text
 //! ~ PATTERN && PATTERN               what a file of the client has: each of the patterns, of one row
@@ -13,12 +13,12 @@
 //! ! COMMAND                         how to stop the client
 //! ```
 //!
-//! A guard is `?field` (it is set), `?!field` (it is not), `?+field` and `?-field` (it says yes, or no), `?field=text` (it is this)
-//! or `?field~pattern` (it contains this, in any case; `{1}` is then the first group). A text has `{field}` in it, or
-//! `{field|other|'text'}`: the first that is set; where none is, the row does not hold. `$NAME` is a variable. Behind a colon stands
-//! what is done to it (`lower`, `encoded`, `any`). A row with `<n>` stands for two, with 4 and with 6. In a row of services, V is a
-//! text, or the inside of one pair of braces; `@` is the one name that an entry is for, `*` what follows its first dot; `name=` makes
-//! the name of it. A field may hold several names: an answer about one of them is `@`.
+//! A guard is `?field` (it is set), `?!field` (it is not set), `?+field` and `?-field` (it means yes, or no), `?field=text` (it is
+//! this text) or `?field~pattern` (it matches, in any case; `{1}` is then the first group). A text may contain `{field}`, or
+//! `{field|other|'text'}` for the first that is set; if none is set, the row does not apply. `$NAME` is a variable. After a colon
+//! comes a change to the value (`lower`, `encoded`, `any`). A row with `<n>` means two rows, with 4 and with 6. In a row of services,
+//! V is a text, or the inside of one pair of braces. There, `@` is the name that the entry is for, and `*` what follows its first
+//! dot; `name=` sets that name. If a field contains several names, use `@` for an answer about each of them.
 
 use regex_lite::Regex;
 
@@ -27,7 +27,7 @@ use crate::net::url::percent_encoded;
 #[cfg(test)]
 mod tests;
 
-/// What means yes, and what means no.
+/// The words for yes and no.
 const YES: &str = "1|yes|true|on|t|y";
 const NO: &str = "0|no|false|off|f|n";
 
@@ -36,7 +36,7 @@ pub(super) fn is_yes(text: &str) -> bool {
     YES.split('|').any(|word| word.eq_ignore_ascii_case(text.trim()))
 }
 
-/// Looks a field up.
+/// Looks up a field.
 pub(super) type FieldOf<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The table of one client.
@@ -46,23 +46,23 @@ pub(super) struct PeerTable(pub(super) &'static str);
 /// What a table says about a service.
 #[derive(Debug)]
 pub(super) enum ServiceRow {
-    /// The recipe, and where the answers to its questions are.
+    /// The recipe, and for each question the setting with its answer.
     Recipe(&'static str, Vec<(&'static str, &'static str)>),
-    /// Why there is none.
+    /// Why there is no recipe.
     Nothing(&'static str),
 }
 
-/// A row that says what something means.
+/// A row `>`, which says what a section means.
 #[derive(Debug)]
 pub(super) struct MeaningRow {
     pub(super) key: String,
     guards: Vec<RowGuard>,
     text: String,
-    /// What is to be said about it, and the letter that stands before it.
+    /// The note for the report, and its mark: `;`, `-` or `!`.
     pub(super) note: Option<(char, String)>,
 }
 
-/// A condition: a field that must not be set, or have a value of this form.
+/// A condition: a field that must match a pattern, or must not be set.
 #[derive(Debug)]
 struct RowGuard {
     field: String,
@@ -71,7 +71,7 @@ struct RowGuard {
 }
 
 impl RowGuard {
-    /// The guards in front of a text, and what follows them.
+    /// The guards at the beginning of a text, and the rest.
     fn parse(mut text: &str) -> Option<(Vec<Self>, &str)> {
         let mut all = Vec::new();
         while let Some(guarded) = text.strip_prefix('?') {
@@ -92,7 +92,7 @@ impl RowGuard {
         Some((all, text))
     }
 
-    /// The groups of its pattern where it holds.
+    /// The groups of the pattern if the guard holds.
     fn groups(&self, field: FieldOf<'_>) -> Option<Vec<Option<String>>> {
         match field(&self.field).filter(|value| !value.is_empty()) {
             None => self.is_unset.then(Vec::new),
@@ -105,7 +105,7 @@ impl RowGuard {
     }
 }
 
-/// A text with the values of its fields; nothing where one is not set.
+/// A text with the values of its fields; `None` if one of them is not set.
 pub(super) fn filled(text: &str, field: FieldOf<'_>) -> Option<String> {
     let (mut all, mut rest) = (String::new(), text);
     while let Some((before, behind)) = rest.split_once('{') {
@@ -138,7 +138,7 @@ impl MeaningRow {
         Some(Self { key: key.to_owned(), guards, text: text.to_owned(), note })
     }
 
-    /// Its text and its note where it holds.
+    /// The text and the note of the row, if all guards hold and all fields in the text are set.
     pub(super) fn holds(&self, field: FieldOf<'_>) -> Option<(String, String)> {
         let mut groups = Vec::new();
         for guard in &self.guards {
@@ -155,25 +155,25 @@ impl MeaningRow {
 }
 
 impl PeerTable {
-    /// What follows a mark, in each row that begins with it.
+    /// The rows that begin with a mark, without it.
     pub(super) fn lines(self, mark: &'static str) -> impl Iterator<Item = &'static str> {
         self.0.lines().filter_map(move |line| line.strip_prefix(mark)).map(str::trim)
     }
 
-    /// The rows that say what a section means, in their order.
+    /// The rows `>`, in order.
     pub(super) fn meanings(self) -> Vec<MeaningRow> {
         let both = |row: &str| ["4", "6"].map(|version| MeaningRow::parse(&row.replace("<n>", version)));
         let count = |row: &str| if row.contains("<n>") { 2 } else { 1 };
         self.lines("> ").flat_map(|row| both(row).into_iter().take(count(row)).flatten()).collect()
     }
 
-    /// The names of services in each row, and what follows them.
+    /// The rows of services: their names, and the rest.
     fn rows(self) -> impl Iterator<Item = (std::str::Split<'static, char>, &'static str)> {
         let rows = self.0.lines().filter(|line| !line.starts_with(['~', '*', ':', '!', '#', '>', '%', '@', '&']));
         rows.filter_map(|line| line.split_once(' ')).map(|(names, rest)| (names.split(','), rest.trim()))
     }
 
-    /// The first row of a service whose guards hold.
+    /// The first row for a service whose guards hold.
     pub(super) fn row(self, service: &str, field: FieldOf<'_>) -> Option<ServiceRow> {
         self.rows().find_map(|(mut names, rest)| {
             let name = names.find(|known| known.eq_ignore_ascii_case(service))?;
@@ -196,7 +196,7 @@ impl PeerTable {
         self.rows().flat_map(|(names, _)| names)
     }
 
-    /// Why a setting is not taken over; an empty text where it has its default.
+    /// Why a setting is not taken over; empty if it has its default, and `None` if the table does not mention it.
     pub(super) fn why_not(self, setting: &str, value: &str) -> Option<&'static str> {
         self.lines(": ").filter_map(|line| line.split_once(' ')).find_map(|(names, why)| {
             let mut names = names.split(',').map(|name| name.split_once('=').unwrap_or((name, "")));

@@ -1,4 +1,4 @@
-//! What other clients' files become. The quirks of a client are tested beside its reader.
+//! Tests importing the files of other clients. The quirks of each client are tested beside its reader.
 
 use super::rules::{page, seconds};
 use super::table::{PeerTable, ServiceRow, is_yes};
@@ -20,7 +20,7 @@ pub(super) fn read(peer: PeerClient, text: &str) -> Import {
     try_read(peer, text).unwrap_or_else(|error| panic!("line {}: {}", error.line, error.message))
 }
 
-/// The entries that are written, each alone and valid: name of the recipe, its fields.
+/// Each entry as a valid configuration of its own: the name of its recipe, and its fields.
 pub(super) fn written(import: &Import) -> Vec<(String, Value)> {
     let entry = |place: usize| {
         let entry = &import.entries[place];
@@ -37,7 +37,7 @@ pub(super) fn written(import: &Import) -> Vec<(String, Value)> {
     (0..import.entries.len()).map(entry).collect()
 }
 
-/// `recipe a.example:A x.example:AAAA KEY=value`, sorted out of what is written.
+/// The written entries, one line each: `recipe a.example:A x.example:AAAA SOURCES SOURCES`.
 pub(super) fn shown(import: &Import) -> Vec<String> {
     let line = |(recipe, value): &(String, Value)| {
         let mut line = recipe.clone();
@@ -238,7 +238,7 @@ fn durations_schedules_pages_and_flags() {
     );
 }
 
-/// What fuzzing begins with, cut and bent.
+/// The seeds of fuzzing, cut off and changed.
 #[test]
 fn l17_no_text_makes_it_panic() {
     let seeds = [

@@ -1,8 +1,8 @@
-//! A file of variables: `NAME=value` on each line, as Docker and shells read it.
+//! Reads files with `NAME=value` on each line, as for Docker or a shell.
 
 use super::settings::{PeerError, PeerSettings};
 
-/// The variables of a text; quotes around a value go.
+/// The variables in a text, without the quotes around values.
 pub(super) fn parse(text: &str) -> Result<PeerSettings, PeerError> {
     let mut settings = PeerSettings::default();
     for (line, text) in text.lines().enumerate().map(|(place, line)| (place + 1, line.trim())) {

@@ -1,5 +1,5 @@
-//! YAML as far as ddns-go writes it: block maps and lists, plain and quoted scalars, texts of several lines. Anything else is an
-//! error at its line, never a guess.
+//! Reads the part of YAML that ddns-go writes: block maps and lists, plain and quoted scalars, and texts with several lines.
+//! Anything else is an error with its line.
 
 use super::cursor::TextCursor;
 use super::settings::PeerError;
@@ -8,22 +8,22 @@ use crate::text::json::{Member, Node, Span, Value};
 #[cfg(test)]
 mod tests;
 
-/// No value is deeper.
+/// Values must not be nested deeper.
 const MAX_DEPTH: usize = 20;
 
 #[derive(Clone, Copy)]
 struct YamlLine<'a> {
     indent: usize,
     text: &'a str,
-    /// With the dashes before it.
+    /// The text with the dashes before it.
     whole: &'a str,
-    /// Its first letter, in bytes.
+    /// The byte of its first letter in the file.
     at: usize,
     number: usize,
 }
 
 impl<'a> YamlLine<'a> {
-    /// A key, and what follows its colon.
+    /// The key, and what follows its colon; `None` if the line has no key.
     fn key(&self) -> Option<(&'a str, &'a str)> {
         let quote = self.text.chars().next().filter(|letter| matches!(letter, '"' | '\''));
         let (key, rest) = match quote {
@@ -50,7 +50,7 @@ struct YamlReader<'a> {
     place: usize,
 }
 
-/// The value of a text. Every scalar is a string.
+/// Parses a text. Every scalar becomes a string.
 pub(super) fn parse(text: &str) -> Result<Node, PeerError> {
     let (mut at, mut lines) = (0, Vec::new());
     for (place, whole) in text.split_inclusive('\n').enumerate() {
@@ -58,7 +58,7 @@ pub(super) fn parse(text: &str) -> Result<Node, PeerError> {
         let indent = whole.len() - trimmed.len();
         let text = trimmed.trim_end();
         let mut line = YamlLine { indent, text, whole: text, at: at + indent, number: place + 1 };
-        // What stands behind a dash stands on a line of its own, further in.
+        // Treat the text after a dash as a line of its own, indented further.
         while let Some(rest) = line.text.strip_prefix("- ").map(str::trim_start) {
             lines.push(YamlLine { text: "-", ..line });
             let shift = line.text.len() - rest.len();
@@ -79,7 +79,7 @@ pub(super) fn parse(text: &str) -> Result<Node, PeerError> {
 }
 
 impl<'a> YamlReader<'a> {
-    /// The next line that says something.
+    /// The next line with content.
     fn peek(&mut self) -> Option<YamlLine<'a>> {
         let is_empty = |line: &YamlLine<'_>| line.text.is_empty() || line.text.starts_with('#') || line.text == "---";
         while self.lines.get(self.place).is_some_and(is_empty) {
@@ -88,7 +88,7 @@ impl<'a> YamlReader<'a> {
         self.lines.get(self.place).copied()
     }
 
-    /// A list, a map or a scalar below a line that is indented so far.
+    /// A list, map or scalar below a line with the indentation `above`.
     fn block(&mut self, above: usize, depth: usize) -> Result<Node, PeerError> {
         let Some(first) = self.peek() else { return Ok(Node::synthetic(Value::Null)) };
         if depth > MAX_DEPTH {
@@ -111,7 +111,7 @@ impl<'a> YamlReader<'a> {
         Ok(first.node(if is_list { Value::Array(items) } else { Value::Object(members) }))
     }
 
-    /// What stands below a key or a dash; nothing where the next line is not deeper. A list may stand below its key.
+    /// The value below a key or a dash; null if the next line is not indented further. A list may have the indentation of its key.
     fn below(&mut self, line: YamlLine<'_>, depth: usize) -> Result<Node, PeerError> {
         self.place += 1;
         let is_list = |next: &YamlLine<'_>| next.indent == line.indent && next.text == "-" && line.text != "-";
@@ -147,7 +147,7 @@ impl<'a> YamlReader<'a> {
         }
     }
 
-    /// A text of several lines.
+    /// A text with several lines.
     fn literal(&mut self, line: YamlLine<'_>, mark: &str, above: usize) -> Result<Node, PeerError> {
         if !matches!(mark, "|" | "|-" | "|+" | ">" | ">-" | ">+") {
             return line.wrong("this form of YAML is not understood");

@@ -1,4 +1,4 @@
-//! The last days of every update: the worst that happened on each, and whether its address changed.
+//! The last 30 days of every update: the worst outcome of each day, and whether the address changed.
 
 use std::collections::HashMap;
 
@@ -6,25 +6,25 @@ use super::event::EventKind;
 use super::record::Record;
 use crate::net::family::Family;
 
-/// How many days are shown.
+/// The number of days to show.
 pub const DAYS: usize = 30;
 
-/// The seconds of a day.
+/// A day in seconds.
 const DAY: i64 = 86_400;
 
 /// One day of one update.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Day {
-    /// The worst of accepted, failed and stopped; `None` if nothing is known yet. Where nothing had to be sent, it is that of the day before.
+    /// The worst of accepted, failed and stopped; `None` if nothing is known yet. Each day begins with the last outcome before it.
     pub worst: Option<EventKind>,
-    /// Whether the endpoint got another address.
+    /// Whether the address at the endpoint changed.
     pub is_change: bool,
 }
 
 /// The days of every update that has records.
 #[derive(Debug, Clone, Default)]
 pub struct Days {
-    /// Seconds east of Greenwich: where a day begins.
+    /// The seconds that local time is ahead of UTC, to know when a day begins.
     offset: i64,
     updates: HashMap<(String, Family), DayStrip>,
 }
@@ -33,15 +33,15 @@ pub struct Days {
 struct DayStrip {
     /// The last day that has records, in days since the epoch.
     last: i64,
-    /// Up to that day, the last one at the end.
+    /// The days up to `last`, in order.
     days: [Day; DAYS],
-    /// How it stood at its end.
+    /// The last outcome.
     now: Option<EventKind>,
 }
 
 impl DayStrip {
-    /// Moves on to a later day. What had failed goes on to fail on the days between: its tries have no records of their
-    /// own.
+    /// Moves on to a later day. The days in between get the last outcome: most attempts of an update that keeps failing have no
+    /// record.
     fn move_to(&mut self, day: i64) {
         let ahead = usize::try_from(day.saturating_sub(self.last)).unwrap_or(0).min(DAYS);
         self.days.rotate_left(ahead);
@@ -51,7 +51,7 @@ impl DayStrip {
 }
 
 impl Days {
-    /// Without records. `offset`: the seconds that local time is ahead of UTC.
+    /// No records yet. `offset`: the seconds that local time is ahead of UTC.
     pub fn new(offset: i64) -> Self {
         Self { offset, updates: HashMap::new() }
     }
@@ -60,7 +60,7 @@ impl Days {
         i64::try_from(at).unwrap_or(i64::MAX).saturating_add(self.offset).div_euclid(DAY)
     }
 
-    /// Takes in a record; they come in the order of their times.
+    /// Adds a record. Records must come in the order of their times.
     pub fn take(&mut self, record: &Record) {
         let worst = match record.event {
             EventKind::Unchanged | EventKind::AlreadyThere | EventKind::Made => Some(EventKind::Accepted),
@@ -71,7 +71,7 @@ impl Days {
         let day = self.day(record.at);
         let strip = self.updates.entry((domain, family)).or_default();
         strip.move_to(day);
-        // A clock that was set back: what it says of an earlier day counts there.
+        // If the clock was set back, the record counts on its earlier day.
         let back = usize::try_from(strip.last - day).unwrap_or(usize::MAX);
         let Some(shown) = DAYS.checked_sub(back.saturating_add(1)).and_then(|at| strip.days.get_mut(at)) else {
             return;
@@ -81,7 +81,7 @@ impl Days {
         strip.now = worst;
     }
 
-    /// The last days of an update up to now, today at the end.
+    /// The last days of an update, today last.
     pub fn of(&self, domain: &str, family: Family, now: u64) -> [Day; DAYS] {
         let Some(strip) = self.updates.get(&(domain.to_owned(), family)) else { return [Day::default(); DAYS] };
         let mut strip = strip.clone();

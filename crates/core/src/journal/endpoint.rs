@@ -1,20 +1,20 @@
-//! Where updates are sent, as everybody may see it: for those that nothing else tells apart.
+//! Tells updates apart by their endpoints, if they share a domain and a type.
 
 use std::collections::{HashMap, HashSet};
 
 use super::state::Row;
 
-/// Where the updates of an entry are sent, without secrets.
+/// The endpoint of an entry, without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Endpoint {
     /// Scheme, host and port.
     pub origin: String,
-    /// The whole address, with placeholders by their names.
+    /// The whole URL; placeholders appear by name.
     pub address: String,
 }
 
-/// Names the endpoint of each row that shares its domain and type with another: by its origin or, where theirs are the same,
-/// by its address. `endpoints` has one for each row.
+/// Names the endpoint of each row that shares its domain and type with other rows: by its origin or, if two of them have the same
+/// origin, by its URL. `endpoints` contains one endpoint for each row.
 pub fn tell_apart(rows: &mut [Row], endpoints: &[&Endpoint]) {
     let mut origins: HashMap<(&str, &str), (usize, HashSet<&str>)> = HashMap::new();
     for (row, endpoint) in rows.iter().zip(endpoints) {

@@ -1,5 +1,5 @@
-//! What happened, for whoever keeps or shows it: log, history, metrics, notifications and page. Nothing in it is
-//! secret: texts from outside are masked before they come here.
+//! What happened, for the log, the history, metrics, notifications and the page. Events contain no secrets: texts from outside
+//! are masked before they get here.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -17,96 +17,96 @@ use crate::text::vocabulary::vocabulary;
 use crate::update::domain::Domain;
 use crate::update::outcome::Outcome;
 
-/// Something that happened, and when.
+/// An event, and when it happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalEvent {
-    /// In seconds since the epoch.
+    /// When it happened, in seconds since the epoch.
     pub at: u64,
-    /// What it was.
+    /// What happened.
     pub what: What,
 }
 
-/// What happened. Entries are named by their numbers, counted over all configurations.
+/// What happened. Entries are numbered over all configurations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
-    /// An update was sent, or could not be sent, and this is how it ended.
+    /// An update was sent, or could not be sent, and ended.
     Settled(Settled),
-    /// An update is due and is not sent now, or not at all.
+    /// An update is due, but it is held back or stopped.
     Held(Held),
-    /// A lookup gave another address than the one before, or one after there was none. The first one of all is not reported.
+    /// A lookup gave another address than before, or an address after there was none. The first address is not reported.
     Address {
-        /// The entries that it is for.
+        /// The entries that use the address.
         entries: Vec<usize>,
-        /// Of which family.
+        /// The family of the address.
         family: Family,
         /// The address.
         ip: IpAddr,
-        /// The one before; none where there never was one.
+        /// The address before; `None` if there never was one.
         previous: Option<IpAddr>,
-        /// The source that gave it.
+        /// The source that gave the address.
         source: String,
-        /// Whether none was found when it was last looked up.
+        /// Whether the last lookup found no address.
         was_missing: bool,
     },
-    /// No source gives an address any more. Reported once, until there is one again.
+    /// No source gives an address any more. Reported once, until a source gives one again.
     NoAddress {
-        /// The entries that have none.
+        /// The entries without an address.
         entries: Vec<usize>,
-        /// Of which family.
+        /// The family that has no address.
         family: Family,
-        /// The address before; none where there never was one.
+        /// The address before; `None` if there never was one.
         previous: Option<IpAddr>,
     },
-    /// A source gave no address. Reported whenever it is asked.
+    /// A source gave no address. Reported every time.
     SourceFailed {
-        /// The entries that asked.
+        /// The entries that use the source.
         entries: Vec<usize>,
-        /// For which family.
+        /// The family of the lookup.
         family: Family,
         /// The source.
         source: String,
-        /// Why.
+        /// Why it gave none.
         why: String,
-        /// Whether it failed for the same reason when it was last asked.
+        /// Whether the source failed for the same reason the last time.
         is_repeat: bool,
     },
-    /// A source that failed gave an address again.
+    /// A source that had failed gave an address again.
     SourceRecovered {
-        /// The entries that asked.
+        /// The entries that use the source.
         entries: Vec<usize>,
-        /// For which family.
+        /// The family of the lookup.
         family: Family,
         /// The source.
         source: String,
     },
-    /// An accepted address is visible in DNS, or is not, or not any more.
+    /// An accepted address became visible in DNS, did not in time, or no longer is.
     Sight(SightChange),
-    /// DNS servers were asked: how many questions were answered, and how many were not.
+    /// DNS servers were asked.
     DnsQuestions {
-        /// With anything that makes sense.
+        /// The number of questions with a valid answer.
         answered: u32,
-        /// Not at all, or not whole.
+        /// The number of questions without a complete answer.
         unanswered: u32,
     },
     /// This host took over the lease of its group, gave it back or lost it.
     Role(RoleChange),
-    /// Something that only the log tells.
+    /// A message that goes only to the log.
     Said {
-        /// The entry whose log it is.
+        /// The entry whose log gets the message.
         entry: usize,
-        /// How important it is.
+        /// The log level.
         level: Level,
-        /// A sentence without secrets.
+        /// The message, without secrets.
         text: String,
     },
 }
 
 impl What {
-    /// What it is called; `None` if only the log tells it.
+    /// The kind of this event; `None` if only the log or the metrics report it.
     pub fn kind(&self) -> Option<EventKind> {
         match self {
             Self::Settled(settled) => Some(EventKind::of(&settled.outcome)),
-            // That it was stopped was told when it was.
+            // A stopped update was reported when the service stopped it.
             Self::Held(held) => held.until.map(|_| EventKind::HeldBack),
             Self::Address { .. } => Some(EventKind::Address),
             Self::NoAddress { .. } => Some(EventKind::NoAddress),
@@ -126,7 +126,7 @@ impl What {
         }
     }
 
-    /// The entries that it is about; none where it is about this host.
+    /// The entries that this event is about; empty if it is about this host.
     pub fn entries(&self) -> &[usize] {
         match self {
             Self::Settled(Settled { about, .. })
@@ -141,7 +141,7 @@ impl What {
         }
     }
 
-    /// How important it is for the log of its entry; `None` if that does not tell it.
+    /// The level of this event in the log of its entry; `None` if it is not logged there.
     pub fn level(&self) -> Option<Level> {
         match self {
             Self::Settled(settled) if settled.outcome.is_accepted() => Some(Level::Info),
@@ -155,10 +155,10 @@ impl What {
     }
 }
 
-/// One update: its entry by its number, and its name.
+/// The update that an event is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct About {
-    /// Counted over all configurations.
+    /// The number of the entry, over all configurations.
     pub entry: usize,
     /// The domain.
     pub domain: Domain,
@@ -175,96 +175,96 @@ impl fmt::Display for About {
 /// An update that is held back or stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// Which one.
+    /// The update.
     pub about: About,
     /// The address that is not sent.
     pub ip: IpAddr,
-    /// Until when, in seconds since the epoch; `None` if its service stopped it.
+    /// Until when it is held back, in seconds since the epoch; `None`: the service stopped it.
     pub until: Option<u64>,
-    /// Why: the words of the service, where it stopped it.
+    /// Why it is held back, or the words of the service that stopped it.
     pub why: String,
-    /// Whether that was reported when it was last judged.
+    /// Whether this was reported the last time that the update was due.
     pub is_repeat: bool,
 }
 
-/// What the world sees of an accepted address.
+/// A change of what DNS says about an accepted address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SightChange {
-    /// Which update.
+    /// The update.
     pub about: About,
     /// The address that was accepted.
     pub ip: IpAddr,
     /// Visible, not visible, or drifted.
     pub verdict: DnsVerdict,
-    /// Seconds since it was accepted.
+    /// Seconds since the address was accepted.
     pub after: u64,
-    /// For how many seconds resolvers may keep what was seen.
+    /// For how many seconds resolvers may cache the answer.
     pub ttl: Option<u32>,
-    /// What was seen, for people.
+    /// What DNS said, for people.
     pub reason: String,
-    /// Whether it was reported before that it is not visible, or drifted.
+    /// Whether the address was reported as not visible, or drifted, before.
     pub was_reported: bool,
-    /// Whether it was asked about since its acceptance, and never seen before.
+    /// Whether `after` says how long the address took to become visible: DNS was asked from its acceptance on, and never had it before.
     pub is_timed: bool,
 }
 
 /// How one update ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settled {
-    /// Which one.
+    /// The update.
     pub about: About,
-    /// Where it was sent: the origin; none where it cannot be said.
+    /// The origin that the update was sent to; `None` if it is unknown.
     pub endpoint: Option<Rc<str>>,
     /// The address that was sent.
     pub ip: IpAddr,
-    /// What the endpoint accepted before; none where nothing is known.
+    /// The address that the endpoint accepted before; `None` if that is unknown.
     pub previous: Option<IpAddr>,
-    /// Whether it was accepted after DNS had another address (K13).
+    /// Whether the update was sent again because DNS had another address (K13).
     pub is_repair: bool,
-    /// The status, and the reason of a failure, masked: [`Outcome::status`], [`Outcome::reason`].
+    /// The outcome; the texts in it are masked.
     pub outcome: Outcome,
     /// How long the request took.
     pub took: Duration,
-    /// Which try it was, the first is 1. A run that is not a service knows of its own try alone.
+    /// The number of the attempt, from 1. A single run knows only its own attempts.
     pub attempt: u32,
-    /// Whether the try before failed for the same reason.
+    /// Whether the attempt before failed for the same reason.
     pub is_repeat: bool,
-    /// When it is sent again; `None` if it is not, or nobody knows.
+    /// How long until the update is sent again; `None` if it is not, or that is unknown.
     pub retry_in: Option<Duration>,
-    /// Whether the endpoint asked for that.
+    /// Whether the endpoint asked for that time.
     pub is_requested: bool,
-    /// A proxy that may have responded in the endpoint's place.
+    /// A proxy that may have responded instead of the endpoint.
     pub relay: Option<String>,
-    /// What the endpoint allows, as it was written.
+    /// The `Allow` header of the response, unchanged.
     pub allow: Option<String>,
 }
 
 impl Settled {
-    /// Whether the endpoint has another address now than it had.
+    /// Whether the address at the endpoint changed.
     pub fn is_change(&self) -> bool {
         self.outcome.is_accepted() && self.previous != Some(self.ip)
     }
 }
 
 vocabulary! {
-    /// What an event is called: in the history, in metrics and on the page.
+    /// The name of an event in the history, in metrics and on the page.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum EventKind {
         /// The endpoint accepted an update.
         #[default]
         Accepted = "accepted",
-        /// The same, and it had this address already.
+        /// The endpoint accepted an update, and already had this address.
         Unchanged = "unchanged" "accepted, unchanged",
-        /// The service was asked and had this address already.
+        /// The service was asked first, and already had this address; nothing was sent.
         AlreadyThere = "already_there" "already there",
-        /// There was no record, and the service made one.
+        /// The endpoint accepted an update, and the record was created.
         Made = "made",
         /// An update failed.
         Failed = "failed",
-        /// The service refused an update for good.
+        /// The service refused an update permanently.
         Stopped = "stopped",
-        /// An update that was due was not sent yet.
+        /// An update was due, but was held back.
         HeldBack = "held_back" "held back",
         /// The address of this host changed.
         Address = "address" "address changed",
@@ -276,21 +276,21 @@ vocabulary! {
         SourceRecovered = "source_recovered" "source recovered",
         /// DNS servers have the address that was accepted.
         Visible = "visible" "visible in DNS",
-        /// They do not have it in time.
+        /// DNS servers did not have the accepted address in time.
         NotVisible = "not_visible" "not visible in DNS",
-        /// They do not have it any more.
+        /// DNS servers no longer have the accepted address.
         Drifted = "drifted" "different in DNS",
         /// This host took over the lease of its group.
         TookOver = "took_over" "took over",
-        /// It gave the lease back.
+        /// This host gave the lease back.
         GaveBack = "gave_back" "gave back",
-        /// It lost the lease.
+        /// This host lost the lease.
         Lost = "lost",
     }
 }
 
 impl EventKind {
-    /// How an update that was sent may end.
+    /// The kinds of the outcomes of an update.
     pub const OUTCOMES: [Self; 6] =
         [Self::Accepted, Self::Unchanged, Self::AlreadyThere, Self::Made, Self::Failed, Self::Stopped];
 
@@ -305,7 +305,7 @@ impl EventKind {
         matches!(self, Self::Accepted | Self::Unchanged | Self::AlreadyThere | Self::Made)
     }
 
-    /// What happened to the lease of the group; `None` if it is about something else.
+    /// What happened to the lease of the group; `None` if this event is about something else.
     pub fn of_group(self) -> Option<LeaseChange> {
         match self {
             Self::TookOver => Some(LeaseChange::TookOver),
@@ -315,7 +315,7 @@ impl EventKind {
         }
     }
 
-    /// The event of an outcome.
+    /// The kind of an outcome.
     pub(crate) fn of(outcome: &Outcome) -> Self {
         match outcome {
             Outcome::Accepted(_) => Self::Accepted,

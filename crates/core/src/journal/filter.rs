@@ -1,26 +1,26 @@
-//! Which records somebody wants to see.
+//! Selects records of the history.
 
 use super::record::Record;
 use crate::text::vocabulary::vocabulary;
 
-/// What a record must be. By default, all are shown.
+/// Which records to show. By default, all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// About this domain, in small letters.
+    /// Only records about this domain, in lower case; `None`: about any.
     pub domain: Option<String>,
-    /// About a domain that contains this, in small letters.
+    /// Only records about domains that contain this text, in lower case; empty: any.
     pub words: String,
-    /// Not older than this, in seconds since the epoch.
+    /// Only records from this time on, in seconds since the epoch.
     pub since: u64,
-    /// Of this kind.
+    /// Only records of this kind.
     pub kind: RecordKind,
 }
 
 vocabulary! {
-    /// A kind of record that is looked for.
+    /// The kinds of records to choose from.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum RecordKind {
-        /// Any.
+        /// All records.
         #[default]
         All = "all" "everything",
         /// Something failed or was stopped.
@@ -35,12 +35,12 @@ vocabulary! {
 }
 
 impl Filter {
-    /// Whether a line may hold a record that is wanted: whatever it says no to need not be read.
+    /// Whether a line may contain a matching record. If not, the line need not be parsed.
     pub fn may_take(&self, line: &str) -> bool {
         self.domain.as_ref().is_none_or(|domain| line.contains(domain.as_str())) && line.contains(&self.words)
     }
 
-    /// Whether a record is wanted.
+    /// Whether a record matches.
     pub fn takes(&self, record: &Record) -> bool {
         let is_kind = match self.kind {
             RecordKind::All => true,

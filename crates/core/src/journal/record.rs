@@ -1,4 +1,4 @@
-//! One record of the history: written from what happened, read back from its line.
+//! A record of the history: made from an event, written as a line, and read back from it.
 
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -12,32 +12,32 @@ use crate::text::json::push_escaped;
 use crate::text::number::push_number;
 use crate::text::own_json::{self, lenient};
 
-/// Most lines are no longer.
+/// The length of most lines, in bytes: how much to reserve.
 const LIKELY: usize = 256;
 
-/// Longer reasons are cut, in characters, so that lines stay short.
+/// Longer reasons are cut to keep lines short.
 const MAX_REASON_CHARS: usize = 300;
 
-/// One record.
+/// A record of the history.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// When, in seconds since the epoch.
+    /// When it happened, in seconds since the epoch.
     pub at: u64,
-    /// What it is about.
+    /// What happened.
     pub event: EventKind,
-    /// Of which family the address or the record is; `None` if it is about the group.
+    /// The family of the address or of the DNS record; `None` if the event is about the group.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub family: Option<Family>,
-    /// The domain; `None` if it is about the address of this host.
+    /// The domain; `None` if the event is about this host or its group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// Where the update was sent: the origin.
+    /// The origin that the update was sent to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
-    /// The address that was sent, or that was found.
+    /// The address that was sent or found.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
-    /// What the endpoint had accepted, or what was found before.
+    /// The address that the endpoint had accepted, or that was found, before.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub previous: Option<IpAddr>,
     /// The status of the response; `None` if there was no response.
@@ -46,25 +46,25 @@ pub struct Record {
     /// How long the request took, in milliseconds.
     #[serde(rename = "ms", default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub took: Option<u64>,
-    /// Which try it was, the first is 1. Tries in between that failed for the same reason have no record.
+    /// The number of the attempt, from 1. Most attempts that fail for the same reason as the one before have no record.
     #[serde(default = "first", skip_serializing_if = "is_first")]
     pub attempt: u32,
-    /// Until when it is held back, in seconds since the epoch.
+    /// Until when the update is held back, in seconds since the epoch.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub until: Option<u64>,
-    /// How many seconds after it was accepted.
+    /// Seconds since the update was accepted.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
-    /// For how many seconds resolvers may keep what was seen.
+    /// For how many seconds resolvers may cache the answer.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub ttl: Option<u32>,
     /// The source of the address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The group whose lease it is about.
+    /// The group, if the event is about its lease.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Why it failed, masked; what was seen in DNS; `drifted` where it was sent again for that reason.
+    /// Why it failed, masked; or what DNS said; or `drifted` if an accepted update had been sent again for that reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -79,12 +79,12 @@ fn is_first(attempt: &u32) -> bool {
 }
 
 impl Record {
-    /// One that says nothing more.
+    /// A record without details.
     pub fn new(at: u64, event: EventKind, family: Option<Family>) -> Self {
         Self { at, event, family, attempt: 1, ..Self::default() }
     }
 
-    /// Whether the endpoint has another address now than it had, or this host has.
+    /// Whether the address at the endpoint, or of this host, changed.
     pub fn is_change(&self) -> bool {
         match self.event {
             EventKind::Address => true,
@@ -92,20 +92,20 @@ impl Record {
         }
     }
 
-    /// Reads a line; `None` if it is not one of ours, or not a whole one.
+    /// Reads a line; `None` if it is not a complete record.
     pub fn from_line(line: &str) -> Option<Self> {
         let is_whole = |record: &Self| record.family.is_some() || record.event.of_group().is_some();
-        // Whatever is about an address says of which type.
+        // Only records about the group have no type.
         own_json::read(line).filter(is_whole)
     }
 
-    /// The same line again, without its end.
+    /// The line of this record, without a line end.
     pub fn to_line(&self) -> String {
         own_json::line(self)
     }
 
-    /// What happened, as a record. `None` where it says no more than those before it: a try that failed as the one before it has
-    /// one only when their number has doubled, so that a dead endpoint does not fill the history.
+    /// The record of an event; `None` if it adds nothing to earlier records. An attempt that fails like the one before gets a record
+    /// only if its number is a power of two, so that a dead endpoint does not fill the history.
     fn of(JournalEvent { at, what }: &JournalEvent) -> Option<Self> {
         let kind = what.kind()?;
         let new = |family: &Family| Self::new(*at, kind, Some(*family));
@@ -164,25 +164,26 @@ impl Record {
     }
 }
 
-/// Writes lines. Many updates that were accepted together have lines that differ little: what they share is kept as text.
+/// Writes the lines of events. The lines of updates that were accepted together hardly differ, so the writer keeps the text that
+/// they share.
 #[derive(Debug, Default)]
 pub struct RecordWriter {
     last: Option<SharedText>,
 }
 
-/// What the last line had in common with the one that comes, perhaps.
+/// The text of the last line, which the next line may share.
 #[derive(Debug)]
 struct SharedText {
     key: (u64, EventKind, Family, IpAddr, Option<IpAddr>, Option<u16>),
     endpoint: Option<Rc<str>>,
-    /// Without the domain, and without the time that it took.
+    /// The line with an empty domain and without `ms`.
     line: String,
-    /// Where the domain begins.
+    /// The byte of the line at which the domain is inserted.
     place: usize,
 }
 
 impl RecordWriter {
-    /// Adds the line of what happened. Nothing, where it says no more than the lines before it.
+    /// Adds the line of an event; adds nothing if the event adds nothing to earlier lines.
     pub fn push(&mut self, out: &mut String, event: &JournalEvent) {
         match &event.what {
             What::Settled(settled) if settled.attempt == 1 && settled.outcome.is_accepted() && !settled.is_repair => {
@@ -216,7 +217,7 @@ impl SharedText {
         let (domain, to) = (Some(String::new()), endpoint.as_deref().map(str::to_owned));
         let (address, new) = (Some(ip), Record::new(at, event, Some(family)));
         let line = Record { domain, endpoint: to, address, previous, status, ..new }.to_line();
-        // Nothing before the domain is empty.
+        // The domain is the first empty text of the line.
         let place = line.as_bytes().windows(2).position(|two| two == b"\"\"").map_or(0, |at| at + 1);
         Self { key, endpoint, line, place }
     }

@@ -1,4 +1,4 @@
-//! What happened, as sentences for people: in the log, and in the history.
+//! Events as sentences for people, in the log and in the history.
 
 use std::net::IpAddr;
 
@@ -9,11 +9,11 @@ use crate::net::status::with_reason;
 use crate::text::duration::{duration, seconds};
 use crate::update::outcome::{Outcome, Why};
 
-/// What is said of an endpoint that did not change anything.
+/// Follows "accepted" if the endpoint did not have to change anything.
 const HAD_IT: &str = "; the service already had this address";
 
-/// What happened, for the log; empty where [`What::level`] is none. The origin is named where `is_one_of_several`; `has_body` is
-/// how the callback sends; `is_remembered`: whether the next run knows of it.
+/// An event as a sentence for the log; empty if [`What::level`] is `None`. `is_one_of_several`: whether to name the origin;
+/// `has_body`: whether the callback sends a body; `is_remembered`: whether the next run knows what happened.
 pub fn sentence(
     JournalEvent { at, what }: &JournalEvent,
     is_one_of_several: bool,
@@ -51,12 +51,12 @@ pub fn sentence(
     }
 }
 
-/// What the world sees.
+/// What DNS says about an address, in words.
 fn sight(kind: Option<EventKind>) -> &'static str {
     kind.map_or("", EventKind::word)
 }
 
-/// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`. The origin is named where there are several.
+/// `home.example.com A 203.0.113.7: accepted (204, 12 ms)`. `origin` is `None` if there is only one.
 fn line(settled: &Settled, origin: Option<&str>, has_body: bool, is_remembered: bool) -> String {
     let update = format!("{} {}", settled.about, settled.ip);
     let took = settled.took.as_millis();
@@ -104,7 +104,7 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool, is_remembered: 
                 405 => allowed(has_body, settled.allow.as_deref().unwrap_or_default()),
                 _ => advice(*status).to_owned(),
             };
-            // Nobody can know which of the two it was: proxies have their own 403, 500 or 502, tinyproxy even a 401.
+            // The response may come from either: proxies send their own 403, 500 or 502, and tinyproxy even a 401.
             let relay =
                 settled.relay.as_ref().map(|relay| format!(", from or through the proxy {relay}")).unwrap_or_default();
             let (said, advice) = match words.as_str() {
@@ -120,13 +120,13 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool, is_remembered: 
     }
 }
 
-/// The other address in ``good 192.0.2.2``: the service took something else for the address of this host (dyndns2).
+/// The other address in ``good 192.0.2.2``: the service set an address that ddns did not send (dyndns2).
 pub fn set_instead(words: &str, sent: IpAddr) -> Option<IpAddr> {
     let rest = ["good ", "nochg "].iter().find_map(|code| words.strip_prefix(code))?;
     rest.split([' ', ',']).filter_map(|word| word.parse().ok()).find(|ip| *ip != sent)
 }
 
-/// ``200 `badauth` ``: a status and what the service said. Of a request before or after the update, its words are quoted already.
+/// ``200 `badauth` ``: a status and the words of the service. Words about a request before or after the update are already quoted.
 fn quoted(status: u16, words: &str) -> String {
     match words {
         "" => format!("{status} with no text"),
@@ -135,12 +135,12 @@ fn quoted(status: u16, words: &str) -> String {
     }
 }
 
-/// Whether words are about a request before or after the update.
+/// Whether the words are about a request before or after the update.
 fn is_around(words: &str) -> bool {
     words.starts_with("before ") || words.contains("; after (")
 }
 
-/// What a status usually means for the user who configured the callback.
+/// What the user should check after this status.
 fn advice(status: u16) -> &'static str {
     match status {
         304 => " Is the URL in `id` right?",
@@ -151,7 +151,7 @@ fn advice(status: u16) -> &'static str {
     }
 }
 
-/// What to do where the method is not allowed. Of what the endpoint wrote, only methods that we know are shown.
+/// What to do after a 405. Only known methods are shown, because `allow` comes from the endpoint.
 fn allowed(has_body: bool, allow: &str) -> String {
     const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
     let written: Vec<&str> = allow.split(',').map(str::trim).collect();
@@ -166,7 +166,7 @@ fn allowed(has_body: bool, allow: &str) -> String {
 }
 
 impl Record {
-    /// What happened, without the domain and the address: `accepted (204, 12 ms), 203.0.113.6 before`.
+    /// The event without its domain and address: `accepted (204, 12 ms), 203.0.113.6 before`.
     pub fn sentence(&self) -> String {
         if let Some(kind) = self.event.of_group() {
             let group = self.group.as_deref().unwrap_or("unknown");

@@ -1,4 +1,4 @@
-//! What a running instance, or the cache, knows of every update; its JSON is sent and shown.
+//! The state of every update, from a running service or from the cache. `ddns status` and the API show it as JSON.
 
 use std::net::IpAddr;
 
@@ -10,37 +10,37 @@ use crate::text::own_json::lenient;
 use crate::text::vocabulary::vocabulary;
 use crate::update::state::Accepted;
 
-/// How every update stands.
+/// The state of every update.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// The process that runs; none where the cache was read.
+    /// The id of the running process; `None` if the state comes from the cache.
     pub process: Option<u32>,
-    /// Its configuration files.
+    /// The configuration files.
     #[serde(rename = "configurations")]
     pub configs: Vec<String>,
-    /// Seconds until the next round.
+    /// Seconds until the next round of lookups.
     #[serde(rename = "next_in")]
     pub next: Option<u64>,
-    /// What is wrong with a newer configuration, which is therefore not used; empty where there is none.
+    /// The errors of a changed configuration, which is therefore not used; empty if there is none.
     pub errors: Vec<String>,
-    /// One for each update, in the order of the configuration.
+    /// One row for each update, in the order of the configuration.
     #[serde(rename = "updates")]
     pub rows: Vec<Row>,
-    /// How this host stands in its group; none where it is in none.
+    /// The state of this host in its group; `None` if it is in no group.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub group: Option<Membership>,
 }
 
-/// How a synchronization ended that somebody asked for.
+/// The result of a synchronization that a user asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncResult {
-    /// Whether everything is accepted or up to date.
+    /// Whether every update is accepted or up to date.
     pub good: bool,
-    /// What happened, in a sentence.
+    /// What happened, as a sentence.
     pub text: String,
 }
 
-/// How one update stands.
+/// The state of one update.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
     /// The domain.
@@ -48,57 +48,57 @@ pub struct Row {
     /// `A` or `AAAA`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Where it is sent: the origin, or the whole URL if that is needed; `None` if no other update has the same domain and
-    /// type.
+    /// Where the update is sent: the origin, or the whole URL if the origin is not enough to tell it from other updates; `None` if no
+    /// other update has the same domain and type.
     pub endpoint: Option<String>,
-    /// The address that was found; `None` if there is none, or nothing was looked up.
+    /// The address that a lookup found; `None` if there was none, or no lookup yet.
     pub address: Option<IpAddr>,
-    /// The source that gave it.
+    /// The source that gave the address.
     pub source: Option<String>,
-    /// When the endpoint accepted something last, in seconds since the epoch; `None` if it never did.
+    /// When the endpoint last accepted an address, in seconds since the epoch; `None` if it never did.
     pub accepted: Option<u64>,
-    /// What it accepted then.
+    /// The address that it accepted then.
     pub accepted_address: Option<IpAddr>,
-    /// An address that was sent without success: the endpoint may have it.
+    /// An address that was sent but not accepted: the endpoint may have it all the same.
     pub in_doubt: Option<IpAddr>,
-    /// How it stands.
+    /// The state.
     pub state: UpdateState,
-    /// In how many seconds it is sent again; `None` if nobody knows.
+    /// Seconds until the update is sent again; `None` if that is unknown.
     #[serde(rename = "retry_in")]
     pub next: Option<u64>,
-    /// How often it failed in a row; `None` if the last request did not fail.
+    /// How often the update failed in a row; `None` if the last request did not fail.
     pub failures: Option<u32>,
-    /// Why it stands so: the words of the service, or what happened.
+    /// Why the update has this state: the words of the service, or what happened.
     pub reason: Option<String>,
     /// The status of the last response; `None` if there was none.
     pub last_status: Option<u16>,
-    /// How long the last request took, in milliseconds; `None` if none was sent.
+    /// How long the last request took, in milliseconds; `None` if there was none.
     pub last_ms: Option<u32>,
-    /// Whether it was accepted longer ago than `cache_max_age`: the next run sends it again.
+    /// Whether the address was accepted longer ago than `cache_max_age`, so that the next run sends it again.
     #[serde(rename = "expired", default, skip_serializing_if = "std::ops::Not::not")]
     pub is_expired: bool,
-    /// Whether the world sees what was accepted; `None` where nobody is asked.
+    /// What DNS says about the accepted address; `None` if DNS is not asked.
     #[serde(default, deserialize_with = "lenient", skip_serializing_if = "Option::is_none")]
     pub dns: Option<DnsState>,
 }
 
-/// What the world sees of an update.
+/// What DNS says about an update.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DnsState {
-    /// Whether it is visible.
+    /// Whether the accepted address is visible.
     pub verdict: DnsVerdict,
-    /// The same for people, and why.
+    /// The verdict and its reason, for people.
     pub text: String,
-    /// Whether it should be visible by now.
+    /// Whether the address should be visible by now.
     #[serde(rename = "late", default)]
     pub is_late: bool,
-    /// Since when, in seconds since the epoch.
+    /// When the verdict began, in seconds since the epoch.
     pub since: u64,
-    /// When DNS was last asked, in seconds since the epoch; `None` if it never was.
+    /// When DNS was last asked, in seconds since the epoch; `None`: never.
     pub asked: Option<u64>,
-    /// For how many seconds resolvers may keep what was seen.
+    /// For how many seconds resolvers may cache the answer.
     pub ttl: Option<u32>,
-    /// How often it was sent again because DNS had something else.
+    /// How often the update was sent again because DNS had another address.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repairs: u8,
 }
@@ -109,12 +109,12 @@ fn is_zero(number: &u8) -> bool {
 }
 
 impl DnsState {
-    /// Whether it is worth somebody's attention: it should be visible by now, and is not.
+    /// Whether the address should be visible by now, and is not.
     pub fn is_wrong(&self) -> bool {
         self.is_late && matches!(self.verdict, DnsVerdict::NotVisible | DnsVerdict::Partly | DnsVerdict::Drifted)
     }
 
-    /// The verdict for people, in a word or two.
+    /// The verdict in a word or two.
     pub fn word(&self) -> &'static str {
         match self.verdict {
             DnsVerdict::NotVisible | DnsVerdict::Partly if !self.is_late => "not yet",
@@ -126,48 +126,48 @@ impl DnsState {
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Last {
-    /// The status of the response; none where there was none.
+    /// The status of the response; `None` if there was no response.
     pub status: Option<u16>,
-    /// How long it took, in milliseconds.
+    /// How long the request took, in milliseconds.
     pub took: u32,
 }
 
 vocabulary! {
-    /// How an update stands: one key in JSON, metrics, addresses of the page and its style sheet, one word for people. The worst is
-    /// the last one.
+    /// The state of an update: one key for JSON, metrics, and the page's URLs and style sheet, and one word for people. In order, the
+    /// worst state last.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case", from = "String")]
     pub enum UpdateState {
-        /// The endpoint accepted this address, and that counts.
+        /// The endpoint accepted this address.
         UpToDate = "up_to_date" "up to date",
-        /// No service runs; the cache remembers that it was accepted.
+        /// No service is running; the cache remembers an accepted address.
         Accepted = "accepted",
-        /// Another host of the group sends it, or nobody does yet.
+        /// Another host of the group sends the update, or none does yet.
         StandBy = "stand_by" "on standby",
-        /// It is being sent, or about to be.
+        /// The update is being sent, or is about to be sent.
         Sending = "sending",
         /// The service asked to wait, or `min_interval` has not passed.
         HeldBack = "held_back" "held back",
-        /// No service runs; a request was not settled, or nothing was accepted yet.
+        /// No service is running; the last request had no clear result, or no address was ever accepted.
         #[default]
         InDoubt = "in_doubt" "in doubt",
-        /// No source gives an address.
+        /// No source gave an address.
         NoAddress = "no_address" "no address",
-        /// It failed, its endpoint pauses, or an older request may still arrive.
+        /// The update failed, its endpoint is paused, or an older request may still arrive.
         Retrying = "retrying",
-        /// The service refused it for good.
+        /// The service refused the update permanently.
         Stopped = "stopped",
     }
 }
 
 impl UpdateState {
-    /// Whether nothing is left to be done by this host.
+    /// Whether this host has nothing left to do.
     pub fn is_good(self) -> bool {
         matches!(self, Self::UpToDate | Self::Accepted | Self::StandBy)
     }
 }
 
-/// A service of another version may still run.
+/// Also understands the keys of other versions: such a service may still be running.
 impl From<String> for UpdateState {
     fn from(key: String) -> Self {
         match key.as_str() {
@@ -178,12 +178,13 @@ impl From<String> for UpdateState {
 }
 
 impl Row {
-    /// What the endpoint accepted last; `None` if it never accepted anything.
+    /// The address that the endpoint last accepted; `None` if it never accepted one.
     pub fn accepted(&self) -> Option<Accepted> {
         Some(Accepted { ip: self.accepted_address?, at: self.accepted? })
     }
 
-    /// Another host of the group sends it, or nobody does yet. One without an address still has none.
+    /// Puts the update on standby: another host of the group sends it, or none does yet. An update without an address still shows
+    /// that.
     pub fn stand_by(&mut self) {
         if self.state != UpdateState::NoAddress {
             self.state = UpdateState::StandBy;
@@ -193,7 +194,7 @@ impl Row {
 }
 
 impl Status {
-    /// The same for a host of a group: where another one sends, updates stand by.
+    /// Adds the state of this host in its group. If this host does not send, its updates are on standby.
     #[must_use]
     pub fn in_group(mut self, group: Option<Membership>) -> Self {
         if group.as_ref().is_some_and(|group| group.standing.role.is_standing_by()) {
@@ -203,14 +204,14 @@ impl Status {
         self
     }
 
-    /// What keeps this host from sending, and from knowing who does; none where it sends, or another does.
+    /// Why this host neither sends nor knows which member does; `None` if it or another member sends.
     pub fn obstacle(&self) -> Option<&'static str> {
         let group = self.group.as_ref().filter(|group| group.standing.role.is_standing_by())?;
         group.objection()
     }
 
-    /// `12 records up to date`, `9 of 12 records up to date`, `12 records on standby`; and why, where something is wrong with the
-    /// group.
+    /// `12 records up to date`, `9 of 12 records up to date` or `12 records on standby`, followed by what is wrong with the group, if
+    /// anything is.
     pub fn summary(&self) -> String {
         let all = self.rows.len();
         let good = self.rows.iter().filter(|row| row.state.is_good()).count();
@@ -225,8 +226,7 @@ impl Status {
         }
     }
 
-    /// Whether nothing is left to be done, nothing is wrong with the group, and the configuration is the one that was written
-    /// last.
+    /// Whether nothing is left to do, the group works, and the configuration in use is the newest one.
     pub fn is_good(&self) -> bool {
         self.errors.is_empty()
             && self.rows.iter().all(|row| row.state.is_good())
@@ -287,7 +287,7 @@ mod tests {
         }
     }
 
-    /// Written and read by any version.
+    /// Every version must be able to read and write this text.
     const TEXT: &str = r#"{
   "process": 7,
   "configurations": [

@@ -112,7 +112,7 @@ fn i4_what_happened_is_one_line_of_json() {
     }
 }
 
-/// One of each event, as the versions that had it first wrote them.
+/// One line for each event, as the first version with that event wrote it.
 const LINES: &str = r#"{"at":1763170000,"event":"accepted","type":"A","domain":"home.example.com","endpoint":"https://dns.example","address":"203.0.113.7","previous":"203.0.113.6","status":204,"ms":12}
 {"at":1763170000,"event":"unchanged","type":"AAAA","domain":"bücher.example","endpoint":"https://dns.example","address":"2001:db8::7","status":200,"ms":3,"attempt":2}
 {"at":1763170000,"event":"already_there","type":"A","domain":"home.example.com","address":"203.0.113.7","ms":0}
@@ -303,7 +303,7 @@ fn i4_a_day_begins_where_the_host_is() {
 }
 
 proptest! {
-    /// Files are of others, too: nothing in them may stop the program.
+    /// Other programs may write to the file: nothing in it may make ddns panic.
     #[test]
     fn i4_any_records_make_a_strip(times in proptest::collection::vec((any::<u64>(), 0_usize..9), 0..20), now: u64, offset: i64) {
         let mut days = Days::new(offset);

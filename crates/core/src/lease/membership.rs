@@ -1,4 +1,4 @@
-//! A group and how this member stands in it: as sentences for people; its JSON is sent and shown.
+//! The state of a member in its group, as sentences for people and as JSON for programs.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -7,18 +7,19 @@ use serde_json::value::RawValue;
 use super::standing::{Role, Standing};
 use crate::text::duration::{duration, seconds};
 
-/// A group, and how this member stands in it.
+/// A group, and the state of this member.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Membership {
-    /// What the group is called.
+    /// The name of the group.
     #[serde(rename = "name")]
     pub group: String,
-    /// How this member stands.
+    /// The state of this member.
     #[serde(flatten)]
     pub standing: Standing,
 }
 
-/// Reads the same object twice: what serde flattens it keeps in between, where features that tests switch on change numbers.
+/// Reads the same object twice instead of using `flatten`: serde buffers flattened values, and features of `serde_json` that
+/// tests enable change the numbers in that buffer.
 impl<'de> Deserialize<'de> for Membership {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
@@ -32,13 +33,13 @@ impl<'de> Deserialize<'de> for Membership {
 }
 
 impl Membership {
-    /// Whether nothing is wrong: somebody can send, and this member knows who.
+    /// Whether nothing is wrong: a member can send, and this member knows which.
     pub fn is_good(&self) -> bool {
         self.objection().is_none()
     }
 
-    /// Why this member does not do its work, in a few words without a name; none where it does. One that stands by does, as
-    /// long as it sees the store; and so does one that holds the lease, as long as it may send.
+    /// Why this member does not do its work, in a few words without its name; `None` if it does. A standby does its work while it
+    /// reaches the store, and the holder while it may send.
     pub fn objection(&self) -> Option<&'static str> {
         let Standing { role, holder, store, trouble, .. } = &self.standing;
         match (role, store) {
@@ -50,7 +51,7 @@ impl Membership {
         }
     }
 
-    /// What this member does, and who else: `is on standby: router-b holds the lease`.
+    /// What this member does, and which member holds the lease: `is on standby: router-b holds the lease`.
     pub fn sentence(&self) -> String {
         let Standing { member, role, holder, held_for, lease_left, store, .. } = &self.standing;
         let since = held_for.map_or_else(String::new, |time| format!(" for {}", duration(time)));
@@ -78,7 +79,7 @@ impl Membership {
         }
     }
 
-    /// What somebody should know besides: why the store cannot be used, why this member cannot take over, what to change.
+    /// What else people should know: why the store cannot be used, why this member cannot take over, what to change.
     pub fn remarks(&self) -> Vec<String> {
         let Standing { store, ready, trouble, role, .. } = &self.standing;
         let store = store.as_ref().err().map(|why| format!("the store cannot be used: {why}"));
@@ -96,7 +97,7 @@ pub(crate) mod tests {
     use crate::lease::standing::Seen;
     use crate::text::own_json::{indented, read};
 
-    /// Member `a` of the group `home`, which `b` is in as well.
+    /// Member `a` of the group `home`, whose other member is `b`.
     pub(crate) fn membership(role: Role, holder: Option<&str>) -> Membership {
         let seen = |name: &str| Seen {
             member: name.to_owned(),

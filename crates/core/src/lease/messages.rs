@@ -1,10 +1,10 @@
-//! What a member says when it stands differently in its group: each thing once.
+//! The log messages of a member whose state in its group changes. Each change is logged once.
 
 use super::standing::{Role, Standing, WENT_BACK};
 use crate::text::duration::duration;
 use crate::text::log_format::Level;
 
-/// What is said of `now`, after `before`, by a member of this group.
+/// The log messages for a change from `before` to `now`; `before` is `None` for the first state.
 pub fn news(group: &str, before: Option<&Standing>, now: &Standing) -> Vec<(Level, String)> {
     let mut said = Vec::new();
     if let Some(trouble) = &now.trouble
@@ -18,7 +18,7 @@ pub fn news(group: &str, before: Option<&Standing>, now: &Standing) -> Vec<(Leve
 }
 
 fn of_store(group: &str, before: Option<&Standing>, now: &Standing) -> Option<(Level, String)> {
-    // Connections break first: that it went back is news all the same.
+    // The connection breaks before a restored store answers, so `store` has failed already: report the new reason all the same.
     let is_back = |store: &Result<(), String>| store.as_ref().is_err_and(|why| why == WENT_BACK);
     let is_news = |before: &Standing| before.store.is_ok() || is_back(&now.store) && !is_back(&before.store);
     match (before.is_none_or(is_news), &now.store) {
@@ -69,8 +69,8 @@ fn of_role(group: &str, before: Option<&Standing>, now: &Standing) -> Vec<(Level
     said
 }
 
-/// Why a single run cannot have the lease of its group: how bad that is, a sentence, and the exit status. `None` if it may
-/// still get it.
+/// Why a single run cannot get the lease of its group: the log level, a sentence and the exit status. `None` if it may still
+/// get the lease.
 pub fn denial(group: &str, now: &Standing) -> Option<(Level, String, u8)> {
     match now {
         Standing { trouble: Some(trouble), .. } => Some((Level::Error, format!("group {group}: {trouble}"), 1)),

@@ -1,34 +1,34 @@
-//! A change of role that somebody wants to know of: the lease was taken over, given back or lost.
+//! The role changes that people want to hear about: the lease was taken over, given back or lost.
 
 use super::standing::{Role, Standing};
 
 /// What happened to the lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseChange {
-    /// This member holds it, and sends.
+    /// This member got the lease, and sends.
     TookOver,
-    /// This member held it, and gave it back.
+    /// This member gave it back.
     GaveBack,
-    /// This member held it, and could not keep it.
+    /// This member could not keep it.
     Lost,
 }
 
 /// A change of role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoleChange {
-    /// What the group is called.
+    /// The name of the group.
     pub group: String,
-    /// What this member is called.
+    /// The name of this member.
     pub member: String,
     /// What happened.
     pub kind: LeaseChange,
-    /// Why, where that is known: a sentence without its full stop.
+    /// Why, as a sentence without its full stop; `None` if that is unknown.
     pub why: Option<String>,
 }
 
 impl RoleChange {
-    /// What happened between two standings; none where the lease stayed where it was. A holder that only waits for the store to
-    /// confirm its lease still has it.
+    /// What happened to the lease between two states of this member; `None` if nothing did. A holder that is waiting for the store
+    /// to confirm its lease still has it.
     pub fn between(group: &str, before: Option<&Standing>, now: &Standing) -> Option<Self> {
         let was = before.map_or(Role::Joining, |before| before.role);
         let (kind, why) = match (has_lease(was), has_lease(now.role)) {
@@ -63,7 +63,7 @@ fn has_lease(role: Role) -> bool {
     matches!(role, Role::Holder | Role::HandingOver | Role::Unconfirmed)
 }
 
-/// Why a member gives the lease back; none where it just ends.
+/// Why a member gives the lease back; `None` if it is only shutting down.
 fn why_given_back(standing: &Standing) -> Option<String> {
     let Standing { members, ready, .. } = standing;
     if let Err(why) = ready {

@@ -1,4 +1,4 @@
-//! How a member stands in its group, for people: status, page, metrics, notifications.
+//! The state of a member in its group, for `ddns status`, the page, metrics and notifications.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::text::vocabulary::vocabulary;
 
-/// Why a store cannot be used that went back (J7).
+/// Why a store that went back in time cannot be used (J7).
 pub const WENT_BACK: &str =
     "its data went back in time (was it wiped, or restored from a snapshot?): the previous holder may still send";
 
@@ -15,71 +15,72 @@ vocabulary! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Role {
-        /// Not known to the store yet, or not any more.
+        /// The store does not know this member yet, or no longer does.
         Joining = "joining" "joins",
-        /// Another sends, or nobody can.
+        /// Another member sends, or none can.
         StandBy = "stand-by" "on standby",
-        /// It won the lease and reads what was accepted; nothing is sent yet.
+        /// This member got the lease and is reading what was accepted. It sends nothing yet.
         TakingOver = "taking-over" "takes over",
-        /// It sends.
+        /// This member sends.
         Holder = "holder" "holds the lease",
-        /// It sends what is under way to its end, and then gives the lease back.
+        /// This member finishes the requests under way, and then gives the lease back.
         HandingOver = "handing-over" "gives back",
-        /// It holds as far as it knows, but could not renew the lease in time: nothing is sent before the store confirms it.
+        /// This member could not renew its lease in time. It sends nothing until the store confirms the lease.
         Unconfirmed = "unconfirmed" "not confirmed",
-        /// It left the group.
+        /// This member left the group.
         Left = "left",
     }
 }
 
 impl Role {
-    /// Whether what is to be sent is the business of another, or of nobody yet: what the endpoints have is not known.
+    /// Whether this member does not send: another member does, or none does yet. This member then does not know what the endpoints
+    /// have.
     pub fn is_standing_by(self) -> bool {
         !matches!(self, Self::Holder | Self::HandingOver)
     }
 }
 
-/// A member, as this one sees it.
+/// A member of the group, as this member sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// What it is called.
+    /// The name of the member.
     pub member: String,
-    /// Whether it could send.
+    /// Whether the member could send.
     pub ready: bool,
-    /// `prefer`
+    /// The member's `prefer` setting.
     pub prefer: u8,
-    /// Whether it holds.
+    /// Whether the member holds the lease.
     #[serde(rename = "holder")]
     pub is_holder: bool,
-    /// Whether it is this one.
+    /// Whether it is this member.
     #[serde(rename = "self")]
     pub is_self: bool,
 }
 
-/// How a member stands.
+/// The state of this member.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
-    /// What this member is called.
+    /// The name of this member.
     pub member: String,
-    /// What it does.
+    /// What this member does.
     pub role: Role,
-    /// Who holds, as far as this member knows.
+    /// The member that holds the lease, as far as this member knows.
     pub holder: Option<String>,
-    /// For how long this member has known that holder.
+    /// For how long this member has known about that holder.
     #[serde(serialize_with = "whole_seconds", deserialize_with = "of_seconds")]
     pub held_for: Option<Duration>,
-    /// How long this member may go on sending without another renewal; none where it may not send.
+    /// How long this member may send before it must renew the lease; `None` if it may not send.
     #[serde(serialize_with = "whole_seconds", deserialize_with = "of_seconds")]
     pub lease_left: Option<Duration>,
-    /// Who is there, in the order in which they may hold.
+    /// All members, in the order in which they may get the lease.
     pub members: Vec<Seen>,
-    /// Whether the store answers, or why not: a sentence without its full stop.
+    /// Whether the store can be used, or why not: a sentence without its full stop.
     #[serde(rename = "store_error", serialize_with = "error_alone", deserialize_with = "of_error")]
     pub store: Result<(), String>,
     /// Whether this member could send, or why not.
     #[serde(rename = "not_ready", serialize_with = "error_alone", deserialize_with = "of_error")]
     pub ready: Result<(), String>,
-    /// What somebody should change: another version in the store, a lease shorter than the way to it.
+    /// A problem that a person must solve, such as another version in the store, or a lease that is too short for a slow store.
     pub trouble: Option<String>,
 }
 

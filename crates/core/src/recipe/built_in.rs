@@ -1,32 +1,32 @@
-//! The recipes that are part of the program.
+//! The recipes in the program.
 
 use super::Recipe;
 use crate::text::diagnostic::{Diagnostic, Place, nearest};
 
-/// The names, a line for each.
+/// The names, one on each line.
 const NAMES: &str = include_str!(concat!(env!("OUT_DIR"), "/recipes.names"));
 
-/// The JSON of each, in the same order, a line for each.
+/// The JSON of the recipes, one on each line, in the same order.
 const TEXTS: &str = include_str!(concat!(env!("OUT_DIR"), "/recipes.texts"));
 
-/// Recipes of services that have ended: the name, what happened, and the way out.
+/// Removed recipes of services that were shut down: the name, what happened, and what to use instead.
 const GONE: [(&str, &str, &str); 1] = [(
     "hetzner",
     "Hetzner shut the old DNS API down in May 2026",
     "use `hetzner-cloud`: zones are in the Hetzner Console now, and a new token of it is needed",
 )];
 
-/// The names of all recipes, in their order.
+/// The names of all recipes, in alphabetical order.
 pub fn names() -> impl Iterator<Item = &'static str> + Clone {
     NAMES.lines()
 }
 
-/// All recipes, in the order of their names.
+/// All recipes, in alphabetical order.
 pub fn built_in() -> impl Iterator<Item = Recipe> {
     names().zip(TEXTS.lines()).filter_map(|(name, text)| Recipe::read(name, text).ok())
 }
 
-/// The recipe of a name. Fails with the nearest name.
+/// The recipe with this name. The error suggests a similar name.
 pub fn named(name: &str) -> Result<Recipe, Vec<Diagnostic>> {
     if let Some((name, text)) = names().zip(TEXTS.lines()).find(|(known, _)| known.eq_ignore_ascii_case(name)) {
         return Recipe::read(name, text);

@@ -1,4 +1,4 @@
-//! What no single field of a recipe can tell: whether each name has a value, and which fields are filled.
+//! Checks a recipe as a whole: whether each name has a value, and which fields it fills.
 
 use std::collections::HashMap;
 use std::iter;
@@ -10,12 +10,12 @@ use crate::config::files::path_of;
 use crate::text::json::{Member, Node, Span, Value};
 use crate::text::order;
 
-/// Names that have a value wherever something is done for a domain, and how often that is.
+/// Names that ddns itself gives a value, and how often that value differs.
 const OWN: [(&str, Each); 4] =
     [("domain", Each::Domain), ("host", Each::Domain), ("subdomain", Each::Domain), ("type", Each::Record)];
 
 impl RecipeReader<'_> {
-    /// Every name has a value where it stands, and no secret stands where it could not be a file of its own.
+    /// Checks that every name has a value where it is used, and that each secret can have a file of its own.
     pub(super) fn check(&mut self, recipe: &Recipe, span: Span) {
         let mut known: HashMap<&str, Each> = OWN.into_iter().collect();
         known.extend(recipe.values.iter().map(|(name, _)| (name.as_str(), Each::Record)));
@@ -41,9 +41,9 @@ impl RecipeReader<'_> {
         for (members, each, known_fields) in parts {
             self.check_fields(members, known_fields, recipe);
             template::texts(members, &mut |keys, text, node| {
-                // Requests around an update are filled as the update is.
+                // Requests around an update follow the rules for the update.
                 let keys = if keys.len() > 1 && is_around(keys[0]) { &keys[1..] } else { keys };
-                // What goes into an address as typed has an entry for each of its values.
+                // An answer that goes into the URL unchanged gets an entry for each of its values.
                 let is_typed = |name: &str| *keys == ["id"] && recipe.is_typed(name);
                 for name in template::names(text).filter(|name| !is_typed(name)) {
                     self.check_name_here(name, &known, each, node.span);
@@ -74,7 +74,7 @@ impl RecipeReader<'_> {
             if !known.contains(&key.as_str()) {
                 self.error(*key_span, format!("a recipe does not fill `{key}`; it may fill {}", known.join(", ")));
             }
-            // Text is read as JSON in its place, and could name a file there.
+            // ddns would parse such a text as JSON, which could name a file.
             let is_json = |text: &str| text.trim_start().starts_with(['{', '[']);
             let is_nested = is_around(key) || kind_of(key) == Some(Kind::Secrets);
             if is_nested && matches!(&node.value, Value::String(text) if is_json(text)) {
@@ -121,7 +121,7 @@ impl RecipeReader<'_> {
     }
 }
 
-/// The names that a recipe may fill, of fields and of parts.
+/// The names of the fields and parts that a recipe may fill.
 fn filled(fields: impl Iterator<Item = &'static Field>, parts: &'static [SubField]) -> Vec<&'static str> {
     let parts = parts.iter().filter(|part| part.is_for(FieldUse::Recipe)).map(|part| part.name);
     let mut names: Vec<&str> = fields.map(|field| field.name).chain(parts).collect();
@@ -129,7 +129,7 @@ fn filled(fields: impl Iterator<Item = &'static Field>, parts: &'static [SubFiel
     names
 }
 
-/// Whether a field holds requests around the update (H14).
+/// Whether a field contains requests around the update (H14).
 pub(super) fn is_around(name: &str) -> bool {
     Field::written(name).is_some_and(|field| field.inside() == Some(FieldUse::Step))
 }

@@ -1,4 +1,4 @@
-//! The answers of one use of a recipe: what is known, what must be asked, what it means.
+//! A recipe with the answers of a user: which answers are known, which are missing, and what they mean.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,10 +9,10 @@ use crate::text::diagnostic::nearest;
 use crate::text::json::{Member, Value, pretty};
 use crate::update::domain::Domain;
 
-/// Stands before the path of a file that holds an answer. No answer of a person has it: control characters are refused.
+/// Precedes the path of a file that contains the answer. Typed answers never begin with it, because control characters are refused.
 pub(crate) const IN_FILE: &str = "\u{1c}";
 
-/// One thing to know: an answer, for a domain and a family where it has one for each.
+/// The place of one answer: the question, and the domain and family if it has an answer for each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AnswerSlot {
     name: String,
@@ -20,7 +20,7 @@ pub struct AnswerSlot {
     family: Option<Family>,
 }
 
-/// As `--set` takes it: `token`, `key.home.example.com`, `record_id.A.home.example.com`.
+/// The name for `--set`: `token`, `key.home.example.com`, `record_id.A.home.example.com`.
 impl fmt::Display for AnswerSlot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
@@ -30,12 +30,12 @@ impl fmt::Display for AnswerSlot {
 }
 
 impl AnswerSlot {
-    /// What it is called.
+    /// The name of the question.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is, for people: `API token`, `Key of the record, for home.example.com`.
+    /// The label for people: `API token`, `Key of the record, for home.example.com`.
     pub(crate) fn label(&self, question: &Question) -> String {
         let ask = &question.ask;
         match (&self.domain, self.family) {
@@ -46,23 +46,23 @@ impl AnswerSlot {
     }
 }
 
-/// What something is done for.
+/// The domain and family that a value is for.
 #[derive(Clone, Copy, Default)]
 pub(super) struct RecordScope<'a> {
     pub(super) domain: Option<&'a Domain>,
     pub(super) family: Option<Family>,
 }
 
-/// Domains, and what each gets beside its name.
+/// Domains, and what each has besides its name.
 pub(crate) type DomainRest = Vec<(Domain, Vec<(&'static str, Value)>)>;
 
-/// A recipe and what is known so far. Does not show answers when printed.
+/// A recipe and the answers so far. `Debug` does not show the answers.
 pub struct Form<'a> {
-    /// What is filled.
+    /// The recipe to fill.
     pub recipe: &'a Recipe,
-    /// By [`Family::index`].
+    /// The domains to update, by [`Family::index`].
     pub(super) domains: [Vec<Domain>; 2],
-    /// What domains get beside what the recipe says.
+    /// What domains have besides what the recipe says.
     pub(crate) rest: DomainRest,
     known: BTreeMap<AnswerSlot, String>,
 }
@@ -74,7 +74,7 @@ impl fmt::Debug for Form<'_> {
 }
 
 impl<'a> Form<'a> {
-    /// Begins with the domains. Fails where the service does not take one of their families.
+    /// A form without answers. Fails if the service does not take addresses of a family that has domains.
     pub fn new(recipe: &'a Recipe, domains: [Vec<Domain>; 2]) -> Result<Self, String> {
         for family in Family::ALL {
             if !domains[family.index()].is_empty() && !recipe.takes(family) {
@@ -84,7 +84,7 @@ impl<'a> Form<'a> {
         Ok(Self { recipe, domains, rest: Vec::new(), known: BTreeMap::new() })
     }
 
-    /// Takes `NAME=VALUE`, the NAME as a [`AnswerSlot`] is written. Without a domain it holds for all of them.
+    /// Takes the answer of `--set NAME=VALUE`; `name` is the text of an [`AnswerSlot`]. Without a domain, the answer is for all of them.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         let (first, rest) = name.split_once('.').unwrap_or((name, ""));
         let Some(each) = self.each_of(first) else {
@@ -115,15 +115,16 @@ impl<'a> Form<'a> {
         meant.iter().try_for_each(answer)
     }
 
-    /// What must be asked, in this order: what has no answer yet. A zone that may follow from the names waits for them.
+    /// The missing answers, in the order in which to ask. A zone that may follow from the domains is not asked for before they are
+    /// known.
     pub fn unanswered(&self) -> Vec<AnswerSlot> {
         let slots = self.recipe.questions.iter().flat_map(|question| self.slots(&question.name, question.each));
         let waits = |slot: &AnswerSlot| slot.name == "zone" && !self.has_domains() && self.recipe.suffix().is_some();
         slots.filter(|slot| !self.known.contains_key(slot) && !waits(slot)).collect()
     }
 
-    /// Takes the zone where the names leave no doubt, and nobody gave it: below a suffix of the service every name is a zone, and
-    /// one of two labels is its own.
+    /// Sets the zone if it is missing and certain: each name directly below the service's suffix is a zone, and so is a domain that
+    /// equals its own suggested zone.
     pub(crate) fn take_certain_zone(&mut self) {
         let slot = AnswerSlot { name: "zone".to_owned(), domain: None, family: None };
         if self.each_of("zone") != Some(Each::Once) || self.known.contains_key(&slot) {
@@ -133,33 +134,33 @@ impl<'a> Form<'a> {
         let below =
             |suffix: &str| zone.strip_suffix(suffix).is_some_and(|label| label.len() > 1 && label.ends_with('.'));
         if first.as_str() == zone || self.recipe.suffix().is_some_and(below) {
-            // Where another name is outside of it, it is asked for.
+            // This fails if another domain is outside the zone: then the user is asked.
             let _ = self.answer(&slot, &zone);
         }
     }
 
-    /// The question behind a slot.
+    /// The question of a slot.
     pub fn question(&self, slot: &AnswerSlot) -> Option<&'a Question> {
         self.recipe.questions.iter().find(|question| question.name == slot.name)
     }
 
-    /// What a slot is, for people.
+    /// The label of a slot, for people.
     pub fn label(&self, slot: &AnswerSlot) -> String {
         self.question(slot).map(|question| slot.label(question)).unwrap_or_default()
     }
 
-    /// Whether it is known what is to be updated.
+    /// Whether the form has domains.
     pub(crate) fn has_domains(&self) -> bool {
         self.all_domains().next().is_some()
     }
 
-    /// What is suggested for a slot: its default; for a zone the end of the first domain.
+    /// The suggestion for a slot: its default, or for a zone the end of the first domain.
     pub fn suggested(&self, slot: &AnswerSlot) -> Option<String> {
         let question = self.question(slot)?;
         let zone = || {
             let domain = self.all_domains().next().filter(|_| question.name == "zone")?;
             let name = domain.as_str();
-            // Below a suffix of the service, every name is a zone.
+            // Each name directly below the service's suffix is a zone.
             let suffix =
                 self.recipe.suffix().filter(|suffix| within(domain, suffix).is_some_and(|rest| !rest.is_empty()));
             let zone =
@@ -169,7 +170,7 @@ impl<'a> Form<'a> {
         question.default.clone().or_else(zone)
     }
 
-    /// Takes an answer. Fails with why it is none.
+    /// Takes an answer. The error says why it is not valid.
     pub fn answer(&mut self, slot: &AnswerSlot, text: &str) -> Result<(), String> {
         let text = text.trim();
         if text.is_empty() {
@@ -185,13 +186,14 @@ impl<'a> Form<'a> {
         Ok(())
     }
 
-    /// Takes what is in a file of one line as the answer: that stays where it is.
+    /// Takes the contents of a file with one line as the answer. The configuration will name that file.
     pub(crate) fn take_file(&mut self, slot: &AnswerSlot, path: &str) {
         self.known.insert(slot.clone(), format!("{IN_FILE}{path}"));
     }
 
-    /// Whether every domain is in the zone that is always the same, and those of both families are the same where a request
-    /// does not name them: two entries would change the records of one host in turn, as two families change one address.
+    /// Checks the domains. Each must be in the fixed zone of the service, if it has one. If the requests do not name the domain, both
+    /// families must have the same domains: otherwise two entries would overwrite each other's records in turn. If a name has only one
+    /// address, it must not be in both families.
     pub fn check_domains(&self) -> Result<(), String> {
         let is_of_one_host = |both: &Vec<Member>| {
             let text = pretty(&Value::Object(both.clone()));
@@ -218,13 +220,13 @@ impl<'a> Form<'a> {
         outside.map_or(Ok(()), |domain| Err(format!("{domain} is not in the zone {zone}: names there end in .{zone}")))
     }
 
-    /// The domains of both families, each once.
+    /// The domains of both families, without duplicates.
     fn all_domains(&self) -> impl Iterator<Item = &Domain> {
         let [v4, v6] = &self.domains;
         v4.iter().chain(v6.iter().filter(|domain| !v4.contains(domain)))
     }
 
-    /// What can be set.
+    /// The names for `set`.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.recipe.questions.iter().map(|question| question.name.as_str())
     }
@@ -233,7 +235,7 @@ impl<'a> Form<'a> {
         self.recipe.questions.iter().find(|question| question.name == name).map(|question| question.each)
     }
 
-    /// The slots of a name.
+    /// The slots of a question.
     pub(super) fn slots(&self, name: &str, each: Each) -> impl Iterator<Item = AnswerSlot> {
         let slot =
             |domain: Option<&Domain>, family| AnswerSlot { name: name.to_owned(), domain: domain.cloned(), family };
@@ -249,19 +251,19 @@ impl<'a> Form<'a> {
         slots.into_iter()
     }
 
-    /// The slot that a name means in a scope; none for names that need no answer.
+    /// The slot that a name means in a scope; `None` for names that need no answer.
     pub(super) fn slot(&self, name: &str, scope: RecordScope<'_>) -> Option<AnswerSlot> {
         let each = self.each_of(name)?;
         let domain = scope.domain.filter(|_| each != Each::Once).cloned();
         Some(AnswerSlot { name: name.to_owned(), domain, family: scope.family.filter(|_| each == Each::Record) })
     }
 
-    /// Whether the answer of a slot must not be seen.
+    /// Whether the answer of a slot is a secret.
     pub(super) fn is_secret(&self, slot: &AnswerSlot) -> bool {
         self.question(slot).is_some_and(|question| question.secret)
     }
 
-    /// The value of a name in a scope; empty where it is not known.
+    /// The value of a name in a scope; empty if it is unknown.
     pub(super) fn value(&self, name: &str, scope: RecordScope<'_>) -> String {
         if let Some(slot) = self.slot(name, scope) {
             return self.known.get(&slot).cloned().unwrap_or_default();
@@ -284,14 +286,14 @@ impl<'a> Form<'a> {
     }
 }
 
-/// The part of a domain before its zone, empty for the zone itself; `None` if it is outside.
+/// The part of a domain before its zone; empty for the zone itself, and `None` for a domain outside the zone.
 fn within(domain: &Domain, zone: &str) -> Option<String> {
     let zone = zone.to_lowercase();
     let rest = domain.as_str().strip_suffix(zone.as_str())?;
     if rest.is_empty() { Some(String::new()) } else { rest.strip_suffix('.').map(str::to_owned) }
 }
 
-/// The zone that a name is likely to be in.
+/// The zone that a name is probably in.
 pub(crate) fn likely_zone(name: &str) -> &str {
     let labels: Vec<&str> = name.rsplit('.').take(3).collect();
     let is_second_level = match labels.as_slice() {

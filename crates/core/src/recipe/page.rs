@@ -1,4 +1,4 @@
-//! Recipes for people: the page of services, and the configuration that a recipe fills.
+//! Recipes for people: the list of services, and the configuration of a recipe before answers are filled in.
 
 use super::{CERTAINTIES, KINDS, Recipe, built_in};
 use crate::net::family::Family;
@@ -51,7 +51,7 @@ pub fn page() -> String {
 fn row(recipe: &Recipe) -> String {
     let families: Vec<String> =
         Family::ALL.iter().filter(|family| recipe.takes(**family)).map(ToString::to_string).collect();
-    // A bar would end the cell.
+    // A `|` would end the cell.
     let cell = |text: &str| text.replace('|', "\\|");
     let sources = cell(&recipe.sources.join("; "));
     let compared = compared(recipe).join(", ");
@@ -67,7 +67,7 @@ fn row(recipe: &Recipe) -> String {
     )
 }
 
-/// What of a recipe stands in the table of requests.
+/// The parts of a recipe that were compared with its sources.
 fn compared(recipe: &Recipe) -> Vec<&'static str> {
     let entry = recipe.config.iter().chain(recipe.own.iter().flatten()).chain(recipe.both.iter().flatten());
     let all = entry.chain(recipe.notify.iter().flatten());
@@ -83,7 +83,7 @@ fn compared(recipe: &Recipe) -> Vec<&'static str> {
     parts.into_iter().filter(|(is_there, _)| *is_there).map(|(_, part)| part).collect()
 }
 
-/// The configuration that a recipe fills, with `${name}` where an answer is put in; and what differs between the families.
+/// The configuration that a recipe fills, with `${name}` for each answer, and what differs between the families.
 pub fn template(recipe: &Recipe) -> String {
     let shown = |members: &[Member]| pretty(&Value::Object(members.to_vec()));
     let mut text = if recipe.has_entry() { shown(&recipe.config) } else { String::new() };

@@ -1,13 +1,13 @@
-//! What of the requests that a recipe fills is no secret: its own texts, and answers that are typed in sight.
+//! Which texts of a recipe's requests may be shown: its own texts, and answers that are not secret.
 
 use super::{Recipe, names, template};
 use crate::text::json::Member;
 
-/// Values of these never are part of a text: they stay hidden.
+/// The values in these fields are always hidden, so secrets may be part of them.
 const HIDDEN: [&str; 2] = ["extra", "sign"];
 
 impl Recipe {
-    /// Whether everybody may see the texts of its requests: it is a recipe of ours, and no secret answer is part of one.
+    /// Whether the texts of its requests may be shown: the recipe is built in, and none of the texts contains a secret answer.
     pub(crate) fn has_public_texts(&self) -> bool {
         let is_secret = |name: &str| self.questions.iter().any(|question| question.secret && question.name == name);
         let mut is_public = names().any(|name| name == self.name);
@@ -17,7 +17,7 @@ impl Recipe {
         is_public
     }
 
-    /// Whether an answer is the beginning of an address: there may be a key in the rest of it.
+    /// Whether an answer is the beginning of a URL: what the user typed after the host may contain a key.
     pub(crate) fn has_typed_address(&self) -> bool {
         let mut is_typed = false;
         self.each_text(|keys, text| {
@@ -27,7 +27,7 @@ impl Recipe {
         is_typed
     }
 
-    /// Looks at every text of its entries, with the keys that lead to it.
+    /// Calls `see` for every text of its entries, with the keys that lead to it.
     fn each_text(&self, mut see: impl FnMut(&[&str], &str)) {
         let parts: [&[Member]; 5] =
             [&self.config, &self.own[0], &self.own[1], self.both.as_deref().unwrap_or_default(), &self.domain];
@@ -52,7 +52,7 @@ mod tests {
         let without: Vec<String> =
             built_in().filter(|recipe| recipe.has_entry() && !recipe.has_public_texts()).map(|it| it.name).collect();
         assert_eq!(without, ["freedns"], "its key is a part of the address");
-        // A file of the user's own may hold anything.
+        // A recipe of the user may contain anything.
         let own = with(r#""config": {"id": "https://h.example/?key=mine&ip=__IP__"}"#);
         assert!(!Recipe::read("my.json", &own).expect("a recipe").has_public_texts());
         let typed: Vec<String> = built_in().filter(Recipe::has_typed_address).map(|recipe| recipe.name).collect();

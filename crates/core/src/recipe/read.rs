@@ -1,4 +1,4 @@
-//! JSON to a recipe, or everything that is wrong with it: the same checks for those of the program and for a user's own.
+//! Reads a recipe from JSON, or reports everything that is wrong with it. Built-in recipes and those of users pass the same checks.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::{CERTAINTIES, Each, KINDS, Question, Recipe, template};
 use crate::text::diagnostic::{Diagnostic, Place, nearest};
 use crate::text::json::{Dialect, Member, Node, Span, Value, parse};
 
-/// What a recipe has, and what each of it is.
+/// The fields of a recipe, and what each means.
 pub(super) const OF_RECIPE: [(&str, &str); 23] = [
     ("title", "What people call the service"),
     ("kind", "Under which heading it is listed"),
@@ -35,7 +35,7 @@ pub(super) const OF_RECIPE: [(&str, &str); 23] = [
     ("notify", "The notifications that it makes"),
 ];
 
-/// The same of a question.
+/// The fields of a question, and what each means.
 pub(super) const OF_QUESTION: [(&str, &str); 9] = [
     ("name", "`${name}` is replaced with the answer: small letters, digits and `_`"),
     ("ask", "A few words"),
@@ -49,7 +49,7 @@ pub(super) const OF_QUESTION: [(&str, &str); 9] = [
 ];
 
 impl Recipe {
-    /// Reads a recipe. Fails with all errors.
+    /// Reads a recipe. Fails with everything that is wrong.
     pub fn read(name: &str, text: &str) -> Result<Self, Vec<Diagnostic>> {
         let mut reader = RecipeReader { name, text, wrong: Vec::new() };
         let root = match parse(text, Dialect::CONFIG) {
@@ -78,7 +78,7 @@ impl RecipeReader<'_> {
         self.wrong.push(Diagnostic::error(Place::in_file(self.name, self.text, span, true), message));
     }
 
-    /// The members of an object, by their keys; unknown ones are errors.
+    /// The members of an object, by key. Unknown keys are errors.
     fn object<'n>(&mut self, what: &str, node: &'n Node, known: &[&str]) -> HashMap<&'n str, &'n Node> {
         let Some(members) = node.value.members() else {
             self.error(node.span, format!("{what} must be an object, not {}", node.value.kind()));
@@ -100,7 +100,7 @@ impl RecipeReader<'_> {
         text.map(str::to_owned)
     }
 
-    /// A text that must be there.
+    /// A required text.
     fn needed(&mut self, what: &str, name: &str, object: &HashMap<&str, &Node>, span: Span) -> String {
         if !object.contains_key(name) {
             self.error(span, format!("{what} needs `{name}`"));
@@ -133,7 +133,7 @@ impl RecipeReader<'_> {
         members.map(<[Member]>::to_vec)
     }
 
-    /// What `${name}` means. It is part of a file's name where it is a secret.
+    /// The name of a question. For a secret it becomes part of a file name, so only plain characters are allowed.
     fn name(&mut self, what: &str, object: &HashMap<&str, &Node>, span: Span) -> String {
         let name = self.needed(what, "name", object, span);
         self.check_name(&name, object.get("name").map_or(span, |node| node.span));
@@ -224,7 +224,7 @@ impl RecipeReader<'_> {
         }
     }
 
-    /// Objects, or one of them.
+    /// One object, or a list of objects.
     fn notify(&mut self, node: Option<&&Node>) -> Vec<Vec<Member>> {
         match node.map(|node| &node.value) {
             Some(Value::Array(items)) => items.iter().filter_map(|item| self.members("notify", Some(&item))).collect(),
@@ -270,7 +270,7 @@ impl RecipeReader<'_> {
         number.unwrap_or(1)
     }
 
-    /// Versions, and why each is wrong.
+    /// Reads `wrong`: versions, and why each is wrong.
     fn wrong(&mut self, node: Option<&&Node>) -> Vec<(u32, String)> {
         let members = self.members("wrong", node).unwrap_or_default();
         let mut one = |member: &Member| {
@@ -293,20 +293,21 @@ impl RecipeReader<'_> {
 }
 
 impl Question {
-    /// Why a text is no answer; `None` if it is one.
+    /// Why a text is not a valid answer; `None` if it is.
     pub(super) fn complaint(&self, text: &str) -> Option<String> {
         if text.chars().any(char::is_control) {
             return Some("the answer contains a control character (an arrow key, perhaps)".to_owned());
         }
         let check = self.check.as_ref()?;
-        // A pattern that is none was refused when the recipe was read.
+        // The pattern is valid: it was checked when the recipe was read.
         let is_right = Regex::new(check).is_ok_and(|check| check.is_match(text));
         let hint = if self.help.is_empty() { String::new() } else { format!(": {}", self.help) };
         (!is_right).then(|| format!("this does not look like {}{hint}", within_sentence(&self.ask)))
     }
 }
 
-/// A label inside of a sentence: `Token` is `the token`, `Your name` is `your name`; `API token` and `AccessKey ID` are names.
+/// A label within a sentence: `Token` becomes `the token`, and `Your name` becomes `your name`. `API token` and `AccessKey ID` keep
+/// their capitals.
 fn within_sentence(label: &str) -> String {
     let word = label.split(' ').next().unwrap_or_default();
     let is_name = word.chars().skip(1).any(char::is_uppercase) || word.chars().count() < 2;
@@ -318,17 +319,17 @@ fn within_sentence(label: &str) -> String {
 }
 
 impl Recipe {
-    /// What a name without a dot ends in.
+    /// What ddns appends to a name without a dot.
     pub fn suffix(&self) -> Option<&str> {
         self.suffix.as_deref().or_else(|| self.literal_zone())
     }
 
-    /// Whether its records have a line (A3).
+    /// Whether its records have a `line` (A3).
     pub(crate) fn has_line(&self) -> bool {
         self.config.iter().any(|member| member.key == "line")
     }
 
-    /// The zone, where it is always the same.
+    /// The zone, if it is always the same.
     pub(super) fn literal_zone(&self) -> Option<&str> {
         let zone = self.config.iter().find(|member| member.key == "zone")?.node.value.text()?;
         template::names(zone).next().is_none().then_some(zone)
@@ -340,7 +341,7 @@ pub(super) mod tests {
     use super::*;
     use crate::recipe::names;
 
-    /// A recipe that has what it needs, and this.
+    /// A recipe with the required fields, and these.
     pub(in crate::recipe) fn with(rest: &str) -> String {
         format!(
             r#"{{"title": "T", "kind": "api", "about": "A.", "documentation": "d", "certainty": "official", {rest}}}"#

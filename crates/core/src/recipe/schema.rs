@@ -6,7 +6,7 @@ use crate::config::fields::{Field, FieldUse, Key, SubField, used_by};
 use crate::config::reference::{described, described_part, kind_of, one_of};
 use crate::text::json::{Value, pretty};
 
-/// Where the fields of a configuration stand in it.
+/// The place of the configuration fields in this schema.
 const BASE: &str = "#/properties/config/properties/";
 
 /// The text of `schema/recipe.schema.json`.
@@ -61,7 +61,7 @@ fn of_recipe(name: &str) -> Vec<(&'static str, Value)> {
     }
 }
 
-/// What a recipe may fill, of fields and of parts.
+/// An object with the fields and parts that a recipe may fill.
 fn filled(
     fields: impl Iterator<Item = &'static Field>,
     in_entry: bool,
@@ -71,7 +71,7 @@ fn filled(
     closed(fields.map(|field| (field.name, described(field, in_entry, BASE))).chain(parts).collect(), &[])
 }
 
-/// An object with these members and no others.
+/// An object with only these members.
 fn closed(properties: Vec<(&'static str, Value)>, needed: &[&str]) -> Vec<(&'static str, Value)> {
     let mut members = vec![("type", Value::string("object")), ("properties", Value::object(properties))];
     if !needed.is_empty() {

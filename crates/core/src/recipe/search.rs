@@ -1,25 +1,25 @@
-//! Finding the service that somebody means: by a few letters, in any writing, with a slip of the finger in it.
+//! Finds the service that a user means, from a few letters, in any spelling, and despite a typo.
 
 use strsim::osa_distance;
 
 use super::{Recipe, built_in};
 use crate::text::order;
 
-/// Words of fewer letters are not forgiven a slip: they would be near to everything.
+/// Shorter words must not contain a typo: they would be similar to everything.
 const MIN_FUZZY: usize = 4;
 
-/// The recipes that a word may mean, the likeliest first; all of them where there is no word.
+/// The recipes that a word may mean, the likeliest first; all recipes if the word is empty.
 pub fn search(word: &str) -> Vec<Recipe> {
     let mut found: Vec<(u8, Recipe)> =
         built_in().filter_map(|recipe| Some((likeness(word, &recipe)?, recipe))).collect();
-    // A slip is only thought of where nothing fits as it was typed.
+    // Assume a typo only if nothing matches the word exactly as typed.
     let has_plain = found.iter().any(|(rank, _)| *rank < SLIP);
     found.retain(|(rank, _)| !has_plain || *rank < SLIP);
     order::sort_by_key(&mut found, |(rank, _)| *rank);
     found.into_iter().map(|(_, recipe)| recipe).collect()
 }
 
-/// Whether a word is one of its names, however it is written.
+/// Whether a word is one of the recipe's names, in any spelling.
 pub fn is_exactly(word: &str, recipe: &Recipe) -> bool {
     likeness(word, recipe) == Some(EXACT)
 }
@@ -30,19 +30,19 @@ const INSIDE: u8 = 2;
 const ABOUT: u8 = 3;
 const SLIP: u8 = 4;
 
-/// Small letters and digits alone: `No-IP`, `no ip` and `noip` are one.
+/// Only letters and digits, in lower case: `No-IP`, `no ip` and `noip` are the same.
 fn plain(text: &str) -> String {
     text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// How well a word fits: less is better.
+/// How well a word matches; lower is better. `None`: not at all.
 fn likeness(word: &str, recipe: &Recipe) -> Option<u8> {
     let word = word.trim().trim_end_matches('.').to_lowercase();
     let typed = plain(&word);
     if typed.is_empty() {
         return Some(ABOUT);
     }
-    // Somebody may type a whole name of theirs, or the name of the service's site.
+    // Users may type one of their own domains, or the name of the service's website.
     if recipe.suffix().is_some_and(|suffix| word == suffix || word.ends_with(&format!(".{suffix}"))) {
         return Some(EXACT);
     }
@@ -64,7 +64,7 @@ fn likeness(word: &str, recipe: &Recipe) -> Option<u8> {
     best.filter(|rank| *rank < SLIP).or_else(|| is_about().then_some(ABOUT)).or(best)
 }
 
-/// Whether a word is one slip away from a name or its beginning; two in a long one.
+/// Whether a word is a name, or the beginning of a name, with one typo; with two in a long word.
 fn is_slip(typed: &str, name: &str) -> bool {
     let count = typed.chars().count();
     let allowed = match count {
@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    /// Two services that one word means exactly would leave it to chance.
+    /// If one word were the exact name of two services, chance would decide.
     #[test]
     fn h12_no_two_services_share_a_name() {
         let all: Vec<Recipe> = built_in().collect();

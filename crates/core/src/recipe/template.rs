@@ -1,26 +1,26 @@
-//! Texts with `${name}` in them.
+//! Texts that contain `${name}`.
 
 use crate::net::url::push_value;
 use crate::text::json::{Member, Node, Value};
 
-/// The names in a text, in their order.
+/// The names in a text, in order.
 pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split("${").skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name))
 }
 
-/// The name, where the text is nothing else.
+/// The name, if the text contains nothing else.
 pub(super) fn only(text: &str) -> Option<&str> {
     let name = text.strip_prefix("${")?.strip_suffix('}')?;
     (!name.contains('}')).then_some(name)
 }
 
-/// The text with every name replaced by its value. A value is not searched again.
+/// The text with every name replaced by its value. Names in values are not replaced.
 pub(super) fn filled(text: &str, mut value: impl FnMut(&str) -> String) -> String {
     replaced(text, |name, _| value(name))
 }
 
-/// The same for a URL: a value at its beginning is an address and stays as it is, but for a slash before what follows, and so
-/// does one that is typed as it stands there; any other is encoded, slashes in a path excepted.
+/// The same for a URL. A value at the beginning is a URL itself: it stays unchanged, except that its trailing slashes are removed.
+/// A typed value stays unchanged, too. All others are encoded, except for slashes in the path.
 pub(super) fn filled_url(text: &str, is_typed: impl Fn(&str) -> bool, mut value: impl FnMut(&str) -> String) -> String {
     if let Some(name) = only(text) {
         return value(name);
@@ -43,7 +43,7 @@ pub(super) fn filled_url(text: &str, is_typed: impl Fn(&str) -> bool, mut value:
     })
 }
 
-/// Replaces each name by what comes for it and for what is written so far.
+/// Replaces each name by `value` of the name and of the text written so far.
 fn replaced(text: &str, mut value: impl FnMut(&str, &str) -> String) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -57,7 +57,7 @@ fn replaced(text: &str, mut value: impl FnMut(&str, &str) -> String) -> String {
     out + rest
 }
 
-/// Every text in the members, with the keys that lead to it.
+/// Calls `see` for every text in the members, with the keys that lead to it.
 pub(super) fn texts<'a>(members: &'a [Member], see: &mut impl FnMut(&[&'a str], &'a str, &'a Node)) {
     fn walk<'a>(node: &'a Node, keys: &mut Vec<&'a str>, see: &mut impl FnMut(&[&'a str], &'a str, &'a Node)) {
         match &node.value {

@@ -1,4 +1,4 @@
-//! A recipe with sample answers: what is wrong with the configuration that it fills, at its place in the recipe.
+//! Fills a recipe with sample answers, and reports what is wrong with the configuration, at its place in the recipe.
 
 use super::{Form, Recipe};
 use crate::config::files::{FileContents, named_in};
@@ -9,7 +9,7 @@ use crate::text::diagnostic::{Diagnostic, has_errors, without_repeats};
 use crate::text::json::{Node, Value};
 use crate::update::domain::Domain;
 
-/// One of them fits most questions.
+/// For most questions, one of these is a valid answer.
 const SAMPLES: [&str; 10] = [
     "example.com",
     "https://example.com",
@@ -23,23 +23,23 @@ const SAMPLES: [&str; 10] = [
     "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
 ];
 
-/// What came of trying a recipe that can be read.
+/// The result of trying a recipe.
 #[derive(Debug, Default)]
 pub struct Trial {
-    /// What is wrong or doubtful.
+    /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
-    /// Questions that no sample answers: what they fill was not tried.
+    /// Questions for which no sample is valid: the rest of the recipe was not tried.
     pub unanswered: Vec<String>,
 }
 
 impl Recipe {
-    /// Tries the recipe of this text, which its places are in.
+    /// Tries the recipe. `text` is its JSON, for the places of errors.
     pub fn tried(&self, text: &str) -> Trial {
         let document = Document::local(&self.name, text);
         let name = format!("home.{}", self.literal_zone().unwrap_or("example.com"));
         let mut trial = Trial::default();
         for families in [&[Family::V4][..], &[Family::V6], &Family::ALL, &[]] {
-            // A recipe for notifications alone has no families.
+            // A recipe for only notifications has no families.
             if families.is_empty() == self.has_entry() || !families.iter().all(|family| self.takes(*family)) {
                 continue;
             }

@@ -1,4 +1,5 @@
-//! Which recipe a configuration was written from, whether that one was right, and whether it is used as it may be (H23).
+//! Checks the recipe that a configuration was written from: whether its version was correct, and whether a name has both families
+//! at a service that takes only one (H23).
 
 use super::named;
 use crate::config::fields::{Field, Key};
@@ -9,10 +10,10 @@ use crate::text::diagnostic::Diagnostic;
 use crate::text::shell::quote;
 use crate::update::domain::Domain;
 
-/// More domains are not written into a command.
+/// A suggested command does not repeat more domains than this.
 const MAX_NAMED: usize = 4;
 
-/// Warnings about the recipes that a configuration names, and about entries of one that takes one address for a name.
+/// Warnings about the recipes that a configuration names, and about entries whose recipe takes only one address for a name.
 pub fn doubts(written: &FileLayers, config: &Config) -> Vec<Diagnostic> {
     let settings = written.layers().filter_map(|layer| layer.get(Key::Recipe));
     let outdated = settings
@@ -31,7 +32,7 @@ fn warning(setting: &Setting, (message, hint): (String, Option<String>)) -> Diag
     Diagnostic::warning(place, format!("`recipe`: {message}")).hint_if_any(hint)
 }
 
-/// What is wrong with a name in both families where the service takes one address for it, and the way out.
+/// The problem with a name in both families if the service takes only one address, and how to solve it.
 fn both_families(text: &str, entry: &Entry) -> Option<(String, Option<String>)> {
     let recipe = named(text.split('@').next()?).ok().filter(|recipe| recipe.has_one_address)?;
     let [v4, v6] = Family::ALL.map(|family| entry.domains_of(family));
@@ -40,7 +41,8 @@ fn both_families(text: &str, entry: &Entry) -> Option<(String, Option<String>)> 
     Some((message, Some("remove it from `ipv4` or from `ipv6`".to_owned())))
 }
 
-/// The options that give the domains of a configuration with one entry and few of them, each with a blank before it.
+/// The options of `ddns init` for the domains of a configuration, each with a leading space; empty if it has several entries or
+/// many domains.
 fn domains(config: &Config) -> String {
     let [entry] = &config.entries[..] else { return String::new() };
     let all = Family::ALL.map(|family| entry.domains_of(family));
@@ -55,7 +57,7 @@ fn domains(config: &Config) -> String {
     [" --ipv4", " --ipv6"].into_iter().zip(all).filter_map(option).collect()
 }
 
-/// What is doubtful about `NAME@VERSION`, and the way out; `domains` are options of `ddns init`.
+/// The problem with `NAME@VERSION`, and how to solve it. `domains` are options for `ddns init`.
 fn doubt(text: &str, domains: &str) -> Option<(String, Option<String>)> {
     let (name, version) = text.rsplit_once('@').unwrap_or((text, "1"));
     let recipe = match named(name) {

@@ -1,4 +1,4 @@
-//! A filled form as the text of a configuration.
+//! Turns a form with its answers into a configuration.
 
 use super::check::is_around;
 use super::form::{DomainRest, Form, IN_FILE, RecordScope};
@@ -9,26 +9,26 @@ use crate::net::family::Family;
 use crate::text::json::{Member, Node, Value};
 use crate::update::domain::Domain;
 
-/// What is to be written.
+/// The texts to write.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Filled {
     /// The configuration.
     pub text: String,
-    /// The files that it names, and the secret that each is to hold.
+    /// The files that the configuration names, and the secret for each.
     pub secrets: SecretFiles,
 }
 
-/// Files, and the secret that each is to hold.
+/// Paths, and the secret to write to each.
 pub(crate) type SecretFiles = Vec<(String, String)>;
 
-/// One entry of the configuration: what it adds to the common fields, and its domains.
+/// One entry of the configuration: the fields that differ from the common ones, and the domains, by [`Family::index`].
 struct EntryDraft<'a> {
     over: &'a [Member],
     domains: [Vec<&'a Domain>; 2],
 }
 
 impl<'a> EntryDraft<'a> {
-    /// The record that it is about; nothing where it is about several.
+    /// The record that the entry is about; empty if there are several.
     fn scope(&self) -> RecordScope<'a> {
         match &self.domains {
             [one, none] if one.len() == 1 && none.is_empty() => {
@@ -41,7 +41,7 @@ impl<'a> EntryDraft<'a> {
         }
     }
 
-    /// The same as an entry for each record.
+    /// Splits the entry into one for each record.
     fn records(&self) -> Vec<Self> {
         let [v4, v6] = &self.domains;
         let v4 = v4.iter().map(|domain| [vec![*domain], Vec::new()]);
@@ -50,18 +50,18 @@ impl<'a> EntryDraft<'a> {
     }
 }
 
-/// Fills values in, and moves secrets to files where they are to have some.
+/// Fills in values, and moves secrets to files if there is a folder for them.
 struct RecipeWriter<'a, 'b> {
     form: &'b Form<'a>,
     folder: Option<&'b str>,
-    /// What stands before the name of a file.
+    /// Precedes the name of each secret's file.
     prefix: &'static str,
     secrets: SecretFiles,
 }
 
 impl Form<'_> {
-    /// The configuration that the answers make. `settings` are fields that the user set besides, by their names; secrets go
-    /// to files in `folder`, where there is one.
+    /// The configuration with the answers. `settings` are other fields that the user set, by name. Secrets go to files in `folder`;
+    /// `None`: they stay in the text.
     pub fn configuration(&self, settings: &[(String, Value)], folder: Option<&str>) -> Filled {
         let (mut fields, secrets) = self.fields(folder);
         for (name, value) in settings {
@@ -71,13 +71,13 @@ impl Form<'_> {
         Filled { text: starter::file(&heading(self.recipe), &fields), secrets }
     }
 
-    /// The fields of that configuration, and the files that they name, with the secret that each is to hold.
+    /// The fields of that configuration, and the files that they name, with the secret for each.
     pub(crate) fn fields(&self, folder: Option<&str>) -> (Vec<(String, Value)>, SecretFiles) {
         let mut writer = RecipeWriter { form: self, folder, prefix: "", secrets: Vec::new() };
         let parts = self.parts();
         let recipe = self.recipe;
         let mut fields = vec![("dns".to_owned(), Value::string("callback"))];
-        // A file of the user's own may change, and nobody knows then which one was meant.
+        // A recipe of the user may change, so its name and version would say nothing later.
         if names().any(|name| name == recipe.name) {
             fields.push(("recipe".to_owned(), Value::String(format!("{}@{}", recipe.name, recipe.version))));
         }
@@ -85,7 +85,7 @@ impl Form<'_> {
             fields.extend(writer.whole(part).into_iter().map(pair));
             fields.extend(writer.domains(part));
         } else {
-            // What one part has for itself stands in every part.
+            // A field that one part sets itself is written in every part.
             let is_own = |key: &str| parts.iter().any(|part| has(part.over, key));
             let common = recipe.config.iter().filter(|member| !is_own(&member.key));
             fields.extend(common.map(|member| pair(writer.member(member, RecordScope::default()))));
@@ -95,8 +95,8 @@ impl Form<'_> {
         (fields, writer.secrets)
     }
 
-    /// The notification that the answers make: the value of `notify`, and the files that it names, with the secret that each is
-    /// to hold; they go to files in `folder`, where there is one.
+    /// The notification with the answers: the value of `notify`, and the files in `folder` that it names, with the secret for each.
+    /// Without a folder, secrets stay in the value.
     pub fn notification(&self, folder: Option<&str>) -> (Value, SecretFiles) {
         let mut writer = RecipeWriter { form: self, folder, prefix: "notify.", secrets: Vec::new() };
         let mut all: Vec<Value> = Vec::new();
@@ -107,7 +107,8 @@ impl Form<'_> {
         (value, writer.secrets)
     }
 
-    /// Its entries with every field at its place in the recipe, and its notifications: the members of a file for each.
+    /// The members of a configuration for each entry, and of one for the notifications. Each field keeps its place in the recipe, so
+    /// that errors point there.
     pub(super) fn files(&self) -> Vec<Vec<Member>> {
         let mut writer = RecipeWriter { form: self, folder: None, prefix: "", secrets: Vec::new() };
         let nowhere = |(key, value): (String, Value)| {
@@ -132,7 +133,7 @@ impl Form<'_> {
         files
     }
 
-    /// How many entries there are, and what is in each.
+    /// The entries of the configuration.
     fn parts(&self) -> Vec<EntryDraft<'_>> {
         let [v4, v6] = &self.domains;
         let [own4, own6] = &self.recipe.own;
@@ -155,7 +156,7 @@ impl Form<'_> {
             ],
         };
         parts.retain(|part| part.domains.iter().any(|domains| !domains.is_empty()));
-        // An address that holds what belongs to one record is the address of that record alone.
+        // A URL that contains an answer for one domain or record is the URL of only that record.
         if self.recipe.questions.iter().any(|question| question.is_typed && question.each != Each::Once) {
             parts = parts.iter().flat_map(EntryDraft::records).collect();
         }
@@ -164,18 +165,18 @@ impl Form<'_> {
 }
 
 impl RecipeWriter<'_, '_> {
-    /// All fields of an entry but its domains.
+    /// All fields of an entry except its domains.
     fn whole(&mut self, part: &EntryDraft<'_>) -> Vec<Member> {
         let common = self.form.recipe.config.iter().filter(|member| !has(part.over, &member.key));
         common.chain(part.over).map(|member| self.member(member, part.scope())).collect()
     }
 
-    /// A field, at its place in the recipe.
+    /// A field with its values, at its place in the recipe.
     fn member(&mut self, member: &Member, scope: RecordScope<'_>) -> Member {
         let is_url = |field: &Field| matches!(field.shown, Visibility::Url | Visibility::BaseUrl);
         let is_url = Field::written(&member.key).is_some_and(is_url);
         let value = match &member.node.value {
-            // A request around the update has fields as an entry has.
+            // A request around the update has the same kinds of fields as an entry.
             Value::Array(items) if is_around(&member.key) => {
                 let object = |item: &Node| match item.value.members() {
                     Some(members) => Node { span: item.span, value: self.object(members, scope) },
@@ -213,7 +214,7 @@ impl RecipeWriter<'_, '_> {
         Node { span: node.span, value: self.value(&node.value, scope, false) }
     }
 
-    /// A text; a secret becomes the name of its file where it has one.
+    /// A text with its values. A secret becomes the name of its file if there is a folder for it.
     fn text(&mut self, text: &str, scope: RecordScope<'_>) -> Value {
         let slot = template::only(text).and_then(|name| self.form.slot(name, scope));
         let secret = slot.filter(|slot| self.form.is_secret(slot));
@@ -259,7 +260,7 @@ impl RecipeWriter<'_, '_> {
     }
 }
 
-/// A domain with its members, and the rest that it gets; an interface id is for IPv6 alone.
+/// A domain with its members and its rest. `interface_id` is only for IPv6.
 pub(crate) fn domain(name: &Domain, family: Family, mut members: Vec<(&str, Value)>, rest: &DomainRest) -> Value {
     let rest = rest.iter().find(|(known, _)| known == name).into_iter().flat_map(|(_, rest)| rest);
     members.extend(rest.filter(|(key, _)| *key != "interface_id" || family == Family::V6).cloned());
@@ -275,7 +276,7 @@ fn has(members: &[Member], key: &str) -> bool {
     members.iter().any(|member| member.key == key)
 }
 
-/// What stands above the configuration: what it is for, and the rules of the service.
+/// The comment at the top of the configuration: what it is for, and the rules of the service.
 pub(crate) fn heading(recipe: &Recipe) -> String {
     let mut text = format!("Configuration of ddns for {}, from the recipe `{}`.\n", recipe.title, recipe.name);
     text += "What follows // is a comment.\n`ddns preview` shows what it would send, `ddns` sends it.\n";

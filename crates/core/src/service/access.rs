@@ -1,43 +1,43 @@
-//! Whether the user of a service can reach a file, by the permissions of the file and of the folders above it.
+//! Whether the user of a service can read a file, by the permissions of the file and of the folders above it.
 
-/// Who wants to read; a user that does not exist yet has no numbers.
+/// The user of the service; a user that does not exist yet has no ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UserIds {
-    /// The number of the user.
+    /// The id of the user.
     pub uid: Option<u32>,
-    /// The numbers of its groups.
+    /// The ids of its groups.
     pub gids: Vec<u32>,
 }
 
 /// A file, or a folder above it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathNode {
-    /// Where it is.
+    /// The path.
     pub path: String,
-    /// Its permissions.
+    /// The permission bits.
     pub mode: u32,
-    /// Its owner.
+    /// The owner.
     pub uid: u32,
-    /// Its group.
+    /// The group.
     pub gid: u32,
-    /// Whether other rules than these bits hold for it.
+    /// Whether it has an access control list, so that the permission bits do not decide.
     pub has_acl: bool,
     /// Whether it is a folder.
     pub is_folder: bool,
 }
 
-/// What to do about a file that the service cannot read.
+/// Why the service cannot read a file, and so what can be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle<'a> {
-    /// A folder lets the user not pass.
+    /// A folder does not let the user pass.
     Folder(&'a PathNode),
-    /// A file that its group may not read either: it can be opened to the group of the service.
+    /// The group of the file may not read it either: the file can be given to the group of the service.
     Closed(&'a PathNode),
-    /// A file that another group may read: which one is for a person to decide.
+    /// The file is readable for another group: a person must decide which group it should have.
     OfGroup(&'a PathNode),
 }
 
-/// Folders that the host's unit hides (`ProtectHome`, `PrivateTmp`), and what they are.
+/// The folders that the host's unit hides (`ProtectHome`, `PrivateTmp`), and their kind.
 const HIDDEN: [(&str, &str); 5] = [
     ("/home", "home folders"),
     ("/root", "home folders"),
@@ -46,13 +46,13 @@ const HIDDEN: [(&str, &str); 5] = [
     ("/var/tmp", "temporary folders"),
 ];
 
-/// What hides a path from the host's unit.
+/// The kind of hidden folder that contains a path; `None` if the host's unit does not hide the path.
 pub fn hidden(path: &str) -> Option<&'static str> {
     let is_in = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     HIDDEN.iter().find(|(folder, _)| is_in(folder)).map(|(_, what)| *what)
 }
 
-/// The first of these that keeps a user from reading the last one. The bit of `wanted` is 4 to read, 1 to start.
+/// The first node that keeps a user from the last one. `wanted` are the permission bits needed there: 4 to read, 1 to execute.
 pub fn obstacle<'a>(reader: &UserIds, nodes: &'a [PathNode], wanted: u32) -> Option<Obstacle<'a>> {
     let node = nodes.iter().find(|node| !may(reader, node, if node.is_folder { 1 } else { wanted }))?;
     Some(match node {
@@ -62,7 +62,7 @@ pub fn obstacle<'a>(reader: &UserIds, nodes: &'a [PathNode], wanted: u32) -> Opt
     })
 }
 
-/// The owner's bits hold for the owner, the group's for its members, the last ones for everybody else.
+/// The owner's bits apply to the owner, the group's bits to its members, and the last bits to everybody else.
 fn may(reader: &UserIds, node: &PathNode, wanted: u32) -> bool {
     let shift = match reader {
         _ if node.has_acl => return true,
@@ -74,7 +74,7 @@ fn may(reader: &UserIds, node: &PathNode, wanted: u32) -> bool {
     node.mode >> shift & wanted == wanted
 }
 
-/// A user in the text of `/etc/passwd`, with its groups in that of `/etc/group`.
+/// Finds a user in the text of `/etc/passwd`, and its groups in the text of `/etc/group`.
 pub fn user(name: &str, passwd: &str, group: &str) -> Option<UserIds> {
     let mut fields = passwd.lines().find(|line| line.split(':').next() == Some(name))?.split(':').skip(2);
     let uid = fields.next()?.parse().ok()?;

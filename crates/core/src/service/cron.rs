@@ -1,25 +1,25 @@
-//! The table of cron: one run every five minutes. Not `@reboot ddns watch`: nobody would start it again after a crash.
+//! The table of cron: one run every five minutes. `@reboot ddns watch` would not be restarted after a crash.
 
 use super::{MARKER, ServiceScope, ServiceSpec, Step};
 use crate::text::shell;
 
-/// When it is run.
+/// When cron runs the service.
 const EVERY: &str = "*/5 * * * *";
 
-/// A table with the line for this service at its end, in place of an older one.
+/// The table with the line for this service at its end, which replaces an older line.
 pub fn with(table: &str, service: &ServiceSpec, scope: ServiceScope) -> String {
     let mut text = without(table);
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
-    // To cron, `%` is a line end.
+    // For cron, an unescaped `%` is a line end.
     let command = shell::line(service.words(&["-q"])).replace('%', "\\%");
-    // Where something else starts services, that one would be asked.
+    // On a host with another service manager, `uninstall` would otherwise use that one.
     let head = service.head(&format!("{} --manager cron", scope.option()), "");
     format!("{text}# {head}\n{EVERY} {command}\n")
 }
 
-/// A table without the lines that [`with`] added; all others as they are.
+/// The table without the lines that [`with`] added.
 pub fn without(table: &str) -> String {
     let mut lines = table.split_inclusive('\n').peekable();
     let mut text = String::new();
@@ -29,13 +29,13 @@ pub fn without(table: &str) -> String {
             continue;
         }
         lines.next_if(|line| line.starts_with("# Configuration: "));
-        // Whatever the program is called, and however often somebody has it run.
+        // The program may have any name, and the user may have changed when it runs.
         lines.next_if(|line| !line.starts_with('#') && line.contains(" -q "));
     }
     text
 }
 
-/// Whether a table has a line for a service.
+/// Whether the table has a line for a service.
 pub fn has_one(table: &str) -> bool {
     table.lines().any(is_head)
 }
@@ -44,7 +44,7 @@ fn is_head(line: &str) -> bool {
     line.strip_prefix("# ").is_some_and(|rest| rest.starts_with(MARKER))
 }
 
-/// Puts a table in place of the one that is there; none, where nothing is left of it.
+/// Replaces the table of cron; removes it if it is empty.
 pub(super) fn replace(table: String) -> Step {
     if table.is_empty() {
         return Step::run(&["crontab", "-r"]);
@@ -72,7 +72,7 @@ mod tests {
             assert_eq!(without(&format!("{once}@daily x\n")), format!("{table}@daily x\n"));
         }
         assert_eq!(without(&with("@daily x", &service, ServiceScope::User)), "@daily x\n", "only its end was missing");
-        // Another name of the program, and another time.
+        // Another program name, and another schedule.
         let other = with("@daily x\n", &ServiceSpec::packaged("/opt/dynip"), ServiceScope::User).replace("*/5", "*/10");
         assert_eq!(without(&format!("{other}@daily y\n")), "@daily x\n@daily y\n");
     }

@@ -1,12 +1,12 @@
-//! The init script of `OpenWrt`: the one in `packaging/openwrt`, with what an installation changes in it.
+//! The init script for `OpenWrt`: the one in `packaging/openwrt`, with the changes of an installation.
 
 use super::ServiceSpec;
 use crate::text::shell;
 
-/// Where it is: the package ddns-scripts has an `/etc/init.d/ddns` of its own.
+/// The path of the script. `/etc/init.d/ddns` belongs to the package ddns-scripts.
 pub const SCRIPT: &str = "/etc/init.d/ddns-watch";
 
-/// The user that it runs as.
+/// The user that the service runs as.
 pub const USER: &str = "nobody";
 
 /// `packaging/openwrt/ddns.init`
@@ -15,7 +15,7 @@ const PACKAGED: &str = include_str!("ddns.init");
 /// How the packaged script starts the program.
 const START: &str = "/usr/sbin/ddns watch -c /etc/ddns/config.json";
 
-/// The script that `ddns service install` writes: the packaged one, but for its head and the program.
+/// The script that `ddns service install` writes: the packaged one with another head and program.
 pub fn installed(service: &ServiceSpec) -> String {
     let (_, script) = PACKAGED.split_once("\n\n").unwrap_or_default();
     let script = script.replace(START, &shell::line(service.watching()));

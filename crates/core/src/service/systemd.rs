@@ -1,27 +1,27 @@
-//! Units of systemd: those in `packaging/systemd`, with what an installation changes in them.
+//! Units for systemd: those in `packaging/systemd`, with the changes of an installation.
 
 use super::{ServiceScope, ServiceSpec, Starts, Step};
 
 /// The name of the unit.
 pub const UNIT: &str = "ddns.service";
 
-/// The user of the host's service: one that exists while it runs, unless there is one of that name.
+/// The user of the host's service. systemd creates it while the service runs, unless it exists.
 pub const USER: &str = "ddns";
 
-/// Where packages put their units.
+/// Where packages put the unit.
 pub const OF_PACKAGES: [&str; 2] = ["/usr/lib/systemd/system/ddns.service", "/lib/systemd/system/ddns.service"];
 
-/// What an installation adds to the unit of a package.
+/// The drop-in that an installation adds to the unit of a package.
 pub const DROP_IN: &str = "/etc/systemd/system/ddns.service.d/programs.conf";
 
-/// `packaging/systemd/ddns.service`: an installation for the host differs from it in few lines.
+/// `packaging/systemd/ddns.service`: the unit that an installation for the host changes in a few lines.
 const PACKAGED: &str = include_str!("ddns.service");
 
-/// The program of the packaged unit, and how it is started.
+/// The program and the command line in the packaged unit.
 const PROGRAM: &str = "/usr/local/bin/ddns";
 const START: &str = "/usr/local/bin/ddns watch -c /etc/ddns/config.json";
 
-/// What the packaged unit may start, and which calls of the kernel that needs.
+/// The lines of the packaged unit that limit which programs it may start, and which system calls it may make.
 const PATHS: &str = "\
 # No other program can be started: `cmd:` and `shell:` sources need programs.conf.
 NoExecPaths=/
@@ -32,14 +32,14 @@ SystemCallFilter=@basic-io @file-system @io-event @network-io @process @signal @
 SystemCallFilter=flock ioctl madvise mremap sysinfo umask uname
 ";
 
-/// `packaging/systemd/programs.conf` for the unit of a package, which `ddns service install` does not write itself.
+/// Writes `packaging/systemd/programs.conf` for the unit of a package, which `ddns service install` does not replace.
 pub fn for_package(service: &ServiceSpec) -> Step {
     let (_, settings) = include_str!("programs.conf").split_once("\n\n").unwrap_or_default();
     let text = format!("# {}\n\n{settings}", service.head("", ""));
     Step::Write { path: DROP_IN.to_owned(), text, mode: 0o644 }
 }
 
-/// Takes that back.
+/// Removes what [`for_package`] wrote.
 pub fn without_drop_in() -> [Step; 3] {
     let folder = DROP_IN.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
     [Step::Remove(DROP_IN.to_owned()), Step::RemoveFolder(folder), control(ServiceScope::System, &["daemon-reload"])]
@@ -77,7 +77,8 @@ fn of_system(service: &ServiceSpec, head: &str) -> String {
     format!("# {head}\n{}", unit.replacen(START, &command(&service.watching()), 1))
 }
 
-/// A user's manager cannot change users or hide folders on every system: what needs no privileges is left.
+/// The unit for one user. It contains only settings that need no privileges: not on every system can a user's service manager
+/// change users or hide folders.
 fn of_user(service: &ServiceSpec, head: &str) -> String {
     format!(
         "\
@@ -109,27 +110,27 @@ WantedBy=default.target
     )
 }
 
-/// A part of the packaged unit.
+/// The part of the packaged unit between two texts.
 fn packaged_between(before: &str, behind: &str) -> &'static str {
     let rest = PACKAGED.split_once(before).map_or("", |(_, rest)| rest);
     rest.split_once(behind).map_or("", |(part, _)| part)
 }
 
-/// A command line: behind the program, `$` begins a variable.
+/// A command line. `$` begins a variable, but not in the path of the program.
 fn command(words: &[&str]) -> String {
     let words =
         words.iter().enumerate().map(|(at, text)| if at == 0 { word(text) } else { word(text).replace('$', "$$") });
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Why systemd would not start a program there.
+/// Why systemd would not start a program with this path; `None` if it would.
 pub fn unfit(program: &str) -> Option<&'static str> {
     program
         .contains(['"', '\'', '\\'])
         .then_some("systemd cannot start a program whose path contains a quote or a backslash")
 }
 
-/// A word of a unit: `%` is doubled, and what would separate or be read as something else stands in quotes.
+/// A word for a unit file: `%` is doubled, and words with special characters are quoted.
 fn word(text: &str) -> String {
     let escaped = text.replace('%', "%%");
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_@+:,./-%=".contains(letter);
@@ -139,22 +140,22 @@ fn word(text: &str) -> String {
     format!("\"{}\"", escaped.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// `systemctl`, for the host's services or the user's.
+/// Runs `systemctl` for the services of the host or of the user.
 pub fn control(scope: ServiceScope, words: &[&str]) -> Step {
     Step::run(&[&["systemctl"], scope.word(), words].concat())
 }
 
-/// Starts it now and with the system; anew, where it runs already.
+/// Starts the service now and with the system; restarts it if it is running.
 pub fn start(scope: ServiceScope) -> [Step; 2] {
     [control(scope, &["enable", "--quiet", UNIT]), control(scope, &["restart", UNIT])]
 }
 
-/// Whether the host's service can write to a file there.
+/// Whether the host's service can write a file with this path.
 pub fn may_write(path: &str) -> bool {
     ["/var/lib/ddns/", "/var/lib/private/ddns/", "/run/ddns/"].iter().any(|folder| path.starts_with(folder))
 }
 
-/// Makes the user that files can be opened to.
+/// Creates the user, so that files can be made readable for it.
 pub fn make_user() -> Step {
     Step::run(&["systemd-sysusers", "--inline", &format!("u {USER} - \"Dynamic DNS\"")])
 }

@@ -1,25 +1,24 @@
-//! `dns:SERVER/NAME`: which DNS server is asked for which name (F8).
+//! `dns:SERVER/NAME`: which DNS server to ask, and for which name (F8).
 
 use std::fmt;
 
 use crate::net::url::{Url, bracketed};
 use crate::update::domain::Domain;
 
-/// The port of DNS servers.
 const DNS_PORT: u16 = 53;
 
-/// A DNS server, and the name whose record is the address that it sees.
+/// A DNS server, and a name for which it returns the address of the host that asks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct DnsSource {
-    /// Its host or address.
+    /// The server's host name or address.
     pub host: String,
-    /// Its port.
+    /// The server's port.
     pub port: u16,
-    /// The name.
+    /// The name to ask for.
     pub name: String,
-    /// Whether it is asked for a text, and not for an address.
+    /// Whether to ask for a TXT record instead of an address.
     pub is_text: bool,
-    /// Whether the text is of the class CH.
+    /// Whether to ask in the class CH instead of IN.
     pub is_chaos: bool,
 }
 
@@ -56,9 +55,9 @@ impl fmt::Display for DnsSource {
     }
 }
 
-/// `HOST`, `HOST:PORT`, `[IPV6]:PORT`. The error follows what is wrong.
+/// Reads `HOST`, `HOST:PORT` or `[IPV6]:PORT`; `port` is the default. The error continues a sentence whose subject is the server.
 pub fn host_and_port(server: &str, port: u16) -> Result<(String, u16), String> {
-    // The rules for hosts and ports are those of an address.
+    // Hosts and ports follow the rules for URLs.
     let url = Url::parse(&format!("http://{server}")).map_err(|why| why.to_string())?;
     if server.contains(['/', '?', '#', '@']) || server.ends_with(':') {
         return Err("must be HOST or HOST:PORT".to_owned());

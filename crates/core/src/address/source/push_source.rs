@@ -1,4 +1,4 @@
-//! `push:NAME`: an address that another host tells this one (F10).
+//! `push:NAME`: an address that another host pushes to this one (F10).
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use super::is_of_word;
 
-/// Who tells it, and what counts of it. A source that was only parsed knows its name at most: the rest comes from `web.push` and from where
-/// the program remembers.
+/// Which host pushes the address, and when the address counts. Parsing sets only `name`: the other fields come from `web.push`
+/// and from the place of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct PushSource {
-    /// Its name in `web.push`; `None` if there is only one.
+    /// The name in `web.push`; `None` if there is only one.
     pub name: Option<String>,
-    /// What is older does not count; `None` if everything does.
+    /// Older addresses do not count; `None`: an address counts at any age.
     pub max_age: Option<Duration>,
-    /// Where it is remembered.
+    /// The file that remembers what was pushed.
     pub file: Option<PathBuf>,
-    /// Whether the network of other hosts is wanted (H9), and not the address of the one that pushes.
+    /// Whether the pushed network prefix is wanted (H9) instead of the router's own address.
     pub is_prefix: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What variables of favonia/cloudflare-ddns become.
+//! Tests importing variables of favonia/cloudflare-ddns.
 
 use crate::import::tests::{notes, read, shown, try_read, written};
 use crate::import::{NotePart, PeerClient};

@@ -1,4 +1,4 @@
-//! What files of ddclient become.
+//! Tests importing files of ddclient.
 
 use crate::import::tests::{extra, notes, read, shown, try_read, written};
 use crate::import::{NotePart, PeerClient};

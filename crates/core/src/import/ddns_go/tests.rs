@@ -1,4 +1,4 @@
-//! What files of ddns-go become.
+//! Tests importing files of ddns-go.
 
 use crate::import::tests::{notes, read, shown, written};
 use crate::import::{NotePart, PeerClient};

@@ -1,4 +1,4 @@
-//! What files of qdm12/ddns-updater become.
+//! Tests importing files of qdm12/ddns-updater.
 
 use crate::import::tests::{notes, read, shown, written};
 use crate::import::{NotePart, PeerClient};

@@ -1,4 +1,4 @@
-//! What files of inadyn become.
+//! Tests importing files of inadyn.
 
 use crate::import::tests::{extra, notes, read, shown, try_read, written};
 use crate::import::{Import, NotePart, PeerClient, PeerSurroundings};
@@ -85,7 +85,7 @@ fn l9_inadyn_families_and_sources() {
             "custom x { ddns-server = dynamicdns.park-your-domain.com username = example.org password = p hostname = www }",
             "namecheap www.example.org:A public",
         ),
-        // Its path says what is sent, whatever the server is.
+        // The path says what is sent, independent of the server.
         (
             "custom x { ddns-server = www.duckdns.org ddns-path = '/update?domains=%h&token=%p&ip=%i' username = x password = p hostname = h }",
             "- h:A public",

@@ -1,4 +1,4 @@
-//! What files of NewFuture/DDNS become.
+//! Tests importing files of NewFuture/DDNS.
 
 use crate::import::tests::{notes, read, shown};
 use crate::import::{NotePart, PeerClient};

@@ -1,4 +1,4 @@
-//! What files of `OpenWrt`'s ddns-scripts become.
+//! Tests importing files of `OpenWrt`'s ddns-scripts.
 
 use crate::import::tests::{extra, notes, read, shown, try_read, written_one};
 use crate::import::{Import, NotePart, PeerClient, PeerSurroundings};
@@ -87,7 +87,7 @@ fn l8_openwrt_services_become_entries() {
     assert_eq!(notes(&merged, NotePart::Dropped), ["15 off"]);
 }
 
-/// Some services have the zone in `domain`, and the host in another option.
+/// Some services need the zone in `domain`, and the host in another option.
 #[test]
 fn l8_openwrt_hosts_and_zones_that_stand_apart() {
     let cases = [

@@ -1,4 +1,4 @@
-//! What a report says.
+//! The texts of the report.
 
 use super::{exposed, why_left_out};
 use crate::import::PeerClient;

@@ -1,4 +1,4 @@
-//! The tables against the recipes, and against the providers of each client.
+//! Compares the tables with the recipes, and with the providers of each client.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ fn l18_every_recipe_and_question_of_the_tables_exists() {
         for line in table.0.lines().filter(|line| !line.starts_with(['~', '*', ':', '!', '#', '>', '%', '@', '&'])) {
             let (names, _) = line.split_once(' ').expect("names");
             for name in names.split(',') {
-                // With and without what guards ask for.
+                // With and without the fields in guards.
                 for value in [None, Some("yes true api @")] {
                     let Some(ServiceRow::Recipe(recipe, answers)) = table.row(name, &|_| value.map(str::to_owned))
                     else {

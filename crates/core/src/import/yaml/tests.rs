@@ -1,4 +1,4 @@
-//! What is read as YAML, and what is not.
+//! Which YAML can be read, and which cannot.
 
 use super::parse;
 
