@@ -1,9 +1,10 @@
-//! Everything between an address and a remembered update: events and the time go in, effects and an account of what happened
-//! come out. Nothing else decides what is sent, and when.
+//! The engine: everything between an address and a remembered update. Events and the time go in; effects and a report of what
+//! happened come out. Nothing else decides what is sent, and when.
 //!
-//! Whoever drives it looks up, sends, reads and writes what it asks for, in this order, and tells it what came of it: each
-//! lookup, request, reading and writing is answered once, unless it was cancelled. What is remembered is marked before it is sent
-//! ([`Effect::Persist`] comes before [`Effect::Send`]), so that whoever reads it then knows what may be under way (E4).
+//! The driver carries out the effects in order (lookups, requests, reads and writes) and reports their results as events: each
+//! of them is answered once, unless it was cancelled. The engine marks an update in doubt before it sends it
+//! ([`Effect::Persist`] comes before [`Effect::Send`]), so that other readers of the store know which requests may be under way
+//! (E4).
 
 mod answers;
 mod claims;
@@ -61,195 +62,195 @@ pub use steps::ANSWER_LIMIT;
 pub use stores::{Durability, Stored, Ticket};
 pub use visibility::RoundId;
 
-/// So many secrets that steps took are looked for in texts.
+/// How many secrets taken by steps the engine remembers and masks.
 const MOST_SECRETS: usize = 256;
 
-/// The number of a lookup: each has its own.
+/// The number of a lookup, unique in an engine.
 pub type LookupId = u64;
 
-/// The number of a request: each has its own.
+/// The number of a request, unique in an engine.
 pub type RequestId = u64;
 
-/// The time.
+/// The current time, on two clocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Now {
-    /// Since some fixed moment; runs while the machine sleeps.
+    /// Time since a fixed moment. This clock also runs while the machine is suspended.
     pub steady: Duration,
-    /// The time of day. Ages are counted from the first one that is given: a clock that is set makes nothing older or younger.
+    /// The time of day. Ages are computed from its first value and `steady`, so setting the clock does not change them.
     pub day: Timestamp,
 }
 
-/// What an engine is for.
+/// What an engine is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// One synchronization; nothing is retried.
+    /// A single run: one synchronization, without retries.
     Once,
-    /// A service.
+    /// A service: it synchronizes again and again, and retries.
     Service,
-    /// To judge and to show: nothing is queued, marked, written or sent, whatever happens.
+    /// Only to judge and to show: nothing is ever queued, marked, written or sent.
     Look,
 }
 
-/// What happened.
+/// What the driver reports to the engine.
 #[derive(Debug)]
 pub enum Event {
-    /// It begins, with the plan of the last [`Event::Reload`] where there was one.
+    /// Start, with the plan of the last [`Event::Reload`] if there was one.
     Begin,
     /// The time of [`Engine::wake_at`] has come.
     Time,
-    /// Start nothing more, and end with [`Effect::Closed`].
+    /// Start nothing new, and finish with [`Effect::Closed`].
     Stop,
-    /// The same, and [`Event::Begin`] with this plan follows.
+    /// Like [`Event::Stop`]; an [`Event::Begin`] with this plan follows.
     Reload(Rc<Plan>),
-    /// Save what is not saved yet.
+    /// Write unsaved changes now.
     Save,
-    /// Addresses or routes of this host changed, of this family.
+    /// Addresses or routes of this family changed on this host.
     Network(Family),
-    /// Somebody asked for a synchronization, or the machine has slept.
+    /// The user asked for a synchronization, or the machine woke up from suspend.
     Synchronize,
-    /// Services may get what they refused for good.
+    /// The user wants stopped updates to be sent again.
     RetryStopped,
-    /// Send these once more, though they are up to date.
+    /// Send these updates again, although they are up to date.
     SendAgain(Vec<UpdateId>),
-    /// A lookup ended.
+    /// A lookup has ended.
     LookedUp {
-        /// Which one.
+        /// The lookup that ended.
         lookup: LookupId,
-        /// What it gave.
+        /// Its result.
         found: Lookup,
     },
-    /// A request ended.
+    /// A request has ended.
     Settled {
-        /// Which one.
+        /// The request that ended.
         request: RequestId,
-        /// How.
+        /// How it ended.
         facts: Facts,
     },
     /// A store was read.
     Read {
-        /// Which one.
+        /// The store.
         store: StoreId,
-        /// What it has.
+        /// Its contents.
         stored: Stored,
     },
-    /// A store was written.
+    /// A store was written, or the write failed.
     Persisted {
-        /// Which one.
+        /// The store.
         store: StoreId,
-        /// Everything up to this.
+        /// The last write that this concerns.
         upto: Ticket,
-        /// Or why not.
+        /// Why the write failed, if it did.
         result: Result<(), String>,
     },
     /// Something happened to the lease of the group.
     Lease(LeaseEvent),
-    /// Before a single run begins: it waits so long for addresses to be visible in DNS.
+    /// Comes before a single run begins: how long it waits for addresses to be visible in DNS.
     WaitForDns(Duration),
-    /// A round ended.
+    /// A round of questions to DNS servers has ended.
     SeenInDns {
-        /// Which one.
+        /// The round that ended.
         round: RoundId,
-        /// What DNS servers said.
+        /// What the DNS servers said.
         sighting: Sighting,
         /// How many questions since the last round were answered, and how many were not.
         questions: [u32; 2],
     },
 }
 
-/// What of a response matters.
+/// How much of a response the engine needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reads {
-    /// The status decides.
+    /// Only the status.
     Status,
-    /// The body decides, too (H4).
+    /// The status and the body, both of which `expect` judges (H4).
     Verdict,
-    /// The body is what was asked for: up to [`ANSWER_LIMIT`].
+    /// The body, up to [`ANSWER_LIMIT`]: it answers a step.
     Answer,
 }
 
-/// What is to be done.
+/// What the driver must do.
 #[derive(Debug)]
 pub enum Effect {
     /// A synchronization begins.
     Begin,
     /// Look up an address.
     LookUp {
-        /// Its number.
+        /// The number to report in [`Event::LookedUp`].
         lookup: LookupId,
-        /// The entry whose sources are asked.
+        /// The entry whose sources to ask.
         entry: usize,
-        /// The family.
+        /// The family of the address.
         family: Family,
     },
-    /// Read what a store has now.
+    /// Read the current contents of a store.
     Read {
-        /// Which one.
+        /// The store.
         store: StoreId,
     },
-    /// Write what changed: [`Engine::merge`], then [`Engine::text`] or [`Engine::pairs`].
+    /// Write what changed: call [`Engine::merge`], then [`Engine::text`] (for a file) or [`Engine::pairs`] (for a group).
     Persist {
-        /// Which one.
+        /// The store.
         store: StoreId,
-        /// For [`Event::Persisted`].
+        /// The number to report in [`Event::Persisted`].
         upto: Ticket,
-        /// What it must withstand.
+        /// What the write must survive.
         durability: Durability,
     },
-    /// Remove a file that must not be believed any more.
+    /// Remove a cache file that is no longer true.
     Discard {
-        /// Of which store.
+        /// The store of the file.
         store: StoreId,
     },
     /// Send a request.
     Send {
-        /// Its number.
+        /// The number to report in [`Event::Settled`].
         request: RequestId,
-        /// The entry that says how.
+        /// The entry with the settings for sending it.
         entry: usize,
         /// The request.
         message: Box<Request>,
-        /// The lease it is sent under; it must not be sent when that is over.
+        /// The lease under which it is sent: it must not be sent once that lease is over. `None`: this host is in no group.
         term: Option<Term>,
-        /// What of the response matters.
+        /// How much of the response the engine needs.
         reads: Reads,
     },
     /// Ask DNS servers.
     AskDns {
-        /// The number of the round.
+        /// The number to report in [`Event::SeenInDns`].
         round: RoundId,
-        /// What about. Without resolvers those of the system are meant.
+        /// What to ask. If it names no resolvers, use those of the system.
         sought: Box<Sought>,
     },
-    /// These must not be seen in the log.
+    /// Mask secrets in the log from now on.
     Hide {
-        /// The entry that they are of.
+        /// The entry that they belong to.
         entry: usize,
-        /// What a step took.
+        /// Values that a step took.
         secrets: Vec<String>,
     },
-    /// Cut off every request: nothing of them is delivered any more, and none settles.
+    /// Cut off all requests: none of them delivers anything more, and none settles.
     Cancel,
-    /// Tell the group.
+    /// Tell the group something.
     Tell(Note),
-    /// Everything that was to be done is done for now.
+    /// The engine has nothing left to do for now.
     Idle {
-        /// What it came to since the last time, by configuration.
+        /// The results since the last [`Effect::Idle`], by configuration.
         tallies: Vec<Tally>,
-        /// How many updates are sent later: they failed, or their endpoint did.
+        /// How many updates are sent later: they wait for a retry, or for the end of a pause.
         postponed: usize,
     },
-    /// What was under way has ended, or had its time.
+    /// Closing is done: requests under way have ended, or their time was up.
     Closed,
-    /// There is nothing to be done by this run, or no more; with this exit status.
+    /// A single run ends here, with this exit status.
     Ended(u8),
 }
 
-/// What comes out of the engine.
+/// The output of the engine.
 #[derive(Debug, Default)]
 pub struct Out {
     /// To be carried out in this order.
     pub effects: VecDeque<Effect>,
-    /// What happened, the oldest first.
+    /// What happened, oldest first.
     pub journal: Vec<JournalEvent>,
 }
 
@@ -259,99 +260,99 @@ pub struct Engine {
     plan: Rc<Plan>,
     mode: Mode,
     now: Now,
-    /// Ages are counted from here on.
+    /// Ages are counted from here.
     epoch: Now,
     chance: Chance,
-    /// For DNS alone: asking changes nothing else.
+    /// Random numbers for DNS only, so that asking DNS changes no other decision.
     dns_chance: Chance,
     lookout: Lookout,
-    /// The number that marks of this run carry.
+    /// Identifies the marks of this run.
     own: u32,
     out: Out,
     entries: Vec<EntryState>,
     stores: Vec<StoreState>,
-    /// What is done once stores have been read.
+    /// Tasks that wait for stores to be read.
     todos: VecDeque<Todo>,
     queue: Queue,
     /// `None` in a single run.
     schedule: Option<Schedule>,
     lookups: BTreeMap<LookupId, LookupState>,
-    /// How many lookups have not ended, by configuration.
+    /// How many lookups are under way, by configuration.
     open: Vec<usize>,
     requests: BTreeMap<RequestId, InFlight>,
-    /// How much longer than its request a mark holds.
+    /// How much longer than its request a mark lasts.
     ahead: Duration,
     /// Requests whose marks are being written.
     marking: Vec<(StoreId, Ticket, InFlight)>,
     last_number: u64,
-    /// Updates that another process is sending (E4a): judged again when it may have ended.
+    /// Updates that wait because a request with another address may still arrive (E4a).
     waiting: BTreeSet<UpdateId>,
     recheck_at: Option<Duration>,
-    /// Updates that are due and must not be sent: until when, in seconds since the epoch; `None` if it has no end.
+    /// Updates that are held back or stopped: until when, in seconds since the epoch; `None`: stopped.
     held: BTreeMap<UpdateId, Option<u64>>,
-    /// Those that have an end, by it.
+    /// The updates in `held` that have an end, by time.
     held_until: BTreeSet<(u64, UpdateId)>,
-    /// Updates that are sent once more, whatever was accepted.
+    /// Updates that the user wants sent again, although they are up to date.
     asked_for: BTreeSet<UpdateId>,
-    /// Families of entries that were looked up, and not counted yet: the other family is waited for. With whether that was in a round.
+    /// Families that were looked up but not judged yet, because they wait for the other family; and whether that was in a
+    /// round.
     uncounted: BTreeMap<(usize, Family), bool>,
     /// By configuration.
     tallies: Vec<Tally>,
-    /// What was remembered of an update before it was marked; nothing that differs where it is not in here.
+    /// What was remembered of an update before it was marked. No entry: all fields have their defaults.
     before: BTreeMap<UpdateId, Before>,
     /// Claims that requests under way replace.
     replaced: HashMap<ClaimKey, Replaced>,
-    /// Requests that were given up and may still arrive.
+    /// Requests that were given up but may still arrive.
     given_up: AllGivenUp,
-    /// What steps asked.
+    /// What steps asked, and the answers.
     asked: StepMemory,
-    /// What steps took that must not be seen, the oldest first, and what finds it in texts.
+    /// Secrets that steps took, oldest first, and the finder that masks them in texts.
     found_secrets: (Vec<String>, Option<Secrets>),
-    /// How the last request of each update ended; empty where none was sent, or nobody asks.
+    /// How the last request of each update ended; empty before the first one, and always in a single run.
     ended: Vec<Option<Last>>,
-    /// Which condition of `expect` decided on the last response; `None` if nobody wants to know.
+    /// Which condition of `expect` decided on the last response; `None` if no page is configured.
     decisions: Option<HashMap<UpdateId, String>>,
-    /// Why the sources failed that failed when they were last asked.
+    /// Why each failing source failed last.
     failing: BTreeMap<(Family, String), String>,
-    /// `None` where this host sends for itself.
+    /// `None`: this host is in no group.
     lease: Option<lease::Holding>,
     /// When the lease was won.
     won_at: Duration,
     closing: Option<Closing>,
-    /// Whether something was to be done since it was last at rest.
+    /// Whether there was anything to do since the last [`Effect::Idle`].
     is_busy: bool,
-    /// Whether stops are forgotten when the lease is won.
+    /// Whether to forget stops once the lease is won.
     forgets_stops: bool,
 }
 
-/// What is known of an entry; by [`Family::index`].
+/// The state of an entry; arrays are indexed by [`Family::index`].
 #[derive(Debug, Default)]
 struct EntryState {
     observed: [Observation; 2],
     /// The source that gave the address, or why none did.
     sources: [Option<Result<String, String>>; 2],
-    /// Its lookups.
     lookups: [EntryLookups; 2],
-    /// The last address that was found. Where nothing is sent it may be an example.
+    /// The last address found. In an engine that only looks, it may be an example.
     found: [Option<IpAddr>; 2],
-    /// Whether the last lookup gave no address.
+    /// Whether the last lookup found no address.
     is_missing: [bool; 2],
-    /// An address that was warned about.
+    /// The address that the log has warned about.
     doubted: [Option<IpAddr>; 2],
-    /// The key of its callback in its store; `None` before that was read.
+    /// The key of its callback in its store; `None` until the store has been read.
     callback: Option<Fingerprint>,
-    /// Who makes its claims; `None` before the first (E3).
+    /// Who makes its claims (E3); `None` before the first claim.
     maker: Option<Fingerprint>,
-    /// The lane of all its updates; `None` if they differ, or it is not known yet.
+    /// The lane of all its updates; `None` if they use different lanes, or none was queued yet.
     lane: Option<Lane>,
-    /// Where it sends, once it has sent; `None` if that depends on the update.
+    /// The origin of its requests; `None` before the first one, or if it depends on the update.
     origin: Option<Rc<str>>,
-    /// Whether `expect` was recommended.
+    /// Whether the log has recommended `expect`.
     has_hinted: bool,
 }
 
 impl Engine {
-    /// Nothing is known, and nothing is done before [`Event::Begin`]. The same `seed` gives the same effects for the same events.
+    /// Creates an engine that does nothing before [`Event::Begin`]. The same `seed` gives the same effects for the same events.
     pub fn new(plan: Rc<Plan>, mode: Mode, seed: u64, now: Now) -> Self {
         let mut chance = Chance(seed);
         let mut engine = Self {
@@ -400,7 +401,7 @@ impl Engine {
         engine
     }
 
-    /// Takes in what happened, and says what is to be done.
+    /// Handles an event, and adds effects and reports to `out`.
     pub fn on(&mut self, event: Event, now: Now, out: &mut Out) {
         self.now = now;
         std::mem::swap(&mut self.out, out);
@@ -444,14 +445,14 @@ impl Engine {
         self.advance();
     }
 
-    /// When to bring [`Event::Time`], if nothing happens before.
+    /// When to send [`Event::Time`] if nothing else happens before.
     pub fn wake_at(&self) -> Option<Duration> {
         if let Some(closing) = &self.closing {
-            // What is heard meanwhile is written as soon as ever.
+            // What requests report while the engine closes is still written in time.
             return closing.wake_at().map(|until| self.save_at().map_or(until, |at| at.min(until)));
         }
         let schedule = self.schedule.as_ref().and_then(Schedule::wake_at);
-        // What may not start wakes nobody.
+        // What must not start needs no wake-up.
         let start = [self.queue.wake_at(), self.queue.hang_at(), self.recheck_at].into_iter().flatten();
         let start = start.min().filter(|_| self.may_start());
         let steps = self.asked.wake_at().filter(|_| self.may_start());
@@ -460,17 +461,17 @@ impl Engine {
         times.into_iter().flatten().min()
     }
 
-    /// Whether everything that was to be done is done.
+    /// Whether nothing is left to do for now.
     pub fn is_done(&self) -> bool {
         self.todos.is_empty() && !self.is_working()
     }
 
-    /// Whether something is to be done.
+    /// Whether updates are in progress, or a single run waits for DNS.
     fn is_working(&self) -> bool {
         self.is_updating() || self.waits_for_dns()
     }
 
-    /// Whether an address is being looked up, or a request is to be sent or under way.
+    /// Whether an address is being looked up, or an update is being sent or waits for it.
     fn is_updating(&self) -> bool {
         !self.lookups.is_empty()
             || !self.queue.is_idle()
@@ -479,7 +480,7 @@ impl Engine {
             || self.waits_for_lease()
     }
 
-    /// Does what can be done now.
+    /// Does everything that can be done now.
     fn advance(&mut self) {
         if self.closing.is_none() {
             self.begin_due();
@@ -512,18 +513,18 @@ impl Engine {
         }
     }
 
-    /// The time of day as it runs since the beginning, in seconds since the epoch.
+    /// The time of day in seconds since the epoch. It runs on from the start, even if somebody sets the clock.
     pub fn clock(&self) -> u64 {
         self.clock_at(self.now.steady)
     }
 
-    /// What it said, or will say, at a steady moment.
+    /// The value of [`Engine::clock`] at a steady moment.
     fn clock_at(&self, steady: Duration) -> u64 {
-        // Not cut off twice: processes that share a cache agree to the second.
+        // Truncated only once, so that processes that share a cache agree to the second.
         (self.epoch_day() + steady.saturating_sub(self.epoch.steady)).as_secs()
     }
 
-    /// When the clock has these seconds since the epoch.
+    /// The steady moment at which [`Engine::clock`] reaches this value.
     fn steady_at(&self, seconds: u64) -> Duration {
         let (then, epoch) = (Duration::from_secs(seconds), self.epoch_day());
         (self.epoch.steady + then.saturating_sub(epoch)).saturating_sub(epoch.saturating_sub(then))
@@ -533,27 +534,27 @@ impl Engine {
         Duration::new(self.epoch.day.seconds, self.epoch.day.micros.saturating_mul(1000))
     }
 
-    /// What this came to so far, since it was last at rest.
+    /// The results since the last [`Effect::Idle`].
     pub fn tally(&self) -> Tally {
         self.tallies.iter().fold(Tally::default(), |all, tally| all.plus(*tally))
     }
 
-    /// How many updates are to be sent or being sent.
+    /// How many updates are queued or being sent.
     pub fn to_send(&self) -> usize {
         self.queue.open()
     }
 
-    /// Whether an update stands in a line that is open.
+    /// Whether an update is queued in a lane that is not paused.
     pub fn is_queued(&self, id: UpdateId) -> bool {
         matches!(self.queue.stage(id), Stage::Queued(_)) && self.queue.pause_of(id).is_none()
     }
 
-    /// The plan that it works on.
+    /// The current plan.
     pub fn plan(&self) -> &Rc<Plan> {
         &self.plan
     }
 
-    /// When the next round is; `None` in a single run.
+    /// When the next round starts; `None` in a single run.
     pub fn next_round(&self) -> Option<Duration> {
         self.schedule.as_ref().and_then(Schedule::next_round)
     }
@@ -563,7 +564,7 @@ impl Engine {
         self.last_number
     }
 
-    /// A text from elsewhere without any secret of an entry's configuration, or that a step took.
+    /// Masks the secrets of an entry's configuration, and those that steps took, in a text from outside.
     fn masked(&self, at: usize, text: &str) -> String {
         let masked = self.plan.masked(at, text);
         match &self.found_secrets.1 {
@@ -572,10 +573,10 @@ impl Engine {
         }
     }
 
-    /// These must not be seen from now on.
+    /// Masks these secrets from now on.
     fn hide(&mut self, at: usize, secrets: Vec<String>) {
         let (known, finder) = &mut self.found_secrets;
-        // What is used again moves to the end before it is forgotten.
+        // A secret that is used again moves to the end, so that it is not dropped.
         let is_fresh = |secret: &String| known.iter().rev().take(MOST_SECRETS / 4).any(|known| known == secret);
         let new: Vec<String> = secrets.into_iter().filter(|secret| !is_fresh(secret)).collect();
         if new.is_empty() {
@@ -583,7 +584,7 @@ impl Engine {
         }
         known.retain(|secret| !new.contains(secret));
         known.extend(new.iter().cloned());
-        // Sessions that ended long ago.
+        // The oldest belong to sessions that ended long ago.
         known.drain(..known.len().saturating_sub(MOST_SECRETS));
         *finder = Some(Secrets::new(known.iter().cloned(), &[]));
         self.out.effects.push_back(Effect::Hide { entry: at, secrets: new });
@@ -594,7 +595,7 @@ impl Engine {
         self.out.journal.push(JournalEvent { at, what });
     }
 
-    /// Something that only the log tells. The text is made where it is shown.
+    /// Writes a text to the log only, not to the history. The text is built only if the log shows this level.
     fn say(&mut self, at: usize, level: Level, text: impl FnOnce() -> String) {
         let config = self.plan.config_of(at);
         if self.plan.shows(config, level) {
@@ -603,12 +604,12 @@ impl Engine {
     }
 }
 
-/// How long to wait after failures; `None` where nothing is retried.
+/// How long to wait after failures; `None`: nothing is retried in this mode.
 fn backoff(plan: &Plan, mode: Mode) -> Option<Backoff> {
     (mode == Mode::Service).then(|| Schedule::backoff(&plan.intervals()))
 }
 
-/// Numbers that look random (SplitMix64): the same for the same seed.
+/// Pseudorandom numbers (SplitMix64): the same seed gives the same numbers.
 #[derive(Debug)]
 struct Chance(u64);
 
@@ -625,7 +626,7 @@ impl Chance {
         ((self.next() >> 32) as u32).max(1)
     }
 
-    /// Anywhere from 0 up to 1.
+    /// A number from 0 to 1.
     fn jitter(&mut self) -> f64 {
         f64::from((self.next() >> 32) as u32) / f64::from(u32::MAX)
     }

@@ -1,4 +1,4 @@
-//! The pure part of `ddns`: everything that is decided, nothing that is done.
+//! The pure part of `ddns`: it decides everything and does nothing.
 //!
 //! ```text
 //! Raw ──▶ Config ──▶ Observation ──▶ Plan ──▶ Request ──▶ Response ──▶ Outcome ──▶ State
@@ -8,11 +8,11 @@
 //!  options)                                                                          accepted
 //! ```
 //!
-//! Each arrow is one function, in the folder of its result. Looking up addresses and sending are the program's; everything
-//! else is here, without a clock, an environment, files, sockets, threads or logs (clippy refuses them).
+//! Each arrow is one function, in the folder of its result. Only the program looks up addresses and sends requests; everything else
+//! is here, without a clock, an environment, files, sockets, threads or logs (clippy refuses them).
 //!
-//! Imports point downwards: `service`, `web`, `set_up`, `recipe`, `engine`, `schedule`, `config`, `dns`, `address`, `notify`, `callback`, `metrics`, `journal`,
-//! `update`, `lease`, `net`, `text`.
+//! Imports point downwards: `service`, `import`, `web`, `set_up`, `recipe`, `engine`, `schedule`, `config`, `address`, `notify`,
+//! `callback`, `metrics`, `journal`, `update`, `lease`, `dns`, `net`, `text`.
 
 pub mod address;
 pub mod callback;

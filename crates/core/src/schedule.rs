@@ -1,4 +1,4 @@
-//! When: which update is sent next, how many at once, how long to wait after a failure, when to look up addresses.
+//! Timing: which update is sent next, how many at once, how long to wait after a failure, and when to look up addresses.
 
 pub mod backoff;
 mod debounce;

@@ -1,4 +1,5 @@
-//! What the answers to steps mean for an update: found, nothing, already there, or a failure that names the step (H15 to H20).
+//! What the answer to a step means for an update: found, not found, already there, or a failure that names the step (H15 to
+//! H20).
 
 use std::time::Duration;
 
@@ -15,23 +16,23 @@ use crate::schedule::queue::UpdateId;
 use crate::text::log_format::Level;
 use crate::update::outcome::{Outcome, Why};
 
-/// Why an update is tried later that the service seems to have already: a request of ours may still arrive and undo it (E4a).
+/// Why an update waits although the service seems to have the address: an earlier request may still arrive and undo it (E4a).
 const MAY_ARRIVE: &str = "the service has this address, but an earlier request may still arrive";
 
-/// In the place of an answer.
+/// Shown in place of an answer.
 const HIDDEN: &str = "the response is not shown, for it may contain a secret";
 
-/// What a page of an answer came to.
+/// What a page of an answer means.
 pub(super) enum PageEnd {
     Next(String),
     Found(Found),
-    /// The answer is good, but not for this update.
+    /// The answer is fine, but does not fit this update.
     Unfit(Outcome),
     Failed(Outcome),
 }
 
 impl Engine {
-    /// What the pages of an answer mean so far.
+    /// Judges the pages of an answer that have arrived so far.
     pub(super) fn take_pages(&mut self, plan: &Plan, request: &mut InFlight, pages: &AnswerPages) -> Option<PageEnd> {
         let mut end = None;
         for (status, text) in pages {
@@ -40,7 +41,7 @@ impl Engine {
         end
     }
 
-    /// What a page of an answer means for one of those who asked.
+    /// Judges a page of an answer for one of the requests that wait for it.
     pub(super) fn take_page(&mut self, plan: &Plan, request: &mut InFlight, (status, text): (u16, &str)) -> PageEnd {
         let at = plan.entry_of(request.start.0);
         let callback = &plan.entry(at).callback;
@@ -80,7 +81,7 @@ impl Engine {
         })
     }
 
-    /// A step has found something or nothing: what follows from it. Returns the request that goes on.
+    /// Continues after the answer to a step. Returns the request if it goes on.
     pub(super) fn end_step(&mut self, plan: &Plan, mut request: InFlight, end: PageEnd) -> Option<InFlight> {
         let at = plan.entry_of(request.start.0);
         let callback = &plan.entry(at).callback;
@@ -124,7 +125,7 @@ impl Engine {
         if is_same { self.is_there(plan, request) } else { Some(request) }
     }
 
-    /// The service has the address already (H17).
+    /// The service already has the address (H17).
     fn is_there(&mut self, plan: &Plan, mut request: InFlight) -> Option<InFlight> {
         let id = request.start.0;
         let at = plan.entry_of(id);
@@ -151,19 +152,20 @@ impl Engine {
         if let Some(sequence) = &mut request.sequence {
             sequence.part = SequencePart::Update;
         }
-        // What former callbacks claim is replaced by it as by something that was sent (E3).
+        // This replaces claims of former callbacks, just like an update that is sent (E3).
         self.mark(plan, at, &batch, Vec::new());
         self.conclude(plan, request, &[Outcome::AlreadyThere], None);
         None
     }
 
-    /// Where an update is in doubt: from when on nothing that was sent before can arrive any more.
+    /// For an update in doubt: when earlier requests can no longer arrive.
     fn quiet_at(&self, plan: &Plan, id: UpdateId) -> Option<Duration> {
         let (at, domain, family) = plan.about(id);
         let doubt = self.claim(at, domain, family).in_doubt?;
         let timeout = plan.entry(at).timeout;
-        // What another process sent, or this one before it was started, ended at the latest when its mark does; if that is not known, or
-        // the mark is of a clock that was ahead, before this one was started. Marks have whole seconds.
+        // The request of another process, or of this one before a restart, ended no later than its mark. If the mark has no
+        // end, or one that is too far ahead (a wrong clock), the request ended before this process started or won the lease.
+        // Marks have whole seconds.
         let latest = self.clock() + (plan.entry(at).longest() + MAX_AHEAD).as_secs();
         let ended = match doubt.until {
             until if until == 0 || until > latest => self.epoch.steady.max(self.won_at),
@@ -185,7 +187,7 @@ impl Engine {
         Outcome::Failed(Why::Step { status, why, reached: false })
     }
 
-    /// `DELETE https://…`: what may be seen of a request before or after an update.
+    /// `DELETE https://…`: a request before or after an update, redacted.
     pub(super) fn shown(&self, plan: &Plan, request: &InFlight, template: &RequestTemplate) -> Option<String> {
         let at = plan.entry_of(request.start.0);
         let batch = request.as_begun(plan);
@@ -196,7 +198,7 @@ impl Engine {
         Some(format!("{} {}", shown.method.as_str(), shown.url))
     }
 
-    /// What a step was answered. Of what may hold a secret nothing is shown but its size.
+    /// Logs the answer to a step; only its size if it may contain a secret.
     pub(super) fn show_answer(&mut self, plan: &Plan, at: usize, request: &InFlight, response: &ResponseFacts) {
         let callback = &plan.entry(at).callback;
         let Some(number) = request.step_number() else { return };

@@ -1,4 +1,5 @@
-//! What is claimed of each update: it is judged by that, marked before it is sent, and settled by the response (E4).
+//! What endpoints are known to have. These claims decide about updates; an update is marked in doubt before it is sent, and
+//! settled by the response (E4).
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -21,37 +22,37 @@ use crate::update::plan::{GivenUp, Reason, Rules, Verdict, after_given_up, judge
 use crate::update::state::{Accepted, Claim, ClaimKey, Fingerprint, InDoubt, Memory, Sending};
 use crate::update::{Sendable, Update};
 
-/// What requests carry that were given up, by domain and type.
+/// Requests that were given up, by domain and record type.
 pub(super) type AllGivenUp = HashMap<(Domain, Family), Vec<GivenUp>>;
 
-/// What was remembered of an update before it was marked: a request of which nothing was sent changes nothing.
+/// What was remembered of an update before it was marked. It is restored if nothing was sent.
 #[derive(Debug, Default)]
 pub(super) struct Before {
     in_doubt: Option<InDoubt>,
-    /// When it was last sent.
+    /// When the update was last sent, in seconds since the epoch.
     sent: u64,
     /// The claims that its request replaces.
     pub(super) replaced: Vec<ClaimKey>,
 }
 
-/// Other processes may have a longer `timeout`: at least so long is waited for them.
+/// Marks of other processes are believed for at least this long: their `timeout` may be longer.
 const MIN_BELIEVED: Duration = Duration::from_secs(120);
 
 impl Engine {
-    /// Whether it is known what the endpoint of an entry accepted before.
+    /// Whether ddns remembers what the endpoint of an entry accepted.
     pub fn remembers(&self, at: usize) -> bool {
         self.entries[at].callback.is_some() && (self.mode == Mode::Service || self.plan.entry(at).cache != Cache::Off)
     }
 
-    /// What is to be done about an update, by what its endpoint accepted last.
+    /// Judges an update by what its endpoint accepted last.
     pub(super) fn judge(&self, at: usize, update: &Update<'_>) -> Verdict {
         self.judge_by(at, update, self.plan.entry(at).rules(false))
     }
 
-    /// The same by these rules.
+    /// Judges an update by these rules.
     pub(super) fn judge_by(&self, at: usize, update: &Update<'_>, rules: Rules) -> Verdict {
         let is_unknown = self.lease.is_some() && self.plan.entry(at).cache != Cache::Off && !self.is_of_group(at);
-        // The store of a group is not asked by somebody who only looks.
+        // An engine that only looks does not ask the group's store.
         let is_unasked = self.mode == Mode::Look && self.plan.config(self.plan.config_of(at)).group.is_some();
         if is_unknown || is_unasked {
             return Verdict::Send(Reason::InGroup);
@@ -65,8 +66,8 @@ impl Engine {
         after_given_up(verdict, update, given_up, self.clock())
     }
 
-    /// By which rules an update is judged. What we marked for a group, and is not settled, was not sent yet: its mark does not say
-    /// that it is ours.
+    /// The rules for an update. A mark in a group does not name its owner, so updates that this host marked are looked up in
+    /// `before`: until they are settled, they were not sent, and `min_interval` does not count.
     pub(super) fn rules(&self, id: UpdateId, at: usize, is_due: bool) -> Rules {
         let rules = self.plan.entry(at).rules(is_due);
         let min_interval = if self.is_marked_for_group(id, at) { Duration::ZERO } else { rules.min_interval };
@@ -83,39 +84,39 @@ impl Engine {
         Some(self.stores[self.plan.store_of(at)].state.of(callback))
     }
 
-    /// What is claimed of an update.
+    /// What is remembered of an update.
     pub(super) fn claim(&self, at: usize, domain: &Domain, family: Family) -> Claim {
         self.memory(at, domain, family).map(|memory| memory.entry(domain, family)).unwrap_or_default()
     }
 
-    /// What a request depends on beside its update. A message that has no number yet gets this one.
+    /// What a request depends on besides its update. A message that has no number yet gets `fresh`.
     pub(super) fn moment(&self, at: usize, update: &Update<'_>, fresh: u32) -> Moment {
         let claim = self.claim(at, update.domain, update.family);
         let moment = Moment { accepted: claim.accepted.map(|accepted| accepted.ip), ..Moment::from(self.now.day) };
         if !self.plan.entry(at).callback.is_signed() {
             return moment;
         }
-        // The number of a try before, or a new one (H11).
+        // The number of an earlier attempt, or a new one (H11).
         let before = claim.in_doubt.filter(|doubt| doubt.ip == update.ip && doubt.message != 0);
         let number = before.map_or(fresh, |doubt| doubt.message);
         Moment { message: (self.entries[at].callback.unwrap_or(moment.message.0), number), ..moment }
     }
 
-    /// The key of an update in its store; `None` if that was not read yet.
+    /// The key of an update in its store; `None` until the store has been read.
     pub(super) fn key(&self, at: usize, domain: &Domain, family: Family) -> Option<ClaimKey> {
         let callback = self.plan.entry(at).callback.fingerprint_of(self.entries[at].callback?, domain, family);
         Some(ClaimKey { callback, domain: domain.clone(), family })
     }
 
-    /// Whether what endpoints accepted of an entry is in the store of the group, and known.
+    /// Whether the claims of an entry are in the group's store, and known.
     fn is_of_group(&self, at: usize) -> bool {
         self.plan.places()[self.plan.store_of(at)] == StorePlace::Group && self.entries[at].callback.is_some()
     }
 
-    /// Names the callback of an entry as its store does, once that was read.
+    /// Computes the key of an entry's callback once its store has been read.
     pub(super) fn bind(&mut self, at: usize) {
         let (entry, store) = (self.plan.entry(at), &self.stores[self.plan.store_of(at)]);
-        // A single run without a cache sends everything once.
+        // A single run without a cache sends everything, and needs no key.
         let is_needed = self.mode == Mode::Service
             || entry.cache != Cache::Off
             || entry.needs_memory()
@@ -133,7 +134,7 @@ impl Engine {
         Some(*self.entries[at].maker.get_or_insert_with(maker))
     }
 
-    /// Takes in how a request before an update ended: nothing was sent. What the endpoint had accepted before.
+    /// Handles the end of a request before an update, which was not sent. Returns what the endpoint accepted before.
     pub(super) fn refuse(&mut self, at: usize, update: &Update<'_>, outcome: &Outcome) -> Option<IpAddr> {
         let key = self.key(at, update.domain, update.family)?;
         let (store, now) = (self.plan.store_of(at), self.clock());
@@ -145,8 +146,8 @@ impl Engine {
         self.stores[store].state.entry(&key).accepted.map(|accepted| accepted.ip)
     }
 
-    /// Takes in how an update ended that began at `began`. What its endpoint had accepted before; `None` if nothing is remembered.
-    /// `seen_at` is when the service was seen to have the address, where nothing was sent.
+    /// Handles the end of an update that was started at `began`. Returns what its endpoint accepted before; `None` if nothing
+    /// is remembered. `seen_at`: when the service was seen to have the address, if nothing was sent.
     pub(super) fn settle(
         &mut self,
         (id, began): (UpdateId, Duration),
@@ -163,10 +164,10 @@ impl Engine {
         let known = self.stores[store].state.entry(&key);
         let previous = known.accepted.map(|accepted| accepted.ip);
         let mut hold = self.stores[store].state.hold(&key);
-        // Another process sends the same meanwhile, and put its mark in the place of ours.
+        // Another process is sending the same, and its mark has replaced ours.
         let beside = known.in_doubt.filter(|doubt| doubt.is_foreign(self.own, now));
         let is_of_group = self.is_of_group(at);
-        // What was seen, or applied, then is not known to be so now: another callback may have sent since.
+        // The address counts from when it was seen or sent, not from now: another callback may have sent one since.
         let when = seen_at.unwrap_or_else(|| self.clock_at(began));
         let is_in_time = seen_at.is_some()
             || known.in_doubt.is_some_and(|doubt| doubt.by == self.own && doubt.until >= now)
@@ -174,13 +175,13 @@ impl Engine {
         if hold != Hold::default() || beside.is_some() || !matches!(outcome, Outcome::Accepted(_)) {
             let is_same = previous == Some(update.ip);
             let was_sent = outcome.may_have_reached() && seen_at.is_none();
-            // Another process may have an interval where this one has none.
+            // Without `min_interval` here, keep the time for processes that have it.
             if !was_sent && !self.plan.entry(at).min_interval.is_zero() {
                 hold.sent = before.sent;
             }
             hold.under_way.retain(|other| other.by != self.own);
             if !outcome.may_have_reached() {
-                // Nothing was sent: what others send is in doubt again.
+                // Nothing was sent: what other processes are sending is in doubt again.
                 let is_foreign = |other: &UnderWay| InDoubt::from(*other).is_foreign(self.own, now);
                 let place = hold.under_way.iter().position(is_foreign).filter(|_| beside.is_none());
                 let other = place.map(|place| hold.under_way.remove(place));
@@ -194,13 +195,13 @@ impl Engine {
             self.set_hold(store, &key, hold.settled(outcome, update, is_same, now));
         }
         let mut settled = known.settled(outcome, update, before.in_doubt, when);
-        // Another process was told of something else since the service was seen to have this, perhaps in the same second. (What lies
-        // ahead is of a wrong clock.)
+        // The service was seen to have this address, but since then, perhaps in the same second, another process sent a
+        // different one. (Times ahead of now come from a wrong clock.)
         let is_other = |accepted: &Accepted| accepted.ip != update.ip && (when..=now).contains(&accepted.at);
         if seen_at.is_some() && known.accepted.as_ref().is_some_and(is_other) {
             settled = Claim { in_doubt: None, ..known }.doubted().unwrap_or(settled);
         }
-        // When it ended counts where the service is asked what it has (H17).
+        // If steps ask for the current address, the end of the request counts (H17).
         if !outcome.is_accepted()
             && outcome.may_have_reached()
             && !is_of_group
@@ -211,11 +212,11 @@ impl Engine {
         if !outcome.is_accepted() {
             settled.in_doubt = beside.or(settled.in_doubt);
         } else if !is_of_group && !is_in_time {
-            // So late that others need not have waited for it: nobody knows what came after it.
+            // The request outlasted its mark, so others no longer waited for it: nobody knows what came after it.
             settled.in_doubt = Some(InDoubt { ip: update.ip, until: 0, by: 0, message: 0 });
         }
         let (own, believed) = (self.own, self.latest_believed(at));
-        // Also one that was sent before, by a process that is gone: it may arrive after ours.
+        // Even if its process is gone, its request may arrive after ours.
         let is_live = |doubt: &InDoubt| doubt.by != own && doubt.until > now && doubt.until <= believed;
         let state = &self.stores[store].state;
         if outcome.is_accepted()
@@ -230,7 +231,7 @@ impl Engine {
         previous
     }
 
-    /// What may be in doubt under a mark of ours, because something of other processes was taken in since it was made.
+    /// What may be in doubt beneath our own mark, because changes of other processes were merged after it was made.
     fn doubt_of_others(&self, at: usize, known: Claim) -> Option<InDoubt> {
         let mark = known.in_doubt.filter(|doubt| doubt.by == self.own && doubt.until > 0)?;
         let made = mark.until.saturating_sub((self.plan.entry(at).longest() + self.ahead).as_secs());
@@ -238,11 +239,11 @@ impl Engine {
         was_merged.then_some(InDoubt { until: 0, by: 0, ..mark })
     }
 
-    /// Whether an update may be sent now, for as long as its time limit is: it is marked in doubt (E4), or nothing is
+    /// Whether an update may be sent now: it is marked in doubt for the whole time limit of its request (E4), or nothing is
     /// remembered of it.
     pub(super) fn is_marked(&self, at: usize, (id, update): &(UpdateId, Sendable<'_>)) -> bool {
         let Some(memory) = self.memory(at, update.domain, update.family) else { return true };
-        // The clock has whole seconds: the one that has begun counts, too.
+        // The clock has whole seconds: the current one counts, too.
         let until = self.clock() + 1 + self.plan.entry(at).longest().as_secs();
         let doubt = memory.entry(update.domain, update.family).in_doubt;
         if self.is_of_group(at) {
@@ -251,7 +252,7 @@ impl Engine {
         doubt.is_some_and(|doubt| doubt.by == self.own && doubt.ip == update.ip && doubt.until >= until)
     }
 
-    /// Whether nothing that was read since they were marked keeps updates from being sent.
+    /// Whether updates must still be sent after everything that was read since they were marked.
     pub(super) fn is_still_to_send(&self, at: usize, batch: &Sendables<'_>) -> bool {
         let mut judged = batch.clone();
         matches!(self.judge_batch(at, &mut judged, true).0, Verdict::Send(_))
@@ -259,8 +260,8 @@ impl Engine {
             && batch.iter().all(|member| self.is_marked(at, member))
     }
 
-    /// Marks updates in doubt: from the moment an address is sent, nobody knows which one the endpoint has. What starts soon
-    /// is marked in the same write, unless it is held back; one that another process is sending is left alone.
+    /// Marks updates in doubt: once an address is sent, nobody knows which one the endpoint has. Updates that start soon are
+    /// marked in the same write, unless they are held back. Updates that another process is sending are not marked.
     pub(super) fn mark(&mut self, plan: &Plan, at: usize, batch: &Sendables<'_>, soon: Vec<UpdateId>) {
         let mut sending = Vec::new();
         self.mark_batch(plan, at, batch, &mut sending);
@@ -284,7 +285,7 @@ impl Engine {
         }
     }
 
-    /// Marks the updates of one request, and adds what it puts in the place of what endpoints have.
+    /// Marks the updates of one request, and adds what it sends to `sending`.
     fn mark_batch(
         &mut self,
         plan: &Plan,
@@ -296,7 +297,7 @@ impl Engine {
         let until = now + (entry.longest() + self.ahead).as_secs();
         let is_of_group = self.is_of_group(at);
         let Some(by) = self.maker(plan, at) else { return };
-        // What a mark that is renewed would have replaced may be part of the request now.
+        // What a renewed mark would have replaced may now be part of the request.
         if !self.before.is_empty() {
             for (id, _) in batch {
                 let replaced = self.before.get_mut(id).map(|before| std::mem::take(&mut before.replaced));
@@ -312,18 +313,18 @@ impl Engine {
             if hold.is_some_and(|hold| hold.others_until(update.ip, own, now).is_some()) {
                 continue;
             }
-            // A mark of ours that another process put something else in the place of was not sent.
+            // If another process replaced our mark, our request was not sent.
             if !is_of_group
                 && known.in_doubt.is_none_or(|doubt| doubt.by != own)
                 && let Some(before) = self.before.remove(id)
             {
                 self.settle_replaced(at, before.replaced, false);
             }
-            // In a group the lease says who sends, and a try after the first changes nothing.
+            // In a group, the lease decides who sends. The mark has no owner and no end, so that retries need no write.
             if is_of_group && let Some(doubt) = &mut marked.in_doubt {
                 (doubt.by, doubt.until) = (0, 0);
             }
-            // A mark that is renewed, and what others put in doubt meanwhile is not known any more.
+            // If a mark is renewed, it is no longer known what others put in doubt in the meantime.
             let in_doubt = in_doubt.or_else(|| self.doubt_of_others(at, known));
             let mut sent = 0;
             let beside = in_doubt.filter(|doubt| doubt.is_foreign(own, now));
@@ -331,7 +332,7 @@ impl Engine {
                 let mut hold = self.stores[store].state.hold(&key);
                 hold.under_way.extend(beside.map(UnderWay::from));
                 if !entry.min_interval.is_zero() {
-                    // A mark that is renewed was not sent.
+                    // The request of a mark that is renewed was not sent.
                     sent = if known.in_doubt.is_some_and(|doubt| doubt.by == own) { 0 } else { hold.sent };
                     hold.sent = now;
                 }
@@ -342,11 +343,11 @@ impl Engine {
             }
             self.stores[store].state.note_maker(key.callback, by);
             self.set(store, &key, marked);
-            // Without a file nobody can tell whose claims they are.
+            // Claims that were made without a file cannot be attributed to a configuration.
             if self.stores[store].state.has_several() && plan.identity(at).is_file {
                 sending.push((*id, at, Sending { key, ip: Some(update.ip), by }));
             }
-            // A second mark, of what is not settled, replaces ours.
+            // If an update is marked again before it is settled, keep what was there before the first mark.
             if is_of_group || in_doubt.is_some() || sent > 0 {
                 let before = self.before.entry(*id).or_insert(Before { sent, ..Before::default() });
                 before.in_doubt = before.in_doubt.or(in_doubt);
@@ -363,18 +364,18 @@ impl Engine {
         }
     }
 
-    /// What keeps updates from being sent that were accepted and are sent all the same, or have something in their place; `None` if
+    /// What holds back updates that go along although they are up to date, or that `combine.missing` stands in for; `None` if
     /// nothing does (H6).
     pub(super) fn held_along(&self, at: usize, batch: &Sendables<'_>) -> Option<Verdict> {
         let members = batch.first().map_or(&[][..], |(first, _)| self.plan.members(first));
         let left_out = members.iter().filter(|id| self.update(&self.plan, **id).is_none());
-        // One alone was judged by itself.
+        // A single update was judged by itself.
         let ids = batch.iter().filter(|_| batch.len() > 1).map(|(id, _)| *id).chain(left_out.copied());
         let min_interval = self.plan.entry(at).min_interval;
         let until = |id: UpdateId| {
             let (_, domain, family) = self.plan.about(id);
             let memory = self.memory(at, domain, family)?;
-            // What we marked ourselves, and is not settled, was not sent yet.
+            // What we marked ourselves and is not settled was not sent yet.
             let doubt = memory.entry(domain, family).in_doubt;
             let is_ours = doubt.is_some_and(|doubt| doubt.by == self.own) || self.is_marked_for_group(id, at);
             let hold = memory.hold(domain, family).filter(|_| !is_ours);
@@ -383,13 +384,13 @@ impl Engine {
         ids.filter_map(until).max_by_key(|(until, _)| *until).map(|(until, by)| Verdict::Held(until, by))
     }
 
-    /// Whether what its service says can be remembered where it must be (H6).
+    /// Whether the response of the service can be remembered, if it must be (H6).
     pub(super) fn can_remember(&self, at: usize) -> bool {
         !self.plan.entry(at).needs_memory() || !self.stores[self.plan.store_of(at)].has_failed()
     }
 
-    /// A service refused one update, and with it every update of its entry (H5). Until the address changes means that of each; one
-    /// that has none now is not stopped then.
+    /// A service refused one update, and with it all updates of its entry (H5). With `"until": "address"`, this holds for the
+    /// current address of each update; an update without an address may be sent once it has one.
     pub(super) fn stop_claims(&mut self, plan: &Plan, at: usize, refused: &Update<'_>, outcome: &Outcome) {
         let (entry, now, store) = (plan.entry(at), self.clock(), plan.store_of(at));
         let stops_others = entry.callback.request.expect.as_ref().is_none_or(Expect::stops_others);
@@ -404,7 +405,7 @@ impl Engine {
             let Some(key) = self.key(at, domain, family) else { continue };
             let hold = self.stores[store].state.hold(&key);
             self.set_hold(store, &key, Hold { stopped, ..hold });
-            // Without a cache each round sends what was accepted, too.
+            // Without a cache, each round also sends what was accepted before.
             if entry.cache == Cache::Off
                 && let Some(doubted) = self.stores[store].state.entry(&key).doubted()
             {
@@ -413,7 +414,7 @@ impl Engine {
         }
     }
 
-    /// An update that was marked is not sent after all: nobody need wait for it.
+    /// A marked update is not sent after all: nobody need wait for it.
     pub(super) fn unmark(&mut self, id: UpdateId, at: usize, update: &Update<'_>) {
         let doubt = self.claim(at, update.domain, update.family).in_doubt;
         let is_own = doubt.is_some_and(|doubt| doubt.by == self.own);
@@ -421,7 +422,7 @@ impl Engine {
             let unsent = Outcome::Failed(Why::NoResponse { why: String::new(), reached: false });
             self.settle((id, self.now.steady), at, update, &unsent, None);
         } else if let Some(before) = self.before.remove(&id) {
-            // Another process has written something newer in its place.
+            // Another process has replaced the mark with something newer.
             self.settle_replaced(at, before.replaced, false);
         }
     }
@@ -432,14 +433,14 @@ impl Engine {
         self.requests.values().chain(marking).any(|request| request.members.iter().any(|(own, _)| *own == id))
     }
 
-    /// What is marked for an address that went away before it was sent is as it was.
+    /// Removes marks for addresses that are no longer current and were not sent.
     pub(super) fn unmark_outdated(&mut self, at: usize, batch: &Sendables<'_>) {
         let own = self.own;
         let mark = |(_, update): &(UpdateId, Sendable<'_>)| {
             let doubt = self.claim(at, update.domain, update.family).in_doubt;
             doubt.filter(|doubt| doubt.by == own).map(|doubt| doubt.ip)
         };
-        // What goes in one request was marked for it.
+        // The updates of one request were marked together.
         if batch.iter().any(|member| mark(member).is_some_and(|ip| ip != member.1.ip)) {
             let is_unsent = |member: &&(UpdateId, Sendable<'_>)| mark(member).is_some() && !self.is_under_way(member.0);
             let marked: Sendables<'_> = batch.iter().filter(is_unsent).copied().collect();
@@ -449,8 +450,8 @@ impl Engine {
         }
     }
 
-    /// What was marked for a request and is not part of it any more, for it has no address now, is as it was; the request replaces it
-    /// (H7). Whether there was something.
+    /// Removes the marks of updates that no longer belong to their request, because they have no address now; the request
+    /// replaces what they claim (H7). Returns whether there were any.
     pub(super) fn unmark_left_out(&mut self, plan: &Plan, at: usize, batch: &Sendables<'_>) -> bool {
         let Some((first, _)) = batch.first().filter(|_| plan.is_combined(at)) else { return false };
         let mut is_any = false;
@@ -465,7 +466,7 @@ impl Engine {
         is_any
     }
 
-    /// What is marked and was not sent yet is as it was.
+    /// Removes the marks of all updates that were not sent yet.
     pub(super) fn unmark_unsent(&mut self) {
         let plan = Rc::clone(&self.plan);
         for id in (0..plan.entry_count()).flat_map(|at| plan.updates_of(at)) {
@@ -478,13 +479,13 @@ impl Engine {
         }
     }
 
-    /// A mark that ends later was made by a clock that is wrong.
+    /// A mark that ends later comes from a wrong clock.
     fn latest_believed(&self, at: usize) -> u64 {
         self.clock() + MIN_BELIEVED.max(2 * self.plan.entry(at).longest()).as_secs()
     }
 
-    /// Marks of others that end later than any request of this entry would are those of a clock that was ahead, or of this one
-    /// before it was set back: nobody waits for them. Whether there were any.
+    /// Ends marks of other processes that last longer than any request of this entry: they come from a clock that was ahead, or
+    /// from this one before it was set back. Returns whether there were any.
     pub(super) fn end_impossible(&mut self, at: usize, batch: &Sendables<'_>) -> bool {
         let latest = self.latest_believed(at);
         let (store, mut is_any) = (self.plan.store_of(at), false);
@@ -505,7 +506,7 @@ impl Engine {
         is_any
     }
 
-    /// Forgets that services stopped updates.
+    /// Forgets which updates services stopped.
     pub(super) fn forget_stops(&mut self) {
         let plan = Rc::clone(&self.plan);
         for id in 0..UpdateId::try_from(plan.update_count()).unwrap_or(UpdateId::MAX) {
@@ -520,13 +521,13 @@ impl Engine {
         self.save(super::Durability::Process);
     }
 
-    /// These are under way and given up now, for the plan that comes, which may have other callbacks and caches.
+    /// Remembers requests that are given up, for the next plan, which may have other callbacks and caches.
     pub(super) fn give_up(&mut self, plan: &Plan, requests: impl IntoIterator<Item = InFlight>) {
         let now = self.clock();
         self.given_up.retain(|_, given_up| given_up.iter().any(|doubt| doubt.until > now));
         for request in requests {
             let elapsed = self.now.steady.saturating_sub(request.began).as_secs();
-            // Those without an address, too: what is sent in their place may remove them (H7).
+            // Include updates without an address: the request may remove their records (H7).
             for id in plan.members(&request.start.0) {
                 let (at, domain, family) = plan.about(*id);
                 let until = now + 1 + plan.entry(at).timeout.as_secs().saturating_sub(elapsed);
@@ -536,10 +537,11 @@ impl Engine {
         }
     }
 
-    /// What was accepted is in doubt where the next plan remembers it in another place: what is sent then is not marked here. So is what
-    /// is not configured now, where its file and origin come to another place: it may be configured again.
+    /// Puts in doubt what was accepted if the next plan remembers it in another store, since later requests will not be marked
+    /// here. Also claims that are not configured now, if their file and origin move to another store: they may be configured
+    /// again.
     pub(super) fn doubt_left(&mut self, plan: &Plan, next: &Plan) {
-        // Not yet named where one reload follows another.
+        // If one reload follows another, the callbacks have no keys yet.
         (0..self.entries.len()).for_each(|at| self.bind(at));
         for (store, place) in plan.places().iter().enumerate() {
             let state = &self.stores[store].state;
@@ -573,7 +575,7 @@ impl Engine {
         }
     }
 
-    /// The keys of the updates that are remembered in a store.
+    /// The keys of all configured updates of a store.
     pub(super) fn own_keys(&self, store: StoreId) -> HashSet<ClaimKey> {
         let here = (0..self.plan.entry_count()).filter(|at| self.plan.store_of(*at) == store);
         let key = |id| {
@@ -583,8 +585,8 @@ impl Engine {
         here.flat_map(|at| self.plan.updates_of(at)).filter_map(key).collect()
     }
 
-    /// Forgets what callbacks of other hosts had accepted of the updates that this host sends: once it has sent them, theirs are
-    /// not what the name has.
+    /// Forgets what callbacks of other hosts had accepted for updates that this host sends: once it has sent them, the records
+    /// no longer have those addresses.
     pub(super) fn disown(&mut self, store: StoreId) {
         let own = self.own_keys(store);
         let names: HashSet<(&Domain, Family)> = own.iter().map(|key| (&key.domain, key.family)).collect();

@@ -1,4 +1,4 @@
-//! Requests that are on their way, and how far each has come.
+//! Requests under way, and how far each has come.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -18,64 +18,65 @@ use crate::text::json::Value;
 use crate::update::outcome::{Outcome, Why};
 use crate::update::state::Fingerprint;
 
-/// A request that has its place in the queue.
+/// A request that occupies a place in its lane.
 #[derive(Debug)]
 pub(super) struct InFlight {
     pub(super) start: (UpdateId, Lane),
-    /// What it carries.
+    /// Its updates, and the addresses that it carries.
     pub(super) members: Members<IpAddr>,
     pub(super) began: Duration,
-    /// Where it goes; `None` if that need not be named.
+    /// Where it goes; `None` if its configuration has only one entry.
     pub(super) origin: Option<String>,
-    /// How far it has come; `None` if nothing goes around it.
+    /// The progress of its sequence; `None` if no requests go around it.
     pub(super) sequence: Option<Box<Sequence>>,
 }
 
-/// What else is known of a request that has ended.
+/// What else is known about a request that has ended.
 #[derive(Debug, Default)]
 pub(super) struct Circumstances {
-    /// Which condition of `expect` decided, one for each update; empty where the status did.
+    /// Which condition of `expect` decided, for each update; empty if the status decided.
     pub(super) because: Vec<String>,
     pub(super) retry_after: Option<Duration>,
     pub(super) relay: Option<String>,
     pub(super) allow: Option<String>,
     pub(super) line: Option<Line>,
-    /// What it needs failed for another update, and nobody asks again before then.
+    /// If one of its steps failed for another update: the step is not repeated before this time.
     pub(super) in_vain_until: Option<Duration>,
 }
 
-/// What a step asks: its entry, and its request; where that is kept, and what is looked for in the answer.
+/// Identifies what a step asks: the entry, and a hash of the request. The hash for a kept answer includes what the step looks
+/// for in it.
 pub(super) type AskKey = (usize, Fingerprint);
 
-/// How far an update has come that has requests around it.
+/// The progress of an update that has requests around it.
 #[derive(Debug)]
 pub(super) struct Sequence {
     pub(super) part: SequencePart,
-    /// What steps found.
+    /// Values that steps took.
     pub(super) taken: Vec<Option<Value>>,
-    /// Kept answers that it used, until when each is kept, and the request that asked for it.
+    /// The kept answers that it used: until when each is kept, and the request that it came from.
     pub(super) kept: Vec<(AskKey, Duration, Option<AskKey>)>,
     /// Whether the last step found nothing.
     pub(super) is_absent: bool,
-    /// Whether the service has the address already, and only what follows the update is sent.
+    /// Whether the service already has the address, so that only the request after the update is sent.
     pub(super) is_there: bool,
     pub(super) search: Search,
-    /// What the step under way asks.
+    /// What the current step asks.
     pub(super) key: Option<AskKey>,
     /// When the last step was sent.
     pub(super) asked_at: Duration,
-    /// The same in seconds since the epoch.
+    /// The same, in seconds since the epoch.
     pub(super) asked_day: u64,
-    /// The addresses that it began with.
+    /// The addresses at the start of the sequence.
     pub(super) observed: [Option<Observed>; 2],
-    /// How the update ended, while what follows it is under way.
+    /// How the update ended, while the request after it is under way.
     pub(super) ended: Option<EndedRequest>,
 }
 
 /// How a request ended: one outcome for each update, or one for all.
 pub(super) type EndedRequest = (SmallVec<[Outcome; 1]>, Circumstances);
 
-/// Which request of a sequence is next, or under way.
+/// The request of a sequence that is next or under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SequencePart {
     Before(usize),
@@ -83,53 +84,53 @@ pub(super) enum SequencePart {
     After,
 }
 
-/// What is known of something that steps ask.
+/// What is known about something that steps ask.
 #[derive(Debug)]
 pub(super) enum StepAsk {
-    /// It was sent then and is under way; these wait for it, too, and these pages of it came.
+    /// Sent at this time, and under way. Other requests wait for it; `pages` have arrived so far.
     UnderWay { sent: (Duration, u64), waiting: Vec<InFlight>, pages: AnswerPages },
-    /// It was answered.
+    /// Answered.
     Answered { sent: (Duration, u64), ended: Duration, pages: AnswerPages, used_by: BTreeSet<UpdateId> },
-    /// It failed, and nobody asks again before then; the service may have asked for that.
+    /// Failed, and not repeated before `until`; the service may have asked for that.
     Failed { outcome: Outcome, until: Duration, is_requested: bool },
-    /// What was found is kept until then.
+    /// The values found are kept until then.
     Kept { values: Vec<(usize, Value)>, until: Duration },
 }
 
-/// Answers, with their status.
+/// The pages of an answer, each with its status.
 pub(super) type AnswerPages = Vec<(u16, Rc<str>)>;
 
-/// What steps asked and were answered. Nothing of it is ever written.
+/// What steps asked, and the answers. None of it is ever written.
 #[derive(Debug, Default)]
 pub(super) struct StepMemory {
     pub(super) asks: BTreeMap<AskKey, StepAsk>,
-    /// What is to be marked and sent.
+    /// Requests whose steps are done: to be marked and sent.
     pub(super) ready: Vec<InFlight>,
-    /// Updates whose service seems to have the address: when they are looked at again.
+    /// Updates whose service seems to have the address, and when to judge them again.
     pub(super) later: BTreeMap<UpdateId, Duration>,
     /// When the last request of an update ended without being accepted.
     pub(super) last_sent: BTreeMap<UpdateId, Duration>,
 }
 
 impl StepMemory {
-    /// Everything that was kept is asked for anew.
+    /// Drops all answers, so that steps ask again.
     pub(super) fn forget(&mut self) {
         self.asks.retain(|_, ask| matches!(ask, StepAsk::UnderWay { .. }));
     }
 
-    /// What failed may be asked again at once: everything, or what found no way there.
+    /// Lets failed steps be repeated at once: all of them (`everything`), or those without a response.
     pub(super) fn retry_now(&mut self, everything: bool) {
         let is_over = |outcome: &Outcome| everything || outcome.status().is_none();
         self.asks
             .retain(|_, ask| !matches!(ask, StepAsk::Failed { outcome, is_requested: false, .. } if is_over(outcome)));
     }
 
-    /// When something is to be done.
+    /// When the next update in `later` is due.
     pub(super) fn wake_at(&self) -> Option<Duration> {
         self.later.values().min().copied()
     }
 
-    /// Whether nothing was asked, or everything is forgotten.
+    /// Whether nothing is remembered, and no update waits.
     pub(super) fn is_empty(&self) -> bool {
         self.asks.is_empty() && self.later.is_empty()
     }
@@ -142,7 +143,7 @@ impl StepMemory {
         self.later.remove(&id);
     }
 
-    /// A request of an update has ended.
+    /// Notes that a request of an update has ended.
     pub(super) fn note_ended(&mut self, id: UpdateId, is_accepted: bool, now: Duration) {
         if is_accepted {
             self.last_sent.remove(&id);
@@ -153,7 +154,7 @@ impl StepMemory {
 }
 
 impl InFlight {
-    /// What it sends now, once its steps are done.
+    /// The request to send once the steps are done.
     pub(super) fn template<'c>(&self, callback: &'c Callback) -> &'c RequestTemplate {
         let update = &callback.request;
         match &self.sequence {
@@ -179,7 +180,7 @@ impl InFlight {
         self.sequence.as_ref().map_or(&[], |sequence| &sequence.taken)
     }
 
-    /// Its updates as they were when it began.
+    /// Its updates with the addresses at the start of the sequence.
     pub(super) fn as_begun<'p>(&self, plan: &'p Plan) -> Sendables<'p> {
         let observed = self.sequence.as_ref().map_or([None; 2], |sequence| sequence.observed);
         let sendable = |(id, _): &(UpdateId, IpAddr)| {
@@ -189,27 +190,27 @@ impl InFlight {
         self.members.iter().filter_map(sendable).collect::<Members<_>>()
     }
 
-    /// Whether something was used that was kept.
+    /// Whether it used kept answers.
     pub(super) fn is_kept(&self) -> bool {
         self.sequence.as_ref().is_some_and(|sequence| !sequence.kept.is_empty())
     }
 
-    /// Whether it still looks something up: nothing was sent.
+    /// Whether it is still at a step, so that the update was not sent.
     pub(super) fn is_step(&self) -> bool {
         self.step_number().is_some()
     }
 
-    /// Whether it is what follows the update.
+    /// Whether it is the request after the update.
     pub(super) fn is_after(&self) -> bool {
         self.sequence.as_ref().is_some_and(|sequence| sequence.part == SequencePart::After)
     }
 
-    /// When the service was seen to have the address, in seconds since the epoch.
+    /// When the last step was sent, in seconds since the epoch; the answer says what the service had then.
     pub(super) fn asked_day(&self) -> Option<u64> {
         self.sequence.as_ref().map(|sequence| sequence.asked_day)
     }
 
-    /// How the whole ended, where this was what follows the update: `what`.
+    /// How the whole sequence ended, if this was the request after the update; `what` describes it.
     pub(super) fn whole(&mut self, what: &str, mut ended: EndedRequest) -> EndedRequest {
         let Some(sequence) = self.sequence.as_mut().filter(|sequence| sequence.part == SequencePart::After) else {
             return ended;
@@ -236,7 +237,7 @@ impl InFlight {
         ended
     }
 
-    /// What was accepted, where the record was made.
+    /// The outcome of an update, which is [`Outcome::Made`] if the record was created.
     pub(super) fn made(&self, outcome: Outcome) -> Outcome {
         match (&self.sequence, outcome) {
             (Some(sequence), Outcome::Accepted(status)) if sequence.is_absent => Outcome::Made(status),
@@ -246,12 +247,12 @@ impl InFlight {
 }
 
 impl Sequence {
-    /// When what it asks was sent.
+    /// When the current step was sent.
     pub(super) fn sent(&self) -> (Duration, u64) {
         (self.asked_at, self.asked_day)
     }
 
-    /// It asks something that was sent then.
+    /// The current step asks this; it was sent at that time.
     pub(super) fn asks(&mut self, key: AskKey, sent: (Duration, u64)) {
         (self.asked_at, self.asked_day) = sent;
         self.search = Search::default();

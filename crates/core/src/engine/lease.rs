@@ -1,4 +1,4 @@
-//! In a group only the holder of the lease sends (J1): the others look up their addresses and stand by.
+//! In a group, only the holder of the lease sends (J1); the other hosts look up their addresses and stand by.
 
 use std::rc::Rc;
 
@@ -10,64 +10,64 @@ use crate::schedule::queue::Queue;
 use crate::text::log_format::Level;
 use crate::update::state::State;
 
-/// Which of its leases this is: one that was lost and won again is another.
+/// The number of a lease of this host: one that was lost and won again has another number.
 pub type Term = u64;
 
 /// What happened to the lease.
 #[derive(Debug)]
 pub enum LeaseEvent {
-    /// This host is a member of a group from now on.
+    /// This host joined a group.
     Joined,
-    /// It is a member of none any more.
+    /// This host left its group.
     Left,
-    /// It won the lease.
+    /// This host won the lease.
     Gained {
-        /// Which one.
+        /// The number of the lease.
         term: Term,
         /// What the group remembers.
         state: Box<State>,
     },
-    /// It is to give the lease back when nothing is under way any more.
+    /// This host gives the lease back as soon as nothing is under way.
     Draining,
     /// The lease is lost, or was given back.
     Lost,
-    /// A single run cannot have the lease.
+    /// A single run cannot get the lease.
     Denied {
-        /// How bad that is.
+        /// The level for the log.
         level: Level,
-        /// Why, for people.
+        /// The reason, for people.
         why: String,
         /// The exit status.
         code: u8,
     },
-    /// Something that people want to know.
+    /// A change that the log and the history report.
     Changed(RoleChange),
 }
 
-/// What the group is told.
+/// What the engine tells the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Note {
     /// Whether this host has an address.
     Address(bool),
-    /// Whether a request reached its endpoint, whatever that answered.
+    /// Whether a request reached its endpoint, whatever the response.
     Reached(bool),
-    /// Nothing is under way any more, and everything was handed out to be written.
+    /// Nothing is under way any more, and all changes were handed out to be written.
     Drained,
 }
 
 /// Whether this host sends for its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holding {
-    /// Another host does, or nobody.
+    /// No: another host does, or none.
     No,
-    /// It does.
+    /// Yes, under this lease.
     Yes(Term),
-    /// It sends what is under way to its end; whether the group was told that this is done.
+    /// Only what is under way; and whether the group was told that this has ended.
     Draining(Term, bool),
 }
 
 impl Engine {
-    /// Whether another host sends, or nobody.
+    /// Whether this host is in a group and does not hold the lease.
     pub fn is_standing_by(&self) -> bool {
         self.lease == Some(Holding::No)
     }
@@ -76,12 +76,12 @@ impl Engine {
         matches!(self.lease, Some(Holding::Draining(..)))
     }
 
-    /// A single run waits for the lease while it has something to send, or may have.
+    /// Whether a single run waits for the lease, because it may have something to send.
     pub(super) fn waits_for_lease(&self) -> bool {
         self.mode == Mode::Once && self.is_standing_by() && self.has_address()
     }
 
-    /// The lease that this host holds.
+    /// The number of the lease that this host holds.
     pub fn term(&self) -> Option<Term> {
         match self.lease {
             Some(Holding::Yes(term) | Holding::Draining(term, _)) => Some(term),
@@ -94,7 +94,7 @@ impl Engine {
             LeaseEvent::Joined => self.stand_by(Some(Holding::No)),
             LeaseEvent::Left => self.stand_by(None),
             LeaseEvent::Gained { term, state } => self.take_over(term, &state),
-            // A single run ends soon by itself.
+            // A single run ends soon anyway.
             LeaseEvent::Draining if self.mode == Mode::Once => {
                 if !self.is_updating() {
                     self.end_rounds();
@@ -109,7 +109,7 @@ impl Engine {
                 let (was_holding, was_updating) = (self.term().is_some(), self.is_updating());
                 self.stand_by(Some(Holding::No));
                 if was_holding && self.mode == Mode::Once && !was_updating {
-                    // It only waited for DNS.
+                    // The run was only waiting for DNS.
                     self.out.effects.push_back(Effect::Ended(self.tally().exit_code()));
                 } else if was_holding && self.mode == Mode::Once {
                     let group = self.plan.config(0).group.as_ref().map_or("", |group| &group.name).to_owned();
@@ -129,7 +129,7 @@ impl Engine {
         }
     }
 
-    /// The lease is won: everything is judged by what the group remembers, and what differs is sent.
+    /// The lease was won: judges everything by what the group remembers, and sends what differs.
     fn take_over(&mut self, term: Term, state: &State) {
         self.stand_by(Some(Holding::Yes(term)));
         self.won_at = self.now.steady;
@@ -141,7 +141,7 @@ impl Engine {
         self.judge_all();
     }
 
-    /// What is under way is dropped, and what is known of the endpoints is forgotten.
+    /// Drops all requests, and forgets what is known about the endpoints.
     fn stand_by(&mut self, lease: Option<Holding>) {
         if !self.requests.is_empty() {
             self.requests.clear();
@@ -152,7 +152,7 @@ impl Engine {
         self.forget_claims();
     }
 
-    /// Nothing is queued, and nothing waits.
+    /// Clears the queue, and everything that waits.
     pub(super) fn empty(&mut self) {
         let pauses = self.queue.requested_pauses(self.now.steady);
         let backoff = super::backoff(&self.plan, self.mode);
@@ -171,7 +171,7 @@ impl Engine {
         self.lookout.clear();
     }
 
-    /// What was marked and not sent yet is not sent.
+    /// Drops all requests that were marked and not sent yet.
     pub(super) fn take_back_marked(&mut self) {
         let plan = Rc::clone(&self.plan);
         for (_, _, request) in std::mem::take(&mut self.marking) {
@@ -179,7 +179,7 @@ impl Engine {
         }
     }
 
-    /// Gives the lease back, where that is wanted and nothing is under way any more.
+    /// Gives the lease back, if that is wanted and nothing is under way any more.
     pub(super) fn hand_back(&mut self) {
         if let Some(Holding::Draining(term, false)) = self.lease
             && self.requests.is_empty()

@@ -1,5 +1,5 @@
-//! An engine that only looks, for `ddns preview` and `ddns status` without a service: it takes in addresses and what is remembered.
-//! Nothing here leads to a queue, a mark, a write or a request.
+//! An engine that only looks, for `ddns preview`, and for `ddns status` without a service: it reads addresses and caches.
+//! Nothing here queues, marks, writes or sends anything.
 
 use std::net::IpAddr;
 
@@ -26,7 +26,7 @@ impl Engine {
                     state.sources[index] = Some(found.source());
                 }
             }
-            // A file that is missing is not made.
+            // A missing file is not created.
             Event::Read { store, stored: stored @ Stored::Known { unwritable: None, .. } } => {
                 self.read(store, stored);
                 for at in (0..self.entries.len()).filter(|at| self.plan.store_of(*at) == store).collect::<Vec<_>>() {
@@ -37,7 +37,7 @@ impl Engine {
         }
     }
 
-    /// The address of an entry, to be judged and shown: an example, where nothing is sent (A8).
+    /// The address of an entry, to judge and to show; in an engine that only looks, it may be an example (A8).
     pub(super) fn address(&self, at: usize, family: Family) -> Option<IpAddr> {
         match self.mode {
             Mode::Look => self.entries[at].found[family.index()],

@@ -1,4 +1,4 @@
-//! Looking up addresses: when, which result is news, and what is judged by it.
+//! Looking up addresses: when, which results are new, and which updates they concern.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -14,35 +14,35 @@ use crate::net::reach::doubtful;
 use crate::schedule::lookups::{Due, Schedule};
 use crate::text::log_format::Level;
 
-/// A lookup that is under way.
 #[derive(Debug)]
 pub(super) struct LookupState {
     pub(super) family: Family,
-    /// The entries that share it, and the number that it has for each of them.
+    /// The entries that share it, each with its own number for this lookup.
     pub(super) entries: Vec<(usize, u32)>,
     /// Whether it belongs to a round.
     is_round: bool,
 }
 
-/// So many lookups of an entry and family run at once: one that may have looked too early, and one that looks again.
+/// How many lookups of an entry and family may run at once: one that may have started too early, and one after it.
 const MOST_AT_ONCE: u32 = 2;
 
-/// The lookups of an entry and family. One that takes longer than the interval is waited for, not replaced: it would never end.
+/// The lookups of an entry and family. A round does not replace a lookup that takes longer than the interval: the next round
+/// would replace the new one, too, and no lookup would ever end.
 #[derive(Debug, Default)]
 pub(super) struct EntryLookups {
-    /// How many were begun: the number of the last one.
+    /// How many were started; also the number of the last one.
     begun: u32,
     under_way: u32,
-    /// The last one whose result was taken: that of an older one is no news.
+    /// The number of the last lookup whose result counted. Results of older ones are ignored.
     taken: u32,
-    /// Whether the last result was left out because another one was to come: two in a row are not.
+    /// Whether the last result was skipped because a newer lookup was under way. ddns never skips two in a row.
     has_skipped: bool,
-    /// Whether to look once more: something changed, and too many are under way.
+    /// Whether to look up once more, because something changed while too many lookups were under way.
     again: bool,
 }
 
 impl EntryLookups {
-    /// Whether another one is to begin. What `is_fresh` must look after this moment.
+    /// Whether to start another lookup. `is_fresh`: the address must be looked up after this moment.
     fn begins(&mut self, is_fresh: bool) -> bool {
         let begins = self.under_way == 0 || is_fresh && self.under_way < MOST_AT_ONCE;
         self.again |= is_fresh && !begins;
@@ -57,7 +57,7 @@ impl EntryLookups {
         self.under_way > 0
     }
 
-    /// Takes in that one ended: whether its result counts, and whether to look again.
+    /// Notes that a lookup has ended. Returns whether its result counts, and whether to look up again.
     fn ended(&mut self, number: u32) -> (bool, bool) {
         self.under_way -= 1;
         let is_skipped = self.begun != number && !self.has_skipped;
@@ -71,7 +71,7 @@ impl EntryLookups {
 }
 
 impl Engine {
-    /// Begins to look up what is due.
+    /// Starts the lookups that are due.
     pub(super) fn begin_due(&mut self) {
         let now = self.now.steady;
         if let Some(schedule) = &mut self.schedule
@@ -80,7 +80,7 @@ impl Engine {
             let due = schedule.due(now, self.chance.jitter());
             self.look_up(&due);
         }
-        // Once everything is looked up that was due.
+        // Only when all lookups that were due have ended.
         if self.lookups.is_empty()
             && let Some(everything) = self.schedule.as_mut().and_then(Schedule::take_retry)
         {
@@ -93,7 +93,7 @@ impl Engine {
         self.look_up(&Due::everything(self.plan.configs().len()));
     }
 
-    /// A list of sources is asked once, however many entries share it.
+    /// Looks up what is due. Entries with the same sources share a lookup.
     fn look_up(&mut self, due: &Due) {
         self.is_busy = true;
         self.out.effects.push_back(Effect::Begin);
@@ -158,12 +158,12 @@ impl Engine {
         for (at, _) in entries {
             let config = plan.config_of(at);
             if !plan.is_strict(at) {
-                // The other family may have waited for one that is no news.
+                // The other family may have waited for this lookup, even if its result is not new.
                 if fresh.contains(&at) || Family::ALL.iter().any(|other| self.uncounted.contains_key(&(at, *other))) {
                     self.judge_family(at, family, is_round);
                 }
             } else if self.open[config] == 0 && judged.replace(config) != Some(config) {
-                // Strict order: nothing begins before all of it is known.
+                // Strict order: nothing starts before all addresses are known.
                 self.judge_config(config, is_round);
             }
         }
@@ -176,7 +176,7 @@ impl Engine {
         }
     }
 
-    /// What is known of an entry's address.
+    /// What is known about an entry's address.
     pub(super) fn observed(&self, at: usize, family: Family) -> Observation {
         self.entries[at].observed[family.index()]
     }
@@ -189,7 +189,7 @@ impl Engine {
         }
     }
 
-    /// Whether an address is known for any update.
+    /// Whether any update has an address.
     pub fn has_address(&self) -> bool {
         (0..self.entries.len()).any(|at| {
             Family::ALL
@@ -198,7 +198,8 @@ impl Engine {
         })
     }
 
-    /// Once for all that share a lookup, and as a warning only while one of them has not been warned yet.
+    /// Logs a result once for all entries that share the lookup. Failures are warnings only until all of these entries count as
+    /// missing their address.
     fn say_found(&mut self, family: Family, entries: &[(usize, u32)], found: &Lookup) {
         let index = family.index();
         let fresh = entries.iter().map(|(at, _)| *at).find(|at| !self.entries[*at].is_missing[index]);
@@ -220,7 +221,7 @@ impl Engine {
         }
     }
 
-    /// A lookup ended that is news for these entries.
+    /// Reports a lookup whose result is new for these entries.
     fn tell_found(&mut self, plan: &Plan, family: Family, entries: &[usize], lookup: &Lookup) {
         let Some(first) = entries.first() else { return };
         for (source, why) in lookup.failed() {
@@ -236,14 +237,14 @@ impl Engine {
         {
             self.tell(What::SourceRecovered { entries: entries.to_vec(), family, source: source.to_owned() });
         }
-        // Those that had the same before are reported together.
+        // Entries that had the same address before are reported together.
         let mut changes: BTreeMap<(Option<IpAddr>, bool), Vec<usize>> = BTreeMap::new();
         for at in entries {
             let state = &mut self.entries[*at];
             let (before, is_missing) = (&mut state.found[family.index()], &mut state.is_missing[family.index()]);
             let known = (*before, *is_missing);
             let is_news = match found {
-                // The first one of all is no change.
+                // The very first address is not a change.
                 Some((_, ip)) => before.replace(ip).is_some_and(|before| before != ip) || *is_missing,
                 None => !*is_missing,
             };

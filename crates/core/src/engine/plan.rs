@@ -1,5 +1,5 @@
-//! What is configured, as the engine sees it: entries, updates and stores by number. Nothing in it changes; a reload brings
-//! another one.
+//! The configurations as the engine sees them: entries, updates and stores by number. A plan never changes; a reload brings a
+//! new one.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -18,16 +18,16 @@ use crate::text::log_format::Level;
 use crate::text::secrets::Secrets;
 use crate::update::domain::Domain;
 
-/// Where `interval` is not set.
+/// The default of `interval`.
 const INTERVAL: Duration = Duration::from_secs(300);
 
 /// The number of a store in its plan.
 pub type StoreId = usize;
 
-/// Where something is remembered.
+/// Where ddns remembers what was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StorePlace {
-    /// Nowhere but in this process.
+    /// Only in this process.
     Memory,
     /// In a cache file.
     File(PathBuf),
@@ -35,16 +35,16 @@ pub enum StorePlace {
     Group,
 }
 
-/// Who makes the claims of a configuration (E3).
+/// Identifies a configuration as the maker of claims (E3).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigIdentity {
-    /// The same for one file, however it is named.
+    /// The same for one file, whatever name was used for it.
     pub name: String,
-    /// Whether it is a file: without one nobody can tell whose claims they are.
+    /// Whether it is a file. Claims that were made without a file cannot be attributed to a configuration.
     pub is_file: bool,
 }
 
-/// What is configured.
+/// The configurations, with a number for every entry, update and store.
 #[derive(Debug)]
 pub struct Plan {
     configs: Rc<Vec<Valid>>,
@@ -58,14 +58,12 @@ pub struct Plan {
 #[derive(Debug)]
 struct PlanEntry {
     config: usize,
-    /// Its number in its configuration.
     number: usize,
-    /// The number of its first update.
     first: UpdateId,
     store: StoreId,
     /// The first entry that asks the same sources, by [`Family::index`].
     asks_with: [usize; 2],
-    /// `None`: each update has a request of its own.
+    /// `None`: each update has its own request.
     groups: Option<Groups>,
 }
 
@@ -73,12 +71,13 @@ struct PlanEntry {
 #[derive(Debug)]
 struct Groups {
     all: Vec<Vec<UpdateId>>,
-    /// The group of each update, by its number from the entry's first on.
+    /// The group of each update, counted from the entry's first update.
     of: Vec<usize>,
 }
 
 impl Plan {
-    /// The plan of these configurations, each with its identity. `place` says where what an entry had accepted is remembered.
+    /// The plan of these configurations, each with its identity. `place` decides where accepted updates of an entry are
+    /// remembered.
     pub fn new(
         configs: Rc<Vec<Valid>>,
         identities: Vec<ConfigIdentity>,
@@ -116,12 +115,12 @@ impl Plan {
         &self.configs
     }
 
-    /// One of them.
+    /// A configuration, by number.
     pub fn config(&self, number: usize) -> &Config {
         &self.configs[number].0
     }
 
-    /// How often each of them is synchronized by a service.
+    /// How often a service synchronizes each configuration.
     pub fn intervals(&self) -> Vec<Duration> {
         self.configs.iter().map(|(config, _)| config.interval.unwrap_or(INTERVAL)).collect()
     }
@@ -131,13 +130,13 @@ impl Plan {
         self.entries[at].config
     }
 
-    /// An entry.
+    /// An entry, by number.
     pub fn entry(&self, at: usize) -> &Entry {
         let PlanEntry { config, number, .. } = self.entries[at];
         &self.configs[config].0.entries[number]
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn entry_count(&self) -> usize {
         self.entries.len()
     }
@@ -148,12 +147,12 @@ impl Plan {
         first..self.entries.partition_point(|entry| entry.config <= config)
     }
 
-    /// Where things are remembered.
+    /// The places of the stores, by number.
     pub fn places(&self) -> &[StorePlace] {
         &self.places
     }
 
-    /// How many updates there are.
+    /// The number of updates.
     pub fn update_count(&self) -> usize {
         self.updates as usize
     }
@@ -174,7 +173,7 @@ impl Plan {
         self.entries[at].first + UpdateId::try_from(before).unwrap_or(UpdateId::MAX)
     }
 
-    /// The numbers of an entry's updates.
+    /// The numbers of all updates of an entry.
     pub fn updates_of(&self, at: usize) -> Range<UpdateId> {
         self.entries[at].first..self.entries.get(at + 1).map_or(self.updates, |next| next.first)
     }
@@ -184,7 +183,7 @@ impl Plan {
         self.entries.partition_point(|entry| entry.first <= id) - 1
     }
 
-    /// What an update is about: its entry, domain and family.
+    /// The entry, domain and family of an update.
     pub fn about(&self, id: UpdateId) -> (usize, &Domain, Family) {
         let at = self.entry_of(id);
         let first = self.first(at, Family::V6);
@@ -192,30 +191,30 @@ impl Plan {
         (at, &self.entry(at).domains_of(family)[(id - first) as usize], family)
     }
 
-    /// Whether updates of an entry go in one request.
+    /// Whether updates of an entry share requests (`combine`).
     pub fn is_combined(&self, at: usize) -> bool {
         self.entries[at].groups.is_some()
     }
 
-    /// The updates that go in one request with this one, and itself; the first one stands for all of them in the queue.
+    /// All updates that share a request with this one, including itself. The first one represents them in the queue.
     pub fn members<'a>(&'a self, id: &'a UpdateId) -> &'a [UpdateId] {
         let PlanEntry { first, groups, .. } = &self.entries[self.entry_of(*id)];
         groups.as_ref().map_or(slice::from_ref(id), |groups| &groups.all[groups.of[(id - first) as usize]])
     }
 
-    /// The update that stands for the request of this one.
+    /// The update that represents the request of this one in the queue.
     pub fn leader(&self, id: UpdateId) -> UpdateId {
         self.members(&id).first().copied().unwrap_or(id)
     }
 
-    /// The first update of each request of an entry whose updates go together.
+    /// The first update of each combined request of an entry; empty if its updates share no requests.
     pub(super) fn leaders(&self, at: usize) -> Vec<UpdateId> {
         let groups = self.entries[at].groups.iter().flat_map(|groups| &groups.all);
         groups.filter_map(|group| group.first().copied()).collect()
     }
 
-    /// What entries of one configuration are called where their failures are counted: by where each sends, and a number
-    /// where several send there. Another key or body, which is how failures are mended, leaves the count as it is.
+    /// The names under which failures of these entries are counted: the origin of each, and a number for entries with the same
+    /// origin. A new key or body, the usual remedy for failures, does not reset the count.
     pub fn streak_names(&self, entries: Range<usize>) -> Vec<String> {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         let name = |at: usize| {
@@ -228,29 +227,29 @@ impl Plan {
         entries.map(name).collect()
     }
 
-    /// Whether everything in an entry's configuration is sent one after the other.
+    /// Whether the updates of an entry's configuration are sent one at a time, in order (`concurrency: 1`).
     pub(super) fn is_strict(&self, at: usize) -> bool {
         matches!(self.config(self.config_of(at)).concurrency, Concurrency::Fixed(number) if number.get() == 1)
     }
 
-    /// Who makes the claims of an entry.
+    /// Who makes the claims of an entry (E3).
     pub(super) fn identity(&self, at: usize) -> &ConfigIdentity {
         &self.identities[self.config_of(at)]
     }
 
-    /// Whether a configuration wants to know of something of this level.
+    /// Whether a configuration logs this level.
     pub(super) fn shows(&self, config: usize, level: Level) -> bool {
         level >= self.config(config).log.level
     }
 
-    /// A text from elsewhere without any secret of an entry's configuration.
+    /// Masks the secrets of an entry's configuration in a text from outside.
     pub(super) fn masked<'t>(&self, at: usize, text: &'t str) -> Cow<'t, str> {
         let config = self.config_of(at);
         self.secrets[config].get_or_init(|| self.config(config).secrets()).mask(text)
     }
 }
 
-/// Whether one lookup serves both.
+/// Whether one lookup serves both entries.
 fn asks_the_same(one: &Entry, other: &Entry, family: Family) -> bool {
     one.sources_of(family) == other.sources_of(family) && one.timeout == other.timeout && one.ssl == other.ssl
 }

@@ -1,4 +1,4 @@
-//! An update as somebody may see it before it is sent: what is to be done about it, and its request.
+//! Previews: what to do about an update, and its request, before it is sent.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,10 +19,10 @@ use crate::update::Update;
 use crate::update::domain::Domain;
 use crate::update::plan::{Reason, Verdict};
 
-/// Why the request of an update cannot be made where it needs another address.
+/// Why a combined request cannot be made.
 const INCOMPLETE: &str = "the other address is missing, and `combine.missing` is not set";
 
-/// One update.
+/// A preview of one update.
 #[derive(Debug)]
 pub struct Preview {
     plan: Rc<Plan>,
@@ -30,40 +30,40 @@ pub struct Preview {
     pub entry: usize,
     /// Its domain.
     pub domain: String,
-    /// Its type.
+    /// Its family.
     pub family: Family,
     /// The address it should have and its source; `None` if none was found.
     pub address: Option<(IpAddr, Option<String>)>,
-    /// `None` if there is no address.
+    /// What to do about it; `None` if there is no address.
     pub verdict: Option<Verdict>,
-    /// `None` if there is no address.
+    /// Its request, or why it cannot be made; `None` if there is no address.
     pub request: Option<Result<Redacted, String>>,
-    /// The same and the requests around it, in order; empty where there are none.
+    /// That request and those around it, in order; empty if there are none around it.
     pub around: Vec<(RequestRole, Redacted)>,
     /// What decided on the last response; `None` if there was none.
     pub decided: Option<String>,
-    /// Whether its request is that of an update that comes before it.
+    /// Whether it goes in the request of an update before it.
     pub is_together: bool,
-    /// Whether its request has an address that is an example (A8).
+    /// Whether its request contains an example address (A8).
     pub is_example: bool,
 }
 
-/// A part of all updates.
+/// A page of previews.
 #[derive(Debug)]
 pub struct Previews {
-    /// These.
+    /// The previews of this page.
     pub shown: Vec<Preview>,
-    /// How many are wanted, on all pages.
+    /// How many updates there are on all pages.
     pub total: usize,
     /// How many of them would be sent now.
     pub due: usize,
 }
 
-/// What is to be done about the updates of one request, and about those that are stopped; `None` if it cannot be sent.
+/// The verdict on the updates of one request, and on those that are stopped; `None` if it cannot be sent.
 type BatchVerdict = Option<(Verdict, Vec<(UpdateId, Verdict)>)>;
 
 impl Engine {
-    /// The updates of these domains, without the first `skip`, and no more than `take`.
+    /// Previews of the updates that `is_wanted` accepts: skips the first `skip`, and shows at most `take`.
     pub fn previews(&self, is_wanted: impl Fn(&Domain, Family) -> bool, skip: usize, take: usize) -> Previews {
         let mut previews = Previews { shown: Vec::new(), total: 0, due: 0 };
         let mut batches = HashMap::new();
@@ -82,7 +82,7 @@ impl Engine {
         previews
     }
 
-    /// An update as it may be seen; with its secrets, where that is meant.
+    /// A preview of an update. `reveal`: with its secrets.
     pub fn preview(&self, id: UpdateId, reveal: bool) -> Preview {
         let plan = &*self.plan;
         let (at, domain, family) = plan.about(id);
@@ -117,7 +117,7 @@ impl Engine {
         }
     }
 
-    /// One request of an update as it may be seen.
+    /// A request of an update, redacted.
     fn redacted(
         &self,
         id: UpdateId,
@@ -133,7 +133,7 @@ impl Engine {
         redacted_as((&entry.callback, &entry.proxies), template, (all.into(), moment, taken), reveal)
     }
 
-    /// The updates of one request as they can be sent, and what it depends on besides; `None` if there is no address (A8).
+    /// The updates of one request as they can be sent, and what else it depends on; `None` if there is no address (A8).
     pub fn parcel<'p>(&self, plan: &'p Plan, id: UpdateId) -> Option<(Parcel<'p>, Moment)> {
         let (at, batch) = self.batch(plan, id)?;
         let parcel = Parcel::of(batch.iter().map(|(_, update)| *update))?;
@@ -141,7 +141,7 @@ impl Engine {
         Some((parcel, moment))
     }
 
-    /// The request that an update is sent by once its steps found this, as it may be seen.
+    /// The request of an update after its steps took these values, redacted.
     pub fn finished(
         &self,
         id: UpdateId,
@@ -154,7 +154,7 @@ impl Engine {
         Some(self.redacted(id, &updates, template, taken, reveal))
     }
 
-    /// What is to be done about an update; `None` if there is no address. `batches`: what is known of requests with several.
+    /// The verdict on an update; `None` if there is no address. `batches` keeps the verdicts on requests with several updates.
     fn verdict(&self, id: UpdateId, batches: &mut HashMap<UpdateId, BatchVerdict>) -> Option<Verdict> {
         let (at, update) = (self.plan.entry_of(id), self.supposed(&self.plan, id)?);
         let own = self.judge_by(at, &update, self.rules(id, at, false));
@@ -178,7 +178,7 @@ impl Engine {
         })
     }
 
-    /// An update as it is judged and shown, whether or not it can be sent; `None` if there is no address.
+    /// An update to judge and to show, whether or not it can be sent; `None` if there is no address.
     fn supposed<'p>(&self, plan: &'p Plan, id: UpdateId) -> Option<Update<'p>> {
         let (at, domain, family) = plan.about(id);
         Some(plan.entry(at).update(domain, family, self.address(at, family)?))
@@ -186,17 +186,17 @@ impl Engine {
 }
 
 impl Preview {
-    /// Its request, where it can be made.
+    /// Its request, if it can be made.
     pub fn redacted(&self) -> Option<&Redacted> {
         self.request.as_ref()?.as_ref().ok()
     }
 
-    /// The same as a command of curl, in lines of this width.
+    /// Its request as a curl command, in lines of this width.
     pub fn curl(&self, width: Option<usize>) -> Option<String> {
         self.redacted().map(|request| self.command(request, width))
     }
 
-    /// A request of it as a command of curl.
+    /// One of its requests as a curl command.
     pub fn command(&self, request: &Redacted, width: Option<usize>) -> String {
         curl::quoted(&curl::words(request, &self.plan.entry(self.entry).ssl), width)
     }
@@ -210,7 +210,7 @@ impl Preview {
         }
     }
 
-    /// What would be done, in a word for programs.
+    /// What would be done, as a keyword for programs.
     pub fn word(&self) -> &'static str {
         match (&self.verdict, &self.request) {
             (None, _) => "no address",
@@ -223,7 +223,7 @@ impl Preview {
         }
     }
 
-    /// For programs, as `ddns preview --json` has it.
+    /// As JSON, for `ddns preview --json`.
     pub fn json(&self, now: u64) -> impl Serialize {
         object! {
             domain: &self.domain,
@@ -241,7 +241,7 @@ impl Preview {
 }
 
 impl Preview {
-    /// All requests in order, for programs; none where there is one alone. An example has no commands: nobody is to run them.
+    /// All requests in order, as JSON; `None` if there is only one. An example has no commands: nobody should run them.
     pub fn around_json(&self, has_commands: bool) -> Option<impl Serialize> {
         let all = self.around.iter().map(move |(role, request)| self.one_json(*role, request, has_commands));
         (!self.around.is_empty()).then(|| all.collect::<Vec<_>>())
@@ -253,7 +253,7 @@ impl Preview {
     }
 }
 
-/// A request for programs.
+/// A request as JSON.
 pub fn request_json(request: &Redacted) -> impl Serialize {
     object! {
         method: request.method.as_str(),
@@ -264,7 +264,7 @@ pub fn request_json(request: &Redacted) -> impl Serialize {
     }
 }
 
-/// In their order.
+/// Headers in their order.
 struct Headers<'a>(&'a [(Cow<'static, str>, String)]);
 
 impl Serialize for Headers<'_> {
@@ -273,7 +273,7 @@ impl Serialize for Headers<'_> {
     }
 }
 
-/// A request as it may be seen, with the proxy that would be tried first. `reveal` shows the secrets, too.
+/// A request, redacted, with the proxy that would be tried first. `reveal` also shows the secrets.
 pub fn redacted<'a>(
     (callback, proxies): (&'a Callback, &Proxies),
     subject: impl Into<Subject<'a>>,
@@ -283,7 +283,7 @@ pub fn redacted<'a>(
     redacted_as((callback, proxies), &callback.request, (subject.into(), moment, &[]), reveal)
 }
 
-/// Every request of a callback, in order, before any of them was sent.
+/// All requests of a callback in order, redacted, before any of them is sent.
 pub fn all_redacted<'a>(
     way: (&'a Callback, &Proxies),
     subject: impl Into<Subject<'a>>,
@@ -294,7 +294,7 @@ pub fn all_redacted<'a>(
     all.map(|(role, template)| (role, redacted_as(way, template, (subject, moment, &[]), false))).collect()
 }
 
-/// The same of one of its requests.
+/// One request of a callback, redacted.
 fn redacted_as(
     (callback, proxies): (&Callback, &Proxies),
     template: &RequestTemplate,

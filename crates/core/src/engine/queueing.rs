@@ -1,5 +1,4 @@
-//! What was looked up is judged, and put into the queue where it must be sent; what is due and must not be sent is judged again
-//! when its time comes.
+//! Judges updates, and queues those that must be sent. Updates that are held back are judged again when their time comes.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -17,44 +16,44 @@ use crate::text::log_format::Level;
 use crate::update::plan::{MAY_STILL_ARRIVE, Verdict, together};
 use crate::update::{Sendable, Update};
 
-/// How often is looked whether another process has ended what it sends.
+/// How often to check whether the request of another process has ended.
 const RECHECK: Duration = Duration::from_millis(250);
 
-/// Updates that go in one request, with their numbers: one, unless `combine` says otherwise (H7).
+/// Updates that share a request, with their numbers: only one, unless `combine` is set (H7).
 pub(super) type Members<T> = SmallVec<[(UpdateId, T); 1]>;
 
-/// The same as they are sent.
+/// The updates of one request, as they are sent.
 pub(super) type Sendables<'a> = Members<Sendable<'a>>;
 
-/// What is done once some stores have been read.
+/// A task that waits for stores to be read.
 #[derive(Debug)]
 pub(super) struct Todo {
-    /// Those that have not been read yet.
+    /// Stores that have not been read yet.
     pub(super) needs: Vec<StoreId>,
     pub(super) task: Task,
 }
 
 #[derive(Debug)]
 pub(super) enum Task {
-    /// Nothing but the reading.
+    /// Only read the stores.
     Know,
-    /// Judge the updates of an entry's family.
+    /// Judge all updates of an entry and family.
     Family { at: usize, family: Family, is_round: bool },
-    /// Judge the requests of an entry whose updates go together, and count those of these families.
+    /// Judge the combined requests of an entry. The tally includes updates of the `counted` families.
     Groups { at: usize, counted: Vec<Family>, is_round: bool },
-    /// Judge these again.
+    /// Judge these updates again.
     Again(Vec<UpdateId>),
-    /// Forget that services stopped updates.
+    /// Forget which updates services stopped.
     ForgetStops,
 }
 
-/// Whether both addresses of a domain go in one request.
+/// Whether both addresses of a domain go in one request (`combine.families`).
 fn goes_with_other(plan: &Plan, at: usize) -> bool {
     plan.entry(at).callback.variables.combine.as_ref().is_some_and(|combine| combine.families)
 }
 
 impl Engine {
-    /// Does something once these stores have been read, or read again.
+    /// Performs a task after these stores have been read, or read again.
     pub(super) fn after_reading(&mut self, mut needs: Vec<StoreId>, task: Task) {
         needs.sort_unstable();
         needs.dedup();
@@ -64,7 +63,7 @@ impl Engine {
                 self.out.effects.push_back(Effect::Read { store: *store });
             }
         }
-        // In strict order what needs no file waits for what does.
+        // In strict order, a task that needs no file still waits for earlier tasks.
         let at = match task {
             Task::Family { at, .. } | Task::Groups { at, .. } => Some(at),
             Task::Know | Task::Again(_) | Task::ForgetStops => None,
@@ -77,7 +76,7 @@ impl Engine {
         }
     }
 
-    /// A store has been read: does what waited for it.
+    /// A store has been read: performs the tasks that waited for it.
     pub(super) fn have_read(&mut self, store: StoreId) {
         for todo in &mut self.todos {
             todo.needs.retain(|need| *need != store);
@@ -123,7 +122,7 @@ impl Engine {
         }
     }
 
-    /// Judges everything of which an address is known.
+    /// Judges all updates whose address is known.
     pub(super) fn judge_all(&mut self) {
         for config in 0..self.open.len() {
             let is_strict = self.plan.entries_of(config).any(|at| self.plan.is_strict(at));
@@ -140,7 +139,8 @@ impl Engine {
         }
     }
 
-    /// Judges every update of an entry's family, and queues what must be sent: in a round also what was accepted, where there is no cache.
+    /// Judges all updates of an entry and family, and queues those that must be sent. Without a cache, a round also sends what
+    /// was accepted before.
     pub(super) fn judge_family(&mut self, at: usize, family: Family, is_round: bool) {
         let plan = Rc::clone(&self.plan);
         let domains = plan.entry(at).domains_of(family);
@@ -149,7 +149,7 @@ impl Engine {
             return;
         }
         if observed == Observation::Unavailable {
-            // Nothing is looked for in the cache, and nothing about it changes (E6).
+            // The cache is neither read nor changed (E6).
             self.tallies[plan.config_of(at)].without_address += domains.len();
             for (id, _) in (plan.first(at, family)..).zip(domains) {
                 self.withdraw(id);
@@ -165,8 +165,8 @@ impl Engine {
         }
     }
 
-    /// The same for an entry whose updates go in one request, when both families are known, and neither is being looked up (H7): it would
-    /// be sent with an address of before. Each update is counted once: with the lookup of its family, or with the one that was waited for.
+    /// The same for combined requests, once both families are known and neither is being looked up: the request would have an
+    /// outdated address otherwise (H7). Each update is counted once, even if its family had to wait for the other one.
     fn judge_both(&mut self, plan: &Plan, at: usize, family: Family, is_round: bool) {
         let is_open = |family: &Family| {
             let lookups = &self.entries[at].lookups[family.index()];
@@ -206,20 +206,20 @@ impl Engine {
         }
     }
 
-    /// The update of a number as it is to be sent now, and its entry; `None` if there is no address.
+    /// An update with its current address, and its entry; `None` if there is no address.
     pub(super) fn update<'p>(&self, plan: &'p Plan, id: UpdateId) -> Option<(usize, Sendable<'p>)> {
         let (at, domain, family) = plan.about(id);
         let found = self.found(at, family)?;
         Some((at, plan.entry(at).sendable(domain, family, found)))
     }
 
-    /// The updates of one request as they are to be sent now, and their entry; `None` if there is no address. A family that was
-    /// looked for and has none now is left out, where something stands in its place.
+    /// The updates of one request with their current addresses, and their entry; `None` if an address is missing. A family that
+    /// was looked up and has no address now is left out if `combine.missing` says what to send instead.
     pub(super) fn batch<'p>(&self, plan: &'p Plan, id: UpdateId) -> Option<(usize, Sendables<'p>)> {
         self.together(plan, id, |id| self.update(plan, id).map(|(_, update)| update))
     }
 
-    /// The same of updates as they are to be shown.
+    /// The same for updates that `update` makes, for example those to show.
     pub(super) fn together<T>(
         &self,
         plan: &Plan,
@@ -242,8 +242,8 @@ impl Engine {
         (is_whole && !batch.is_empty()).then_some((at, batch))
     }
 
-    /// What is to be done about the updates of one request; `is_due`: also where nothing is remembered, and it was sent before.
-    /// Those that are stopped are taken out, and returned.
+    /// Judges the updates of one request. `is_due`: without a cache, also send what was accepted before. Stopped updates are
+    /// removed from `batch`, and returned.
     pub(super) fn judge_batch<'p>(
         &self,
         at: usize,
@@ -263,7 +263,7 @@ impl Engine {
         let (updates, mut verdicts): (Vec<_>, Vec<_>) =
             batch.iter().map(|(id, update)| (**update, self.judge_by(at, update, self.rules(*id, at, is_due)))).unzip();
         let (mut verdict, mut carried) = together(&updates, &verdicts);
-        // What is up to date and stopped since does not go along.
+        // An update that is up to date does not go along if a service stopped it since.
         if matches!(verdict, Verdict::Send(_)) {
             for (update, verdict) in updates.iter().zip(&mut verdicts) {
                 let stop = self.memory(at, update.domain, update.family);
@@ -281,12 +281,13 @@ impl Engine {
             stopped.push((*id, *update, verdict));
             false
         });
-        // One that is up to date goes along, but not before its time.
+        // An update that is up to date goes along, but not while it is held back.
         let held = matches!(verdict, Verdict::Send(_)).then(|| self.held_along(at, batch)).flatten();
         (held.unwrap_or(verdict), stopped)
     }
 
-    /// Judges the updates of one request, and queues it where it must be sent. Those of the `counted` families are counted.
+    /// Judges the updates of one request, and queues it if it must be sent. The tally includes updates of the `counted`
+    /// families.
     pub(super) fn queue_batch(
         &mut self,
         plan: &Plan,
@@ -332,20 +333,20 @@ impl Engine {
                 self.queue.withdraw(id);
                 self.wait(id, at, &first);
             }
-            // It failed: its retry comes when both times are over.
+            // The update failed before: its retry waits until both times are over.
             Verdict::Held(until, _) if self.queue.stage(id) == Stage::WaitingToRetry => {
                 self.queue.put_off(id, self.steady_at(until));
             }
             Verdict::Held(..) | Verdict::Stopped(..) => {
                 self.withdraw(id);
-                // The one that waits is named, not one that only goes along.
+                // Name the update that is held back, not one that only goes along.
                 let own =
                     |(own, update): &(UpdateId, Sendable<'_>)| self.judge_by(at, update, self.rules(*own, at, is_due));
                 let waits = batch.iter().find(|one| matches!(own(one), Verdict::Held(..)));
                 let is_due = |one: &&(UpdateId, Sendable<'_>)| !matches!(own(one), Verdict::UpToDate(_));
                 let named = waits.or_else(|| batch.iter().find(is_due)).map_or(first, |(_, update)| **update);
                 self.hold(id, at, &named, &verdict);
-                // One of them is counted.
+                // `hold` has counted one of them.
                 let count = batch.iter().filter(|(_, update)| is_counted(update)).count();
                 self.tallies[config].held_back += count.saturating_sub(1);
             }
@@ -358,7 +359,7 @@ impl Engine {
         }
     }
 
-    /// An update need not be sent any more.
+    /// Takes an update off the queue: it need not be sent any more.
     pub(super) fn withdraw(&mut self, id: UpdateId) {
         self.queue.withdraw(id);
         self.waiting.remove(&id);
@@ -378,7 +379,7 @@ impl Engine {
         lane
     }
 
-    /// The lane of an update, and whether it is that of all of its entry.
+    /// The lane of an update, and whether all updates of its entry use it.
     fn lane_key(&self, plan: &Plan, at: usize, batch: &Sendables<'_>) -> (LaneKey, bool) {
         if plan.is_strict(at) {
             return (LaneKey::Strict(plan.config_of(at)), true);
@@ -387,14 +388,14 @@ impl Engine {
         if let Some(url) = callback.request.target.fixed_part() {
             return (LaneKey::Origin(url.origin()), true);
         }
-        // One whose URL cannot be made fails by itself, wherever it stands.
+        // An update whose URL cannot be made fails in any lane.
         let updates: Vec<Update<'_>> = batch.iter().map(|(_, update)| **update).collect();
         let all = crate::callback::Batch::of(&updates);
         let url = all.and_then(|all| callback.url(all, self.now.day).ok());
         (LaneKey::Origin(url.map(|url| url.origin()).unwrap_or_default()), false)
     }
 
-    /// An update is due and must not be sent, now or at all. A service judges it again when its time has come.
+    /// An update is due but must not be sent, now or ever. A service judges it again when its time comes.
     pub(super) fn hold(&mut self, id: UpdateId, at: usize, update: &Update<'_>, verdict: &Verdict) {
         let tally = &mut self.tallies[self.plan.config_of(at)];
         let (until, why) = match verdict {
@@ -408,7 +409,7 @@ impl Engine {
             }
             _ => return,
         };
-        // Said once, and in every run.
+        // The same reason and time are reported as a repeat.
         let is_repeat = self.held.get(&id) == Some(&until);
         self.unhold(id);
         self.held.insert(id, until);
@@ -417,14 +418,14 @@ impl Engine {
         self.tell(What::Held(Held { about, ip: update.ip, until, why, is_repeat }));
     }
 
-    /// It is not held back any more.
+    /// An update is no longer held back.
     pub(super) fn unhold(&mut self, id: UpdateId) {
         if let Some(until) = self.held.remove(&id).flatten() {
             self.held_until.remove(&(until, id));
         }
     }
 
-    /// Judges again what was held back, where its time has come.
+    /// Judges updates again that are no longer held back.
     pub(super) fn release(&mut self) {
         let now = self.clock();
         let mut due = Vec::new();
@@ -435,20 +436,20 @@ impl Engine {
         self.judge_again(due);
     }
 
-    /// When something that is held back may be sent.
+    /// When the next update is no longer held back.
     pub(super) fn release_at(&self) -> Option<Duration> {
         let (next, _) = self.held_until.first()?;
         Some(self.steady_at(*next))
     }
 
-    /// Until when an update is held back by what its service said, or by `min_interval`.
+    /// Until when an update is held back because its service asked to wait, or by `min_interval`.
     pub(super) fn held_until(&self, at: usize, update: &Update<'_>) -> Option<Duration> {
         let hold = self.memory(at, update.domain, update.family)?.hold(update.domain, update.family)?;
         let (until, _) = hold.until(self.plan.entry(at).min_interval, self.clock())?;
         Some(self.steady_at(until))
     }
 
-    /// A request with another address may still arrive, of another process or of the configuration before: it is waited for.
+    /// A request with another address, of another process or of the previous configuration, may still arrive: waits for it.
     pub(super) fn wait(&mut self, id: UpdateId, at: usize, update: &Update<'_>) {
         if self.waiting.insert(id) {
             self.say(at, Level::Info, || format!("{update}: waiting: {MAY_STILL_ARRIVE}"));
@@ -456,7 +457,7 @@ impl Engine {
         self.recheck_at.get_or_insert(self.now.steady + RECHECK);
     }
 
-    /// Judges again what waits for another process.
+    /// Judges updates again that wait for another request.
     pub(super) fn recheck(&mut self) {
         if self.is_draining() || self.recheck_at.is_none_or(|at| at > self.now.steady) {
             return;
@@ -472,11 +473,11 @@ impl Engine {
         }
     }
 
-    /// Sends what services stopped, too.
+    /// Sends stopped updates again.
     pub(super) fn retry_stopped(&mut self) {
         self.held.retain(|_, until| until.is_some());
         self.asked.forget();
-        // What the group remembers is not known before the lease is won.
+        // What the group remembers is unknown until the lease is won.
         self.forgets_stops = self.mode == Mode::Once && self.is_standing_by();
         self.after_reading((0..self.stores.len()).collect(), Task::ForgetStops);
     }

@@ -1,4 +1,4 @@
-//! Ending: what is under way gets its time. What outlives a reload is what the stores know, the pauses that endpoints asked for,
+//! Stopping and reloading: requests under way get time to end. A reload keeps the stores, the pauses that endpoints asked for,
 //! and the requests that were given up: they may still arrive (E4a).
 
 use std::collections::HashMap;
@@ -11,19 +11,19 @@ use super::{Durability, Effect, Engine, EntryState, Mode, stores};
 use crate::schedule::lookups::Schedule;
 use crate::update::outcome::Tally;
 
-/// Requests under way have so long to end.
+/// How long requests under way may take to end.
 pub const GRACE: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(super) struct Closing {
     until: Duration,
-    /// `None`: nothing comes after it.
+    /// `None`: the engine stops for good.
     next: Option<Rc<Plan>>,
     is_over: bool,
 }
 
 impl Closing {
-    /// Nothing is done before [`Event::Begin`](super::Event::Begin).
+    /// The state before [`Event::Begin`](super::Event::Begin), in which nothing is done.
     pub(super) fn before_begin() -> Self {
         Self { until: Duration::ZERO, next: None, is_over: true }
     }
@@ -34,12 +34,12 @@ impl Closing {
 }
 
 impl Engine {
-    /// Whether another plan is to come.
+    /// Whether another plan follows.
     pub(super) fn is_reloading(&self) -> bool {
         self.closing.as_ref().is_some_and(|closing| closing.next.is_some())
     }
 
-    /// Starts nothing more.
+    /// Closes: starts nothing new.
     pub(super) fn close(&mut self, next: Option<Rc<Plan>>) {
         let until = self.closing.as_ref().map_or(self.now.steady + GRACE, |closing| closing.until);
         self.closing = Some(Closing { until, next, is_over: false });
@@ -49,7 +49,7 @@ impl Engine {
         self.save_rounds();
     }
 
-    /// Says that it is over, once nothing is under way or its time is up.
+    /// Says that the engine is closed, once nothing is under way or the time is up.
     pub(super) fn finish_closing(&mut self) {
         let Some(Closing { until, next, is_over: false }) = &self.closing else { return };
         if !self.requests.is_empty() && self.now.steady < *until {
@@ -71,17 +71,17 @@ impl Engine {
         self.out.effects.push_back(Effect::Closed);
     }
 
-    /// Goes on with the plan that was to come.
+    /// Continues with the plan that was announced.
     pub(super) fn renew(&mut self) {
         if let Some(next) = self.closing.take().and_then(|closing| closing.next) {
             self.set_plan(next);
         }
     }
 
-    /// Begins anew with a plan.
+    /// Starts over with a plan.
     pub(super) fn set_plan(&mut self, plan: Rc<Plan>) {
         let old = std::mem::replace(&mut self.plan, plan);
-        // A mark of a request that was given up is not our own any more.
+        // A mark of a request that was given up is no longer our own.
         self.own = self.chance.number();
         let before = std::mem::take(&mut self.stores);
         self.stores = stores::stores(&self.plan, before, &old, &mut self.chance);
@@ -94,7 +94,7 @@ impl Engine {
         self.before.clear();
         self.replaced.clear();
         self.ended.clear();
-        // The page shows them.
+        // Only the page shows them.
         self.decisions = self.plan.configs().iter().any(|(config, _)| config.web.is_some()).then(HashMap::new);
         self.failing.clear();
         self.is_busy = true;

@@ -1,4 +1,5 @@
-//! Claims that requests replace: of callbacks that are no longer configured (E3), and of a family that has no address now (H7).
+//! Claims that requests replace: those of callbacks that are no longer configured (E3), and those of a family that has no
+//! address now (H7).
 
 use std::rc::Rc;
 
@@ -9,18 +10,18 @@ use crate::schedule::queue::UpdateId;
 use crate::update::Update;
 use crate::update::state::{Claim, ClaimKey, Fingerprint, InDoubt, Sending};
 
-/// A claim that is in doubt because of requests of ours.
+/// A claim that is in doubt because of our own requests.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Replaced {
-    /// How many requests.
+    /// How many requests replace it.
     count: usize,
     /// When it was put in doubt, in seconds since the epoch.
     since: u64,
 }
 
 impl Engine {
-    /// Puts in doubt what callbacks claim that are no longer configured (E3), and what was accepted of a family that has no
-    /// address now (H7): these requests replace it.
+    /// Puts in doubt what these requests replace: claims of callbacks that are no longer configured (E3), and of a family that
+    /// has no address now (H7).
     pub(super) fn mark_replaced(&mut self, plan: &Plan, store: StoreId, ids: &[UpdateId], sending: &[Sending]) {
         let now = self.clock();
         let here = (0..plan.entry_count()).filter(|at| plan.store_of(*at) == store);
@@ -41,9 +42,9 @@ impl Engine {
             match self.stores[store].state.entry(&key).doubted() {
                 Some(doubted) => self.set(store, &key, doubted),
                 None if count == 0 => {
-                    // Another process may have written meanwhile that it counts.
+                    // Another process may have written in the meantime that the claim counts.
                     let known = self.stores[store].state.entry(&key);
-                    // Nor is it as before when a mark of ours is taken back that something stands in the place of.
+                    // If something is sent in the claim's place, removing our own mark does not restore it, either.
                     let is_ours = |doubt: &InDoubt| sending[place].ip.is_none() && doubt.by == self.own;
                     if let Some(doubt) = known.in_doubt.filter(|doubt| doubt.by == 0 || is_ours(doubt)) {
                         let in_doubt = Some(InDoubt { until: 0, by: 0, ..doubt });
@@ -61,7 +62,7 @@ impl Engine {
         }
     }
 
-    /// What others wrote may count now, and be replaced by what we have marked.
+    /// After a merge: claims of other processes may count now, and be replaced by what we have marked.
     pub(super) fn mark_replaced_again(&mut self, store: StoreId) {
         let plan = Rc::clone(&self.plan);
         if !self.stores[store].state.has_several() {
@@ -84,7 +85,7 @@ impl Engine {
         }
     }
 
-    /// Whether an entry that is configured now sends an update by this callback.
+    /// Whether an entry that is configured now sends this update by this callback.
     pub(super) fn has_beside(&self, store: StoreId, callback: Fingerprint, update: &Update<'_>) -> bool {
         let entries = (0..self.plan.entry_count()).filter(|at| self.plan.store_of(*at) == store);
         entries.map(|at| (self.plan.entry(at), self.entries[at].callback)).any(|(entry, own)| {
@@ -93,7 +94,7 @@ impl Engine {
         })
     }
 
-    /// A request has ended that would replace these claims: where nothing of it was sent, nor of any other, they count again.
+    /// A request that would replace these claims has ended. If neither it nor any other was sent, the claims count again.
     pub(super) fn settle_replaced(&mut self, at: usize, keys: Vec<ClaimKey>, was_sent: bool) {
         let store = self.plan.store_of(at);
         for key in keys {
@@ -101,7 +102,7 @@ impl Engine {
             if !was_sent && count > 1 {
                 self.replaced.insert(key, Replaced { count: count - 1, since });
             } else if !was_sent
-                // Something of other processes was taken in since: they may have put it in doubt, too.
+                // If changes of other processes were merged since, they may have put it in doubt, too.
                 && self.stores[store].merged_at < since
                 && let Some(before) = self.stores[store].state.entry(&key).undoubted()
             {

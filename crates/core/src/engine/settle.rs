@@ -1,4 +1,4 @@
-//! A request has ended: what the response means, what is remembered of it, and what is sent next.
+//! A request has ended: what the response means, what to remember, and what to send next.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -24,57 +24,57 @@ use crate::update::domain::Domain;
 use crate::update::outcome::{Outcome, Why};
 use crate::update::plan::Verdict;
 
-/// As much of a response's body is shown in the debug log.
+/// The maximum length of a response text that ddns shows, in characters.
 const SHOWN_BODY: usize = 500;
 
-/// Services take signatures of clocks that differ by less.
+/// Services accept signatures if the clocks differ by no more than this.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(120);
 
 /// How a request ended.
 #[derive(Debug)]
 pub enum Facts {
-    /// No final response came.
+    /// No final response arrived.
     Failed {
-        /// What was tried and what happened.
+        /// What was tried, and what happened.
         why: String,
-        /// Whether the endpoint may have got the request all the same.
+        /// Whether the endpoint may have received the request anyway.
         reached: bool,
     },
-    /// One came.
+    /// A final response arrived.
     Response(Box<ResponseFacts>),
 }
 
-/// What a response says.
+/// The parts of a response that the engine needs.
 #[derive(Debug)]
 pub struct ResponseFacts {
     /// Its status.
     pub status: u16,
     /// Its body, as far as it was read.
     pub body: Vec<u8>,
-    /// Whether the body is all there.
+    /// Whether the body is complete.
     pub is_whole: bool,
-    /// `Retry-After`, as it was written.
+    /// The value of `Retry-After`, unparsed.
     pub retry_after: Option<String>,
-    /// `Allow`, as it was written.
+    /// The value of `Allow`, unparsed.
     pub allow: Option<String>,
-    /// `Date`, as it was written, where the status is one of 400 to 499, a pause is asked for, or the body counts.
+    /// The value of `Date`, unparsed; set if the status is 400 to 499, a pause is requested, or the body counts.
     pub date: Option<String>,
-    /// The proxy that it came through.
+    /// The proxy that it came through; `None` if there was none.
     pub via: Option<String>,
     /// Whether that proxy may have responded in the endpoint's place.
     pub is_relayed: bool,
-    /// How the line of new connections at the endpoint was at the end.
+    /// The state of the endpoint's accept queue at the end.
     pub line: Line,
 }
 
 impl ResponseFacts {
-    /// How long the endpoint asks to be left alone. Its own clock made the date.
+    /// How long the endpoint asks ddns to pause. A date in `Retry-After` is compared with the endpoint's own clock.
     pub(super) fn requested_pause(&self, now: u64) -> Option<Duration> {
         let its_now = || self.date.as_deref().and_then(http_seconds);
         self.retry_after.as_deref().and_then(|text| retry_after::parse(text, its_now().unwrap_or(now)))
     }
 
-    /// Its body as it may be shown, once it is masked: where it broke off in a word, that may be part of a secret.
+    /// The body as it may be shown after masking. If it was cut off, the last word is dropped: it may be part of a secret.
     fn text(&self) -> Cow<'_, str> {
         let mut text = String::from_utf8_lossy(&self.body);
         if !self.is_whole && !text.is_empty() {
@@ -97,7 +97,7 @@ impl Engine {
         let ended = match facts {
             Facts::Failed { why, reached } => {
                 let why = self.masked(at, &why);
-                // What follows an update was not sent, the update was.
+                // If this is the request after the update, the update itself was sent.
                 let reached = reached || request.sequence.as_ref().is_some_and(|sequence| sequence.ended.is_some());
                 (smallvec![Outcome::Failed(Why::NoResponse { why, reached })], Circumstances::default())
             }
@@ -141,7 +141,7 @@ impl Engine {
         }
     }
 
-    /// Takes in how a request ended: one outcome for each update, or one for all of them.
+    /// Handles the end of a request, with one outcome for each update, or one for all of them.
     pub(super) fn conclude(
         &mut self,
         plan: &Plan,
@@ -157,7 +157,7 @@ impl Engine {
         let took = now.saturating_sub(began);
         let circumstances = circumstances.unwrap_or_default();
         let outcome_of = |place: usize| outcomes.get(place).unwrap_or(&outcomes[0]);
-        // With what the endpoint had accepted before.
+        // Each with the address that the endpoint accepted before, and whether it is a repair.
         let mut updates: SmallVec<[(Update<'_>, Option<IpAddr>, bool); 1]> = SmallVec::new();
         for (place, (own, ip)) in members.iter().enumerate() {
             let (_, domain, family) = plan.about(*own);
@@ -179,14 +179,15 @@ impl Engine {
             };
             let is_repair = outcome.is_accepted() && {
                 let by_itself = !self.asked_for.remove(own);
-                // Where the service has it already, to send it again would change nothing: it counts as tried.
+                // If the service already has the address, sending it again would change nothing: this counts as an attempt
+                // only.
                 self.look_out_for(*own, &update, by_itself) && *outcome != Outcome::AlreadyThere
             };
             updates.push((update, previous, is_repair));
             self.note_ended(*own, outcome, took);
             self.note_decision(*own, circumstances.because.get(place));
         }
-        // What must be retried counts most, then what was stopped.
+        // A failure to retry counts most, then a stop.
         let find = |is_meant: fn(&Outcome) -> bool| outcomes.iter().find(|outcome| is_meant(outcome));
         let outcome = find(Outcome::is_retried).or(find(|outcome| !outcome.is_accepted())).unwrap_or(&outcomes[0]);
         if self.lease.is_some() {
@@ -208,7 +209,7 @@ impl Engine {
         if let Some(until) = held {
             self.queue.put_off(id, until);
         }
-        // Meanwhile another may have stopped all of them.
+        // In the meantime, another update may have stopped all of them.
         if outcome.is_retried()
             && plan.entry(at).needs_memory()
             && updates.iter().all(|(update, ..)| matches!(self.judge(at, update), Verdict::Stopped(..)))
@@ -247,12 +248,12 @@ impl Engine {
         self.send_newer(plan, id, at, &members, is_outdated);
     }
 
-    /// An address may have changed, or come, while a request was under way.
+    /// Sends what has changed or appeared while a request was under way.
     fn send_newer(&mut self, plan: &Plan, id: UpdateId, at: usize, sent: &[(UpdateId, IpAddr)], is_outdated: bool) {
         match self.batch(plan, id) {
             None => self.queue.withdraw(id),
             Some((_, newer)) if is_outdated => self.queue_batch(plan, id, at, newer, false, &Family::ALL),
-            // So it is where there is an address now that was missing before. What was left out because it is stopped is no reason.
+            // An address that was missing before. An update that was left out because it is stopped is no reason to send.
             Some((_, newer)) => {
                 let is_new = newer.iter().any(|(own, update)| {
                     sent.iter().all(|(sent, _)| sent != own) && matches!(self.judge(at, update), Verdict::Send(_))
@@ -264,8 +265,8 @@ impl Engine {
         }
     }
 
-    /// A service refused one update, and with it every update of its entry (H5): those in the queue are taken out of it, those
-    /// that are under way end.
+    /// A service refused one update, and with it all updates of its entry (H5). Queued updates are taken off the queue;
+    /// requests under way are not interrupted.
     fn stop_all(&mut self, plan: &Plan, at: usize, update: &Update<'_>, outcome: &Outcome) {
         self.stop_claims(plan, at, update, outcome);
         for id in plan.updates_of(at) {
@@ -280,8 +281,8 @@ impl Engine {
         }
     }
 
-    /// What a response means: its status decides, or `expect` where it is set. One for each update, or one for all; and
-    /// which condition decided.
+    /// Judges a response by its status, or by `expect` if that is set. Returns one outcome for each update, or one for all, and
+    /// which conditions decided.
     fn judge_response(
         &mut self,
         plan: &Plan,
@@ -337,7 +338,7 @@ impl Engine {
         (outcomes, because)
     }
 
-    /// Some services respond with 200 whatever happened. Nothing is decided by it.
+    /// Warns if an accepted response looks like a failure: some services always respond with 200. The warning decides nothing.
     fn hint_at_expect(&mut self, at: usize, response: &ResponseFacts) {
         let is_success = (200..300).contains(&response.status);
         if is_success
@@ -353,7 +354,7 @@ impl Engine {
         }
     }
 
-    /// What came back. The body is masked before it is cut: a cut could split a secret so that its halves are not found
+    /// Logs a response. The body is masked before it is cut: a cut could split a secret, and the halves would not be found
     /// (D4).
     pub(super) fn show(&mut self, plan: &Plan, at: usize, response: &ResponseFacts, took: Duration) {
         if !plan.shows(plan.config_of(at), Level::Debug) {
@@ -371,7 +372,7 @@ impl Engine {
         self.say(at, Level::Debug, || format!("< {shown}{cut}"));
     }
 
-    /// Notes how a request ended, for whoever asks how updates stand.
+    /// Notes how a request ended, for status displays.
     fn note_ended(&mut self, id: UpdateId, outcome: &Outcome, took: Duration) {
         if self.mode == Mode::Service {
             if self.ended.is_empty() {
@@ -382,7 +383,7 @@ impl Engine {
         }
     }
 
-    /// Notes which condition decided on the last response.
+    /// Notes which condition of `expect` decided on the last response.
     fn note_decision(&mut self, id: UpdateId, because: Option<&String>) {
         if let Some(decisions) = &mut self.decisions {
             match because.filter(|because| !because.is_empty()) {
@@ -409,36 +410,37 @@ impl Engine {
         }
     }
 
-    /// The words of a service as they may be seen: in one line without markup, and masked before they are cut.
+    /// The response text as it may be shown: on one line without markup, masked before it is cut.
     pub(super) fn words(&self, at: usize, words: &str) -> String {
         bare(&self.masked(at, words))
     }
 }
 
-/// A text on one line, cut.
+/// A text on one line, cut to `most` characters.
 fn line(text: &str, most: usize) -> String {
     let words = text.split(|letter: char| letter.is_whitespace() || letter.is_control());
     let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     line.chars().take(most).collect()
 }
 
-/// A text in one line without its markup, unless it has nothing else.
+/// A text on one line without its markup, unless there is nothing else.
 fn bare(text: &str) -> String {
     let (mut bare, mut rest) = (String::new(), text);
     while let Some((before, tag)) = rest.split_once('<') {
         bare += before;
-        // `a < b` is no tag, and neither is what never ends.
+        // `a < b` is not a tag, and neither is one that never ends.
         let is_tag = tag.starts_with(|letter: char| letter.is_ascii_alphabetic() || "/!?".contains(letter));
         let end = tag.split_once('>').filter(|_| is_tag).map(|(_, behind)| behind);
         bare.push(if end.is_some() { ' ' } else { '<' });
         rest = end.unwrap_or(tag);
     }
     bare += rest;
-    // Where there is nothing else, the markup is what can be shown.
+    // If there is nothing else, show the markup.
     line(if bare.trim().is_empty() { text } else { &bare }, SHOWN_BODY)
 }
 
-/// How the clock of a service differs from ours: where it refuses a signed request, that may be why, and a right clock ends it (H11a).
+/// Says how far the clock of this host is off, if that may be why the service refused a signed request: correcting the clock
+/// solves it (H11a).
 pub(super) fn wrong_clock(response: &ResponseFacts, now: u64) -> Option<String> {
     let theirs = http_seconds(response.date.as_deref()?)?;
     let apart = Duration::from_secs(theirs.abs_diff(now));

@@ -1,4 +1,4 @@
-//! Starting what may start: marked first, then sent.
+//! Starts updates: first marks them, then sends them.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ use crate::update::Update;
 use crate::update::outcome::{Outcome, Why};
 use crate::update::plan::Verdict;
 
-/// Why an update is not sent whose service may say something that must not be forgotten (H6).
+/// Why an update is not sent if the response of its service could not be remembered (H6).
 const UNREMEMBERED: &str = "not sent: the cache cannot be written, and `expect` or `min_interval` needs it";
 
 fn unsent(why: String) -> Outcome {
@@ -45,8 +45,8 @@ impl Engine {
             self.unmark_outdated(at, &batch);
             let is_whole = !self.unmark_left_out(&plan, at, &batch);
             let is_marked = is_whole && batch.iter().all(|member| self.is_marked(at, member));
-            // A retry may come before its time, and an address may have returned that is not judged yet. What is marked was judged
-            // when that was done.
+            // Judge again: a retry may come early, or a former address may have returned. A marked update was judged when it
+            // was marked.
             let verdict = if is_marked { None } else { Some(self.judge_batch(at, &mut batch, true).0) };
             if let (Some(Verdict::Held(until, _)), Some(before)) = (&verdict, self.queue.retry(id).cloned()) {
                 self.queue.put_back(start, Retry { at: self.steady_at(*until), ..before });
@@ -70,7 +70,7 @@ impl Engine {
                 continue;
             }
             if !is_marked {
-                // What is looked up first is marked when that is known.
+                // Updates with steps are marked when the steps are done.
                 let is_plain = |id: &UpdateId| plan.entry(plan.entry_of(*id)).callback.around.is_none();
                 let soon = self.queue.starting_by(now + AHEAD).into_iter().filter(is_plain).collect();
                 self.mark(&plan, at, &batch, soon);
@@ -86,7 +86,7 @@ impl Engine {
         }
     }
 
-    /// Marks are written, or cannot be: sends what waited for that.
+    /// The marks were written, or cannot be: sends the requests that waited for them.
     pub(super) fn go_on(&mut self, store: StoreId) {
         if self.marking.is_empty() || !self.may_start() {
             return;
@@ -105,7 +105,7 @@ impl Engine {
                 self.send(&plan, request, &batch);
                 continue;
             }
-            // An address changed meanwhile: what was marked is not sent.
+            // The address has changed in the meantime: the marked request is not sent.
             self.take_back(&plan, &request);
             if let Some((at, batch)) = self.batch(&plan, id) {
                 self.queue_batch(&plan, id, at, batch, false, &[]);
@@ -113,7 +113,7 @@ impl Engine {
         }
     }
 
-    /// A request that was marked is not sent after all.
+    /// Drops a request that was marked and not sent.
     pub(super) fn take_back(&mut self, plan: &Plan, request: &InFlight) {
         for (id, ip) in &request.members {
             let (at, domain, family) = plan.about(*id);
@@ -124,7 +124,7 @@ impl Engine {
 
     pub(super) fn send(&mut self, plan: &Plan, request: InFlight, batch: &Sendables<'_>) {
         let at = plan.entry_of(request.start.0);
-        // Another process may have marked it first, or was told something meanwhile.
+        // Another process may have marked the update first, or its service may have told another process to wait.
         if !self.is_still_to_send(at, batch) {
             self.take_back(plan, &request);
             self.queue_batch(plan, request.start.0, at, batch.clone(), true, &[]);
@@ -140,7 +140,7 @@ impl Engine {
         }
     }
 
-    /// Sends the update, or what is next where requests go around it.
+    /// Sends the update, or the request in its place (`absent`) or after it (`after`).
     pub(super) fn dispatch(&mut self, plan: &Plan, mut request: InFlight, parcel: &Parcel<'_>) {
         let at = plan.entry_of(request.start.0);
         let callback = &plan.entry(at).callback;

@@ -1,5 +1,5 @@
-//! Requests around the update (H14 to H22). Steps look something up before it: they only read, so nothing is marked before they are
-//! sent, and each may be dropped, repeated or be in vain. Updates that ask the same share one request.
+//! Requests around the update (H14 to H22). The steps before it only read, so nothing is marked before they are sent, and each
+//! may be dropped, repeated or in vain. Updates that ask the same share a request.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -16,14 +16,14 @@ use crate::net::family::Family;
 use crate::schedule::queue::{Lane, Retry, Stage, UpdateId};
 use crate::update::outcome::{Outcome, Why};
 
-/// As long an answer counts for updates that ask the same after it came.
+/// How long after its arrival an answer counts for other updates that ask the same.
 const SHARED: Duration = Duration::from_secs(10);
 
-/// As much of an answer is read, and kept for others.
+/// The limit of an answer, in bytes: more is not read, nor shared with other updates.
 pub const ANSWER_LIMIT: usize = 1024 * 1024;
 
 impl Engine {
-    /// An update that has requests around it starts with the first of them.
+    /// Starts an update that has requests around it with the first of them.
     pub(super) fn begin_sequence(&mut self, plan: &Plan, start: (UpdateId, Lane), batch: &Sendables<'_>) {
         let at = plan.entry_of(start.0);
         let sequence = Sequence {
@@ -44,7 +44,7 @@ impl Engine {
         self.step(plan, InFlight { start, members, began: self.now.steady, origin: None, sequence });
     }
 
-    /// Sends the next step, or takes what is known of it; when all are done, the update is next.
+    /// Sends the next step, or uses a known answer. After the last step, the update is next.
     fn step(&mut self, plan: &Plan, mut request: InFlight) {
         let at = plan.entry_of(request.start.0);
         let callback = &plan.entry(at).callback;
@@ -118,7 +118,7 @@ impl Engine {
                 }
                 Some(StepAsk::Failed { outcome, until, is_requested }) if *until > self.now.steady => {
                     let (outcome, until, is_requested) = (outcome.clone(), *until, *is_requested);
-                    // It failed before, and has not been tried again by this.
+                    // This update has failed before; now it only waits, so this is not another failure.
                     if let Some(before) = self.queue.retry(id).cloned() {
                         self.queue.put_back(request.start, Retry { at: until, outcome, is_requested, ..before });
                         return;
@@ -142,7 +142,7 @@ impl Engine {
         }
     }
 
-    /// Sends a step; `page` is what asks for a further page of its answer.
+    /// Sends a step; `page` requests a further page of its answer.
     fn ask(&mut self, plan: &Plan, mut request: InFlight, step: &LookupStep, parcel: &Parcel<'_>, page: Option<&str>) {
         let at = plan.entry_of(request.start.0);
         let callback = &plan.entry(at).callback;
@@ -239,14 +239,14 @@ impl Engine {
                 }
             }
         }
-        // What fails one update for a reason of its own is no failure of others.
+        // An update that fails for its own reasons must not fail the others.
         self.go_through(plan, ended, key.filter(|_| !is_good), asked);
         if let Some((request, page)) = next {
             self.next_page(plan, request, &page);
         }
     }
 
-    /// Goes on with updates whose step has ended.
+    /// Continues updates whose step has ended.
     fn go_through(
         &mut self,
         plan: &Plan,
@@ -284,7 +284,7 @@ impl Engine {
         }
     }
 
-    /// A request has ended: who else waited for it, and the pages of the answer that came before.
+    /// A step has ended: takes the other requests that waited for it, and the earlier pages of the answer.
     fn waiting_for(&mut self, key: Option<AskKey>) -> (Vec<InFlight>, AnswerPages) {
         match key.and_then(|key| self.asked.asks.remove(&key)) {
             Some(StepAsk::UnderWay { waiting, pages, .. }) => (waiting, pages),
@@ -292,7 +292,7 @@ impl Engine {
         }
     }
 
-    /// A step failed: so do all that waited for it, with one request.
+    /// A step failed: fails all updates that waited for it.
     fn all_failed(&mut self, plan: &Plan, request: InFlight, outcome: &Outcome, asked: Option<Duration>) {
         let key = request.sequence.as_ref().and_then(|sequence| sequence.key);
         let mut all = vec![(request, outcome.clone())];
@@ -301,7 +301,8 @@ impl Engine {
         self.fail_steps(plan, all, key, asked);
     }
 
-    /// Nobody asks the same again before the first of these, which asked, is tried again: the retry of the others would be in vain.
+    /// Fails these updates. The step is not repeated before the retry of the first one, which sent it: earlier retries of the
+    /// others would be in vain.
     fn fail_steps(
         &mut self,
         plan: &Plan,
@@ -316,7 +317,7 @@ impl Engine {
             if let Some(sequence) = &mut request.sequence {
                 sequence.key = None;
             }
-            // What the service asks for counts for everybody who needs the step.
+            // A pause that the service asks for concerns all updates that need the step.
             let asked = match &outcome {
                 Outcome::Failed(Why::Wait { wait, .. }) => wait.or(asked),
                 _ => asked,
@@ -335,7 +336,7 @@ impl Engine {
         }
     }
 
-    /// Starts what may start. What has its steps behind it and is not sent after all makes room for others.
+    /// Starts everything that may start. A request whose steps are done but that is not sent after all makes room for others.
     pub(super) fn start_all(&mut self) {
         self.start();
         while !self.asked.ready.is_empty() {
@@ -344,7 +345,7 @@ impl Engine {
         }
     }
 
-    /// Marks and sends what has all that it needs.
+    /// Marks and sends requests whose steps are done.
     fn send_ready(&mut self) {
         let plan = Rc::clone(&self.plan);
         let (mut marked, mut is_new) = (Vec::new(), false);
@@ -384,7 +385,7 @@ impl Engine {
         }
     }
 
-    /// The update was accepted: sends what follows it. Gives back the request where nothing does.
+    /// After an accepted update, sends the request after it. Returns the update's request if there is none.
     pub(super) fn follow(
         &mut self,
         plan: &Plan,
@@ -407,7 +408,7 @@ impl Engine {
         None
     }
 
-    /// Nothing is looked up any more.
+    /// Drops all steps.
     pub(super) fn drop_steps(&mut self) {
         let steps: Vec<u64> = self.requests.iter().filter(|(_, it)| it.is_step()).map(|(number, _)| *number).collect();
         let mut dropped: Vec<InFlight> = steps.iter().filter_map(|number| self.requests.remove(number)).collect();
@@ -423,7 +424,7 @@ impl Engine {
         self.asked.later.clear();
     }
 
-    /// Looks again at updates whose service seemed to have the address.
+    /// Judges updates again whose service seemed to have the address.
     pub(super) fn look_again(&mut self) {
         if self.asked.is_empty() {
             return;
@@ -434,7 +435,7 @@ impl Engine {
             self.asked.later.remove(id);
         }
         self.judge_again(due);
-        // What nobody will ask for any more takes no memory.
+        // Free the memory of answers that nothing will use any more.
         self.asked.asks.retain(|_, ask| match ask {
             StepAsk::UnderWay { .. } => true,
             StepAsk::Answered { ended, .. } => *ended + SHARED >= now,
@@ -442,13 +443,13 @@ impl Engine {
         });
     }
 
-    /// What was used of kept answers is old.
+    /// Drops the kept answers that this request used: they are outdated.
     pub(super) fn forget_kept(&mut self, request: &InFlight) {
         for (key, used, asked) in request.sequence.iter().flat_map(|sequence| &sequence.kept) {
-            // Another update may have asked anew meanwhile.
+            // Another update may have asked again in the meantime.
             if matches!(self.asked.asks.get(key), Some(StepAsk::Kept { until, .. }) if until == used) {
                 self.asked.asks.remove(key);
-                // The answer that it is of is no fresher.
+                // The shared answer that it came from is just as old.
                 self.asked
                     .asks
                     .retain(|key, ask| !matches!(ask, StepAsk::Answered { .. } if Some(key) == asked.as_ref()));
@@ -456,19 +457,19 @@ impl Engine {
         }
     }
 
-    /// The updates of a request as they are to be sent now, where that is as it was when it began, and may go on.
+    /// The current updates of a request, if they are the same as at its start and the request may go on.
     fn unchanged<'p>(&self, plan: &'p Plan, request: &InFlight) -> Option<Sendables<'p>> {
         let id = request.start.0;
         let (_, mut batch) = self.batch(plan, id)?;
         batch.retain(|(id, update)| request.members.contains(&(*id, update.ip)));
-        // A round without news changes nothing.
+        // A round without a new address changes nothing.
         let may_go_on = matches!(self.queue.stage(id), Stage::Sending | Stage::SendingOutdated)
-            // The service may have asked for a pause meanwhile.
+            // The service may have asked for a pause in the meantime.
             && !self.queue.is_asked_to_pause(request.start.1, self.now.steady);
         (batch.len() == request.members.len() && may_go_on).then_some(batch)
     }
 
-    /// An address changed, or something else is to be done now.
+    /// Judges the updates of a request again: an address changed, or the request must not go on.
     fn start_over(&mut self, plan: &Plan, request: &InFlight) {
         let id = request.start.0;
         self.queue.give_back(request.start);

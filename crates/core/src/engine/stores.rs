@@ -1,5 +1,5 @@
-//! What is remembered, and what of it is not written yet. Where a cache cannot be written, what it says does not count: an address
-//! that cannot be marked in doubt before another is sent would be believed when the host returns to it.
+//! What is remembered, and what of it is not written yet. If a cache cannot be written, its claims do not count: an address
+//! that cannot be marked in doubt before another one is sent would be believed when the host returns to it.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -14,93 +14,92 @@ use crate::text::log_format::Level;
 use crate::update::hold::Hold;
 use crate::update::state::{Changed, Claim, ClaimKey, InDoubt, Pair, Saved, State};
 
-/// A mark holds for so much longer than the time limit of its request: what waits in the queue is marked with what starts
-/// now, in one write.
+/// How much longer than the time limit of its request a mark lasts: queued updates are marked in the same write as those that
+/// start now.
 pub(super) const AHEAD: Duration = Duration::from_secs(2);
 
-/// The same where to write takes long: the time of a write counts twice.
+/// The maximum of that margin. It grows to twice the time of a slow write.
 pub(super) const MAX_AHEAD: Duration = Duration::from_secs(60);
 
-/// News is written after this long at the latest, and what could not be written is tried again.
+/// Changes are written after this time at the latest; failed writes are repeated after it.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
 
-/// The number of a writing: those of one store follow each other.
+/// The number of a write; numbers increase in each store.
 pub type Ticket = u64;
 
-/// How much a write must withstand.
+/// What a write must survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
     /// The end of this process.
     Process,
-    /// The end of the machine's power.
+    /// A power failure.
     Power,
 }
 
-/// What a file has.
+/// The contents of a store.
 #[derive(Debug)]
 pub enum Stored {
-    /// What it had when it was last read or written.
+    /// The same as when it was last read or written.
     Unchanged,
-    /// There is none yet, and a new one would have this salt.
+    /// There is no file yet; a new one would have this salt.
     Missing {
-        /// Random.
+        /// Random bytes.
         salt: Vec<u8>,
     },
-    /// This.
+    /// The file was read.
     Known {
-        /// What is remembered.
+        /// Its contents.
         state: Box<State>,
-        /// Why it cannot be written; `None` if it can.
+        /// Why the file cannot be written; `None` if it can.
         unwritable: Option<String>,
     },
-    /// Nothing that makes sense: it was moved out of the way.
+    /// The file makes no sense: it was moved out of the way.
     Damaged {
-        /// Random, for a new one.
+        /// Random bytes, for a new file.
         salt: Vec<u8>,
-        /// What is wrong with it: continues `the cache`.
+        /// What is wrong with the file: continues `the cache`.
         why: String,
-        /// Where it is now; `None` if it could not be moved.
+        /// Where the file is now; `None` if it could not be moved.
         moved: Option<String>,
     },
-    /// It can hold no cache at all: continues `the cache`.
+    /// The file can never be a cache, for this reason: continues `the cache`.
     Unfit(&'static str),
 }
 
-/// How a store stands.
+/// How far a store has been opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StoreStage {
-    /// Nobody needed it yet.
+    /// Not needed so far.
     Unread,
-    /// It is made: what is written decides which salt it has.
+    /// Being created: the first write decides which salt it has.
     Opening,
-    /// What it says counts.
+    /// In use.
     Open,
-    /// It can hold nothing: this process remembers by itself.
+    /// Cannot be used: this process remembers on its own.
     Unfit,
 }
 
-/// One store.
 #[derive(Debug)]
 pub(super) struct StoreState {
     stage: StoreStage,
     pub(super) state: State,
     unsaved: Changed,
-    /// What was handed out to be written, and is not known to be there.
+    /// Changes that were handed out, but may not be in the file yet.
     writing: Changed,
-    /// When the oldest news must be written.
+    /// When the oldest change must be written.
     save_at: Option<Duration>,
     is_reading: bool,
     has_failed: bool,
     requested: Ticket,
-    /// When something was last handed out to be written.
+    /// When the last write was handed out.
     write_began: Duration,
-    /// Everything up to this is written, or could not be.
+    /// All writes up to this one have ended or failed.
     pub(super) persisted: Ticket,
-    /// When something of other processes was last taken in.
+    /// When changes of other processes were last merged, in seconds since the epoch.
     pub(super) merged_at: u64,
     /// Entries younger than this are kept.
     keep: Duration,
-    /// The first entry that uses it: what is wrong with the cache is written to its log.
+    /// The first entry that uses the store; warnings about the cache go to its log.
     user: usize,
 }
 
@@ -127,22 +126,22 @@ impl StoreState {
         matches!(self.stage, StoreStage::Open | StoreStage::Unfit)
     }
 
-    /// Whether it could not be written when it was last tried.
+    /// Whether the last write failed.
     pub(super) fn has_failed(&self) -> bool {
         self.has_failed
     }
 
-    /// Whether nobody reads it yet.
+    /// Notes that the store is being read. Returns whether to start that now.
     pub(super) fn begin_reading(&mut self) -> bool {
         self.stage != StoreStage::Opening && !std::mem::replace(&mut self.is_reading, true)
     }
 
-    /// What must be written before anything is sent; `None` if it is.
+    /// The write that must end before anything is sent; `None` if all have ended.
     pub(super) fn unpersisted(&self) -> Option<Ticket> {
         (self.requested > self.persisted).then_some(self.requested)
     }
 
-    /// What is not known to be written.
+    /// All changes that may not be written yet.
     fn take_news(&mut self) -> Changed {
         let mut changed = std::mem::take(&mut self.unsaved);
         changed.extend(&self.writing);
@@ -150,7 +149,7 @@ impl StoreState {
     }
 }
 
-/// The stores of a plan: those that the plan before had keep what they know.
+/// The stores of a plan. Stores of the previous plan keep their contents.
 pub(super) fn stores(plan: &Plan, before: Vec<StoreState>, old: &Plan, chance: &mut Chance) -> Vec<StoreState> {
     let mut before: Vec<Option<StoreState>> = before.into_iter().map(Some).collect();
     let mut known = |place: &StorePlace| before.get_mut(old.places().iter().position(|other| other == place)?)?.take();
@@ -174,11 +173,11 @@ pub(super) fn stores(plan: &Plan, before: Vec<StoreState>, old: &Plan, chance: &
 }
 
 impl Engine {
-    /// Remembers an entry.
+    /// Remembers a claim.
     pub(super) fn set(&mut self, store: StoreId, key: &ClaimKey, entry: Claim) {
         let is_of_group = self.plan.places()[store] == StorePlace::Group;
         let of = &mut self.stores[store];
-        // Nothing waits for the store of a group without need.
+        // Updates wait for the group's store: avoid unnecessary writes.
         if is_of_group && of.state.entry(key) == entry {
             return;
         }
@@ -202,7 +201,7 @@ impl Engine {
         }
     }
 
-    /// Something of a store changed: what did is to be noted. `None`: it is never written.
+    /// Schedules a write, and returns where to note what changed; `None` if the store is never written.
     pub(super) fn must_save(&mut self, store: StoreId) -> Option<&mut Changed> {
         let patience = match self.plan.places()[store] {
             StorePlace::Memory => return None,
@@ -218,7 +217,7 @@ impl Engine {
         self.stores.iter().filter_map(|store| store.save_at).min()
     }
 
-    /// Writes what has waited long enough.
+    /// Writes changes that have waited long enough.
     pub(super) fn save_due(&mut self) {
         for store in 0..self.stores.len() {
             if self.stores[store].save_at.is_some_and(|at| at <= self.now.steady) {
@@ -227,7 +226,7 @@ impl Engine {
         }
     }
 
-    /// Writes what is not written yet.
+    /// Writes all unsaved changes.
     pub(super) fn save(&mut self, durability: Durability) {
         for store in 0..self.stores.len() {
             self.persist(store, durability);
@@ -245,7 +244,7 @@ impl Engine {
         self.out.effects.push_back(Effect::Persist { store, upto: of.requested, durability });
     }
 
-    /// Takes in what others wrote to a file; `None`: it is gone, or of no use.
+    /// Merges what other processes wrote to a file. `None`: the file is gone or useless.
     pub fn merge(&mut self, store: StoreId, theirs: Option<State>) {
         let (own, now) = (self.own, self.clock());
         let Some(mut theirs) = theirs else {
@@ -253,7 +252,7 @@ impl Engine {
             return;
         };
         let of = &mut self.stores[store];
-        // Our own file that is read anew has nothing of others.
+        // Our own file, read again, contains nothing from others.
         if theirs != of.state {
             of.merged_at = now;
         }
@@ -267,15 +266,15 @@ impl Engine {
             }
             self.mark_replaced_again(store);
         } else if of.stage == StoreStage::Opening {
-            // Another process made it just now: both use one salt, and so one name for each callback.
+            // Another process has just created the file: both use its salt, so that callbacks have the same keys.
             of.state = theirs;
         } else {
             self.adopt(store, theirs);
         }
     }
 
-    /// Another process made the file anew, with another salt: both use one, or neither would see what the other marks. What is
-    /// under way, and what is not written yet, goes over to it; what else was known does not count.
+    /// Another process has created the file again, with another salt. Both must use the same salt to see each other's marks.
+    /// What is under way or not written yet is carried over; nothing else counts any more.
     fn adopt(&mut self, store: StoreId, theirs: State) {
         let (plan, own, now) = (Rc::clone(&self.plan), self.own, self.clock());
         let news = self.stores[store].take_news();
@@ -307,7 +306,7 @@ impl Engine {
             }
             ours.change(&key, claim);
             ours.set_hold(&key, hold.clone());
-            // What was sent is not taken back, whatever they were told.
+            // An update that was sent stays in doubt, whatever services told other processes.
             let base = if sent.contains(&id) { self.stores[store].state.hold(&key) } else { Hold::default() };
             changed.claims = true;
             changed.holds.insert(key, base);
@@ -319,7 +318,8 @@ impl Engine {
         self.mark_replaced_again(store);
     }
 
-    /// A cache file as it should be now: what changed counts as written, until [`Event::Persisted`](super::Event::Persisted) says otherwise.
+    /// The contents for a cache file. Changes count as written until [`Event::Persisted`](super::Event::Persisted) says
+    /// otherwise.
     pub fn text(&mut self, store: StoreId) -> &impl Display {
         let now = self.clock();
         let of = &mut self.stores[store];
@@ -329,7 +329,7 @@ impl Engine {
         &of.state
     }
 
-    /// What the store of a group lacks.
+    /// What must be written to the group's store.
     pub fn pairs(&mut self, store: StoreId) -> Vec<Pair> {
         let of = &mut self.stores[store];
         let unsaved = std::mem::take(&mut of.unsaved);
@@ -339,7 +339,7 @@ impl Engine {
         keys.iter().map(|key| of.state.pair(key)).collect()
     }
 
-    /// A file was read.
+    /// Handles the contents of a file.
     pub(super) fn read(&mut self, store: StoreId, stored: Stored) {
         let Some(of) = self.stores.get_mut(store).filter(|of| of.is_reading) else { return };
         of.is_reading = false;
@@ -370,7 +370,7 @@ impl Engine {
         }
     }
 
-    /// Makes a file, or takes the one that another process makes at the same moment.
+    /// Creates a file, or uses the one that another process creates at the same moment.
     fn make(&mut self, store: StoreId, salt: Vec<u8>) {
         let of = &mut self.stores[store];
         (of.stage, of.state) = (StoreStage::Opening, State::new(salt));
@@ -380,13 +380,13 @@ impl Engine {
         self.out.effects.push_back(Effect::Persist { store, upto, durability });
     }
 
-    /// A store was written, or could not be.
+    /// Handles the end of a write.
     pub(super) fn persisted(&mut self, store: StoreId, upto: Ticket, result: Result<(), String>) {
-        // What is put in doubt last is remembered elsewhere from now on.
+        // If a reload comes, what was just put in doubt is remembered in another store from now on.
         let is_left = self.is_reloading();
         let Some(of) = self.stores.get_mut(store) else { return };
         of.persisted = of.persisted.max(upto);
-        // A mark must hold when it is written.
+        // A mark must still be valid when its write ends.
         let took = self.now.steady.saturating_sub(of.write_began);
         self.ahead = self.ahead.max((took * 2 + AHEAD).min(MAX_AHEAD));
         let was_opening = of.stage == StoreStage::Opening;
@@ -396,7 +396,7 @@ impl Engine {
         match result {
             Ok(()) => {
                 of.has_failed = false;
-                // With its room: a service that rests keeps nothing.
+                // Dropping it also frees its memory: an idle service needs none.
                 of.writing = Changed::default();
                 of.state.turn(Saved::Perhaps, Saved::Yes);
             }
@@ -405,18 +405,18 @@ impl Engine {
                 of.unsaved.extend(&writing);
                 of.state.turn(Saved::Perhaps, Saved::No);
                 let is_mark = |doubt: InDoubt| doubt.by == self.own || is_left && doubt.by == 0;
-                // It says that an address is known which is about to be replaced.
+                // The file claims an address that is about to be replaced.
                 let unsaved = of.state.changed(&of.unsaved);
                 if unsaved.iter().any(|key| of.state.entry(key).in_doubt.is_some_and(is_mark)) {
-                    // Before it is closed.
+                    // In front: before the engine is closed.
                     self.out.effects.push_front(Effect::Discard { store });
                 }
-                // What others claim may change now without being written.
+                // From now on, claims of other processes may change without being written.
                 if !of.has_failed {
                     self.doubt_others(store);
                 }
                 let of = &mut self.stores[store];
-                // It is tried again, but not at once.
+                // Try again, but not at once.
                 of.save_at = (!of.unsaved.is_empty()).then(|| self.now.steady + SAVE_EVERY);
                 self.warn(store, &why);
             }
@@ -427,7 +427,8 @@ impl Engine {
         self.go_on(store);
     }
 
-    /// Puts in doubt what is not configured here: a file that is written anew must not say more than is known. It is not news.
+    /// Puts in doubt what is not configured here: a file that is created again must not claim more than is known. This alone
+    /// causes no write.
     fn doubt_others(&mut self, store: StoreId) {
         let own = self.own_keys(store);
         let state = &mut self.stores[store].state;
@@ -453,7 +454,7 @@ impl Engine {
         }
     }
 
-    /// What entries with notifications remember is needed also where no address is found.
+    /// Reads the stores of entries with notifications, even if no address is found.
     pub(super) fn read_for_streaks(&mut self) {
         let notifying = (0..self.plan.configs().len()).filter(|config| !self.plan.config(*config).notify.is_empty());
         let needs: Vec<StoreId> =
@@ -463,7 +464,7 @@ impl Engine {
         }
     }
 
-    /// The lease was won: what the group remembers counts, and nothing else.
+    /// The lease was won: only what the group remembers counts.
     pub(super) fn open_shared(&mut self, state: &State) {
         for at in 0..self.entries.len() {
             let store = self.plan.store_of(at);
@@ -476,7 +477,7 @@ impl Engine {
         self.tidy_shared();
     }
 
-    /// Forgets what other hosts claim of our updates, and what is too old: a file is looked through whenever it is written.
+    /// Forgets what other hosts claim about our updates, and what is too old. (Cache files are pruned with every write.)
     pub(super) fn tidy_shared(&mut self) {
         let Some(store) = self.plan.places().iter().position(|place| *place == StorePlace::Group) else { return };
         if self.stores[store].stage != StoreStage::Open {
@@ -500,7 +501,7 @@ impl Engine {
             if self.plan.places()[store] == StorePlace::Memory {
                 fresh.stage = StoreStage::Open;
             }
-            // Answers to what was asked before say nothing any more.
+            // Results of earlier reads and writes no longer matter.
             self.stores[store] = StoreState { keep, user, requested, persisted: requested, ..fresh };
         }
         self.before.clear();

@@ -1,4 +1,4 @@
-//! Failures in a row, for notifications (I5): kept in the store of their entry, so that single runs count on.
+//! Consecutive failures, for notifications (I5). The store of the entry keeps them, so that single runs go on counting.
 
 use std::net::IpAddr;
 
@@ -15,18 +15,18 @@ use crate::update::state::{ClaimKey, Fingerprint};
 use crate::update::streak::Streak;
 
 impl Engine {
-    /// The key under which a notification counts failures of an entry: as long as its store is the same.
+    /// The key under which a notification counts failures of an entry; it stays the same as long as the store does.
     pub fn streak_key(&self, at: usize, name: &str, notification: &Notification) -> Fingerprint {
         notification.callback.fingerprint_for(self.stores[self.plan.store_of(at)].state.salt(), name)
     }
 
-    /// The failures of an update.
+    /// The streak of an update.
     pub fn streak(&self, key: Fingerprint, about: &About) -> Streak {
         let store = &self.stores[self.plan.store_of(about.entry)];
         store.state.streak(&entry_key(key, about)).unwrap_or_default()
     }
 
-    /// Remembers the failures of an update.
+    /// Remembers the streak of an update.
     pub fn set_streak(&mut self, key: Fingerprint, about: &About, streak: Streak) {
         if self.streak(key, about) == streak {
             return;
@@ -38,7 +38,7 @@ impl Engine {
         }
     }
 
-    /// Every update of an entry that failed before.
+    /// All updates of an entry that have failed.
     pub fn standings(&self, key: Fingerprint, at: usize) -> Vec<StreakStatus> {
         let state = &self.stores[self.plan.store_of(at)].state;
         if !state.has_streaks(key) {
@@ -58,7 +58,7 @@ impl Engine {
         standings
     }
 
-    /// The updates of an entry that wait to be sent, because their endpoint fails.
+    /// The updates of an entry that are queued or wait for a retry.
     pub fn waiting(&self, at: usize) -> Vec<(About, Option<IpAddr>)> {
         let mut waiting = Vec::new();
         for family in Family::ALL {

@@ -1,5 +1,5 @@
-//! Orders of events that no server can be made to bring about: lookups that overtake each other, addresses that change
-//! while an update is being sent.
+//! Sequences of events that no server can produce on demand: lookups that overtake each other, addresses that change while an
+//! update is being sent.
 
 use std::collections::HashSet;
 
@@ -20,14 +20,14 @@ use crate::update::state::State;
 
 use super::*;
 
-/// A service that remembers in memory, and whoever drives it.
+/// A service that remembers in memory, and its driver.
 struct Rig {
     engine: Engine,
     out: Out,
     now: Now,
 }
 
-/// A lookup that was begun.
+/// A lookup that was started.
 type Begun = (LookupId, usize, Family);
 
 fn ip(text: &str) -> IpAddr {
@@ -53,14 +53,14 @@ impl Rig {
         Self { engine: Engine::new(Rc::new(plan), mode, 7, now), out: Out::default(), now }
     }
 
-    /// The effects of an event.
+    /// Returns the effects of an event.
     fn on(&mut self, event: Event) -> Vec<Effect> {
         self.now.steady += Duration::from_millis(1);
         self.engine.on(event, self.now, &mut self.out);
         self.out.effects.drain(..).collect()
     }
 
-    /// The lookups that an event begins.
+    /// Returns the lookups that an event starts.
     fn begin(&mut self, event: Event) -> Vec<Begun> {
         let begun = |effect| match effect {
             Effect::LookUp { lookup, entry, family } => Some((lookup, entry, family)),
@@ -69,17 +69,17 @@ impl Rig {
         self.on(event).into_iter().filter_map(begun).collect()
     }
 
-    /// Ends a lookup with an address, or without one. The requests that are sent then, and the addresses in them.
+    /// Ends a lookup with or without an address. Returns the requests that this sends, and their URLs.
     fn looked_up(&mut self, lookup: LookupId, found: Option<&str>) -> Vec<(RequestId, String)> {
         sent(self.on(Event::LookedUp { lookup, found: result(found) }))
     }
 
-    /// Ends a request. Those that are sent then.
+    /// Ends a request. Returns the requests that this sends.
     fn settled(&mut self, request: RequestId, status: u16) -> Vec<(RequestId, String)> {
         sent(self.on(Event::Settled { request, facts: responded(status) }))
     }
 
-    /// Every lookup finds the same address, and every request is accepted. How many were sent.
+    /// Every lookup finds the same address, and every request is accepted. Returns how many were sent.
     fn all_accepted(&mut self, event: Event) -> usize {
         let effects = self.on(event);
         let begun = |effect: &Effect| if let Effect::LookUp { lookup, .. } = effect { Some(*lookup) } else { None };
@@ -97,7 +97,7 @@ impl Rig {
     }
 }
 
-/// What a source gave.
+/// The result of a source.
 fn result(found: Option<&str>) -> Lookup {
     let result = found.map(|found| Choice { ip: ip(found), why: String::new() }).ok_or_else(String::new);
     let mut found = Lookup::default();
@@ -145,7 +145,8 @@ fn an_older_result_that_comes_last_does_not_hold_the_newer_one_back() {
     }
 }
 
-/// Rounds wait for it: one begun in its place would be replaced, too, and no address would ever be taken.
+/// Rounds wait for a slow lookup. If they replaced it, the next round would replace the new one, too, and ddns would never find
+/// an address.
 #[test]
 fn a6_a_lookup_that_takes_longer_than_the_interval_counts() {
     let mut rig = Rig::new("\"auto\"", r#""ipv4": ["a.example"], "interval": "60s""#);
@@ -159,7 +160,7 @@ fn a6_a_lookup_that_takes_longer_than_the_interval_counts() {
     assert_eq!(rig.begin(Event::Time).len(), 1, "the next round looks up again");
 }
 
-/// Addresses that come and go, and a source that takes long: two lookups at once at most, and every second result counts.
+/// Addresses that come and go, and a slow source: two lookups at once at most, and every second result counts.
 #[test]
 fn a6_what_changes_again_and_again_is_looked_up_and_sent() {
     let mut rig = Rig::new("\"auto\"", r#""ipv4": ["a.example"]"#);
@@ -195,7 +196,7 @@ fn a6_what_changes_again_and_again_is_looked_up_and_sent() {
     assert!(results.last().is_some_and(|url| url.ends_with("203.0.113.99")), "{results:?}");
 }
 
-/// The mark must hold when it is written: the next one is made for longer.
+/// A mark must still be valid when its write ends: the next one lasts longer.
 #[test]
 fn e4_a_disk_that_takes_seconds_to_write_does_not_keep_updates_from_being_sent() {
     let place = |_: &Entry| StorePlace::File("cache.json".into());
@@ -222,7 +223,7 @@ fn e4_a_disk_that_takes_seconds_to_write_does_not_keep_updates_from_being_sent()
     assert_eq!((requests, effects.len()), (1, 0));
 }
 
-/// One entry has the address in its host, so that its origin is another one with every change; the other has not.
+/// One entry has the address in its host, so its origin changes with the address; the other does not.
 #[test]
 fn origins_of_former_addresses_are_forgotten_and_others_are_not() {
     let providers = r#""providers": [
@@ -252,7 +253,7 @@ fn in_strict_order_a_family_that_is_gone_does_not_hold_the_other_back() {
     assert!(rig.looked_up(v4, Some("203.0.113.1")).is_empty(), "nothing begins before all of it is known");
     let sent = rig.looked_up(v6, Some("2001:db8::1"));
     assert_eq!((sent.len(), rig.engine.to_send()), (1, 3));
-    // The next round finds no IPv4 address; the one under way ends while IPv6 is still looked up.
+    // The next round finds no IPv4 address; the request under way ends while IPv6 is still being looked up.
     let [(v4, ..), (v6, ..)] = rig.begin(Event::Synchronize)[..] else { panic!("two lookups") };
     assert!(rig.looked_up(v4, None).is_empty());
     let mut next = rig.settled(sent[0].0, 200);
@@ -270,7 +271,7 @@ fn e4_what_is_replaced_while_it_is_being_sent_does_not_count_as_up_to_date() {
     let (lookup, ..) = rig.begin(Event::Synchronize)[0];
     assert!(rig.looked_up(lookup, Some("203.0.113.2")).is_empty(), "one at a time");
     assert_eq!(rig.settled(sent[0].0, 200).len(), 1, "the newer address follows");
-    // Were it killed now, and the host back at the first address, that must be sent again.
+    // If ddns were killed now, and the host returned to the first address, it would have to be sent again.
     assert_eq!(rig.engine.judge(0, &first), Verdict::Send(Reason::InDoubt(ip("203.0.113.2"))));
 }
 
@@ -360,7 +361,7 @@ fn h6_without_a_cache_each_round_sends_what_min_interval_does_not_hold_back() {
     };
     assert_eq!(after(0, Event::Begin), 1);
     assert_eq!([300, 300, 2990].map(|seconds| after(seconds, Event::Synchronize)), [0, 0, 0]);
-    // Its time comes before the next round.
+    // `min_interval` ends before the next round.
     assert_eq!(after(20, Event::Time), 1);
     assert_eq!(after(300, Event::Synchronize), 0);
     let is_repeat = |what| if let What::Held(held) = what { Some(held.is_repeat) } else { None };
@@ -387,7 +388,7 @@ fn h6_a_min_interval_ends_no_pause_and_forgets_no_failure() {
                 rig.on(Event::Settled { request, facts: responded_with(500, "", retry_after) });
             }
             rig.now.steady += Duration::from_secs(1);
-            // A round every five seconds.
+            // The network changes every five seconds.
             let event = if second % 5 == 4 { Event::Network(Family::V4) } else { Event::Time };
             let effects = rig.on(event);
             let begun = |effect: &Effect| if let Effect::LookUp { lookup, .. } = effect { Some(*lookup) } else { None };
@@ -410,7 +411,7 @@ fn h6_a_min_interval_ends_no_pause_and_forgets_no_failure() {
     }
 }
 
-/// Two updates that need one login.
+/// Two updates that need the same login.
 const LOGIN: &str = r#""ipv4": ["a.example", "b.example"], "id": "http://127.0.0.1:9/__SESSION__/__DOMAIN__?ip=__IP__",
     "before": {"id": "/login", "secret": {"/session": "__SESSION__"}, "keep": "1h"},
     "expect": {"accept": {"status": 200}, "forget": {"status": 401}, "stop": {"status": 401}}"#;
@@ -431,7 +432,7 @@ fn h22_an_update_that_waits_for_a_login_fails_by_nothing_but_a_login() {
             assert_eq!(rig.looked_up(lookup, Some("203.0.113.1")), []);
         }
         assert_eq!(failed(&mut rig), 0);
-        // Somebody asks for it: what the service asked for counts more.
+        // The user asks for it, but what the service asked for counts more.
         let (lookup, ..) = rig.begin(Event::Synchronize)[0];
         assert_eq!(rig.looked_up(lookup, Some("203.0.113.1")).len(), usize::from(retry_after.is_none()));
         assert_eq!(failed(&mut rig), 0);
@@ -485,7 +486,7 @@ fn h5_without_a_cache_what_is_stopped_is_not_sent_although_it_was_accepted_befor
     let (lookup, ..) = rig.begin(Event::Synchronize)[0];
     let sent = rig.looked_up(lookup, Some("203.0.113.1"));
     rig.settled(sent[0].0, 403);
-    // Nothing of the other was sent: what was accepted of it counts again.
+    // Nothing of the other update was sent: what was accepted before counts again.
     let facts = Facts::Failed { why: String::new(), reached: false };
     rig.on(Event::Settled { request: sent[1].0, facts });
     assert_eq!(rig.all_accepted(Event::Synchronize), 0);
@@ -519,18 +520,18 @@ fn h7_a_family_that_is_being_looked_up_is_waited_for() {
     assert_eq!(rig.looked_up(v4, Some("203.0.113.1")), []);
     let sent = rig.looked_up(v6, Some("2001:db8::1"));
     rig.settled(sent[0].0, 200);
-    // Both change: never one with the former address of the other.
+    // Both change: no request may combine one with the former address of the other.
     let [(v4, ..), (v6, ..)] = rig.begin(Event::Synchronize)[..] else { panic!("two lookups") };
     assert_eq!(rig.looked_up(v4, Some("203.0.113.2")), []);
     let sent = rig.looked_up(v6, Some("2001:db8::2"));
     assert_eq!(sent.len(), 1);
     assert!(sent[0].1.ends_with("a=203.0.113.2&b=2001:db8::2"), "{sent:?}");
     rig.settled(sent[0].0, 200);
-    // A family that is gone is not sent with its former address either.
+    // A family that has lost its address is not sent with the former one, either.
     let [(v4, ..), (v6, ..)] = rig.begin(Event::Synchronize)[..] else { panic!("two lookups") };
     assert_eq!(rig.looked_up(v4, Some("203.0.113.3")), []);
     assert_eq!(rig.looked_up(v6, None), []);
-    // One that ends late and is no news is not waited for in vain.
+    // Nothing waits in vain for a lookup that ends late with a result that is not new.
     let [(v4, ..), (v6, ..)] = rig.begin(Event::Synchronize)[..] else { panic!("two lookups") };
     let [(newer_v4, ..), (newer_v6, ..)] = rig.begin(Event::Synchronize)[..] else { panic!("two lookups") };
     assert_eq!(rig.looked_up(newer_v4, Some("203.0.113.4")), []);
@@ -540,7 +541,7 @@ fn h7_a_family_that_is_being_looked_up_is_waited_for() {
     assert!(sent[0].1.ends_with("a=203.0.113.4&b=2001:db8::4"), "{sent:?}");
 }
 
-/// Any event, with numbers that are often those of something.
+/// Any event; its numbers often match something.
 fn event() -> impl Strategy<Value = Event> {
     let number = 0..8_u64;
     let store = 0..4_usize;

@@ -1,4 +1,4 @@
-//! How every update stands, for `ddns status` and the page.
+//! The state of every update, for `ddns status` and the page.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -17,14 +17,14 @@ use crate::update::hold::HeldBy;
 use crate::update::plan::{MAY_STILL_ARRIVE, Reason, Verdict};
 use crate::update::state::Accepted;
 
-/// What decides where there is no `expect` (A4).
+/// What decides if there is no `expect` (A4).
 const STATUS: &str = "only the status: 200 to 299 means accepted";
 
 /// The state of an update, the seconds until it changes, and why.
 type RowState = (UpdateState, Option<u64>, Option<String>);
 
 impl Engine {
-    /// How every update stands.
+    /// The state of every update.
     pub fn rows(&self) -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
         let mut endpoints: Vec<&Endpoint> = Vec::new();
@@ -45,7 +45,7 @@ impl Engine {
         rows
     }
 
-    /// What a request under way carries: updates, and their addresses; nothing if it goes before or after its updates.
+    /// The updates in a request that is under way, and their addresses; empty if the request goes before or after its updates.
     pub fn carried(&self, request: RequestId) -> &[(UpdateId, IpAddr)] {
         let is_update = |request: &&InFlight| {
             request.sequence.as_ref().is_none_or(|sequence| sequence.part == SequencePart::Update)
@@ -53,8 +53,8 @@ impl Engine {
         self.requests.get(&request).filter(is_update).map_or(&[], |request| &request.members)
     }
 
-    /// Whether every update of a configuration, whose family is not switched off, is up to date, as far as it is remembered: a single
-    /// run without a cache sends everything, and its tally says what came of it.
+    /// Whether all updates of a configuration are up to date, except families that are switched off. Entries that remember
+    /// nothing are left out: a single run without a cache sends everything, and its tally has the result.
     pub fn is_well(&self, config: usize) -> bool {
         let is_remembered = |at: &usize| self.mode == Mode::Service || self.plan.entry(*at).cache != Cache::Off;
         let entries = self.plan.entries_of(config).filter(is_remembered);
@@ -100,9 +100,9 @@ impl Engine {
                 Verdict::UpToDate(_) => (UpdateState::UpToDate, None, None),
                 Verdict::Send(reason) => match (self.held_with_others(at, id), reason) {
                     (Some((until, by)), _) => self.held_back(until, by),
-                    // What is too old is sent in the next round; until then nothing is wrong with it.
+                    // An update that is too old is sent in the next round; until then, nothing is wrong.
                     (None, Reason::Old(_)) => (UpdateState::UpToDate, None, None),
-                    // It is about to be sent: what held it back is over, for one.
+                    // It is about to be sent, for example because it is no longer held back.
                     (None, _) => (UpdateState::Sending, None, None),
                 },
                 Verdict::Wait(_) => (UpdateState::Sending, None, None),
@@ -117,7 +117,7 @@ impl Engine {
             _ => retry.map(|retry| retry.failures),
         };
         let last = self.ended.get(own as usize).copied().flatten();
-        // Where the address now is not known, the verdict is on the one that was accepted last.
+        // If the current address is unknown, judge the one that was accepted last.
         let counts = |accepted: Accepted| {
             matches!(self.judge(at, &Update { domain, family, ip: accepted.ip }), Verdict::UpToDate(_))
         };
@@ -128,7 +128,7 @@ impl Engine {
             source: self.source(at, family).filter(|_| address.is_some()),
             accepted: claim.accepted.map(|accepted| accepted.at),
             accepted_address: claim.accepted.map(|accepted| accepted.ip),
-            // What is being sent for the first time is not in doubt yet, nor is what is marked and was not sent.
+            // An update that is being sent for the first time is not in doubt yet; nor is one that was marked and not sent.
             in_doubt: claim
                 .in_doubt
                 .filter(|doubt| state != UpdateState::Sending && (doubt.by != self.own || self.is_under_way(own)))
@@ -145,7 +145,7 @@ impl Engine {
         }
     }
 
-    /// What the world sees of an update.
+    /// What DNS shows of an update.
     fn dns_state(&self, at: usize, domain: &Domain, family: Family, accepted: Option<Accepted>) -> Option<DnsState> {
         let verify = self.plan.entry(at).verify_of(domain, family)?;
         if let Some(why) = why_not_asked(domain.as_str()) {
@@ -166,7 +166,7 @@ impl Engine {
         })
     }
 
-    /// Until when the request of an update is held back for another one that goes along.
+    /// Until when, and by what, the request of an update is held back because of another update in it.
     fn held_with_others(&self, at: usize, id: UpdateId) -> Option<(u64, HeldBy)> {
         let (_, mut batch) = self.batch(&self.plan, id).filter(|_| self.plan.is_combined(at))?;
         match self.judge_batch(at, &mut batch, false).0 {
@@ -175,11 +175,11 @@ impl Engine {
         }
     }
 
-    /// How an update stands by what is remembered alone.
+    /// The state of an update, only by what is remembered.
     fn remembered(&self, at: usize, domain: &Domain, family: Family) -> RowState {
         let claim = self.claim(at, domain, family);
         let hold = self.memory(at, domain, family).and_then(|memory| memory.hold(domain, family));
-        // `min_interval` also runs behind what was accepted, where nothing is held back.
+        // `min_interval` also runs after an update was accepted, when nothing is held back.
         let is_due = claim.accepted.is_none() || claim.in_doubt.is_some();
         let waits = hold
             .and_then(|hold| hold.until(self.plan.entry(at).min_interval, self.clock()))
@@ -196,7 +196,7 @@ impl Engine {
         (UpdateState::HeldBack, Some(until.saturating_sub(self.clock())), Some(by.reason().to_owned()))
     }
 
-    /// The source that gave the address of an entry.
+    /// The source of an entry's address.
     pub(super) fn source(&self, at: usize, family: Family) -> Option<String> {
         self.entries[at].sources[family.index()].clone()?.ok()
     }
@@ -209,7 +209,7 @@ impl Engine {
         }
     }
 
-    /// What decided on the last response, in words; `None` if there was none.
+    /// What decided on the last response; `None` if there was none.
     pub(super) fn decision(&self, at: usize, id: UpdateId) -> Option<String> {
         let last = self.ended.get(id as usize).copied().flatten()?;
         let because = self.decisions.as_ref().and_then(|decisions| decisions.get(&id));

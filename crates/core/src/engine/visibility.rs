@@ -1,5 +1,5 @@
-//! Whether the world sees what was accepted (K): who is asked about when, and what comes of it. It decides nothing about updates but
-//! where `repair` is set, and no update waits for it.
+//! Whether DNS shows what was accepted (K): when to ask about which update, and what follows from the answers. It decides
+//! nothing about updates unless `repair` is set, and no update waits for it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -21,49 +21,49 @@ use crate::update::Update;
 use crate::update::domain::Domain;
 use crate::update::state::ClaimKey;
 
-/// So many rounds are under way at a time.
+/// How many rounds may be under way at once.
 const MAX_ROUNDS: usize = 32;
 
-/// Where more names than this wait for a round, one server of each is asked.
+/// If more names than this wait for a round, only one server is asked for each.
 const MANY: usize = 100;
 
-/// In seconds: what a service finds to be wrong is asked about again so soon after its start.
+/// In seconds: how soon after its start a service asks again about something that is wrong.
 const SOON: u64 = 2;
 
-/// What was accepted so many seconds ago, and never asked about, is in no hurry.
+/// In seconds: an update that was accepted longer ago than this, and never asked about, is in no hurry.
 const OLD: u64 = 3600;
 
-/// No round is due so many seconds ahead.
+/// In seconds: no round is due later than this.
 const FARTHEST: u64 = 34 * 86_400;
 
-/// So many idle questions are asked in a day, whatever `every` says.
+/// The maximum number of questions at rest in a day, whatever `every` says.
 const QUESTIONS_A_DAY: u64 = 10_000;
 
-/// A single run asks for no longer, unless somebody waits for it.
+/// How long a single run asks, unless the user waits for the result.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// So often the log says that nobody can be asked.
+/// How often the log may say that no server can be asked.
 const SAID_EVERY: Duration = Duration::from_secs(3600);
 
-/// The number of a round: each has its own.
+/// The number of a round, unique in an engine.
 pub type RoundId = u64;
 
-/// What is asked, and what is to be asked.
+/// The rounds that are under way or due.
 #[derive(Debug, Default)]
 pub(super) struct Lookout {
-    /// By time, in seconds since the epoch. One that has another time by now stays until its time has come.
+    /// By time, in seconds since the epoch. An update whose time changes also keeps its old place until that time.
     due: BTreeSet<(u64, UpdateId)>,
     rounds: BTreeMap<RoundId, DnsRound>,
-    /// Whether anything is asked about at all: nothing else is looked at where it is not.
+    /// Whether ddns asks about anything; if not, all else is skipped.
     is_on: bool,
     /// How many records are asked about.
     verified: u64,
-    /// The updates of each record that several endpoints have.
+    /// For each record that several endpoints have: all of its updates.
     shared: HashMap<UpdateId, Rc<[UpdateId]>>,
-    /// In a single run: how long somebody waits for it, and when that is over.
+    /// In a single run: how long the user waits for DNS, and when that time is over.
     patience: Option<Duration>,
     until: Option<Duration>,
-    /// When it was last said that nobody can be asked.
+    /// When the log last said that no server can be asked.
     said: Option<Duration>,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Lookout {
 struct DnsRound {
     ids: Vec<UpdateId>,
     sought: Sought,
-    /// One server is asked, and the others only where it does not have the address.
+    /// The record is at rest: one server is asked, and the others only if it does not have the address.
     is_idle: bool,
 }
 
@@ -95,12 +95,12 @@ impl Lookout {
         Self { is_on: verified > 0 || patience.is_some(), verified, shared, patience, ..Self::default() }
     }
 
-    /// Whether somebody waits for what is seen.
+    /// Whether the user waits for the result.
     pub(super) fn is_waited_for(&self) -> bool {
         self.patience.is_some()
     }
 
-    /// Nothing is asked any more.
+    /// Drops everything that is under way or due.
     pub(super) fn clear(&mut self) {
         self.due.clear();
         self.rounds.clear();
@@ -108,12 +108,12 @@ impl Lookout {
 }
 
 impl Engine {
-    /// A single run waits so long for addresses to be visible, whatever the configuration says (K22).
+    /// A single run waits this long for addresses to be visible, whatever the configuration says (K22).
     pub(super) fn wait_for_dns(&mut self, patience: Duration) {
         (self.lookout.patience, self.lookout.is_on) = (Some(patience), true);
     }
 
-    /// How an update is asked about; `None` if it is not.
+    /// How to ask about an update; `None` if ddns does not ask.
     fn verify_of(&self, id: UpdateId) -> Option<&Verify> {
         let (at, domain, family) = self.plan.about(id);
         let waited_for = self.lookout.patience.map(|_| Verify::USUAL);
@@ -121,25 +121,26 @@ impl Engine {
         verify.filter(|_| why_not_asked(domain.as_str()).is_none())
     }
 
-    /// What is known of an update in DNS.
+    /// What is known about an update in DNS.
     pub(super) fn visibility(&self, at: usize, domain: &Domain, family: Family) -> Option<&DnsMemory> {
         self.memory(at, domain, family)?.hold(domain, family)?.seen.as_deref()
     }
 
-    /// The same of one that is asked about, and how.
+    /// The same, and how to ask about it, for an update that ddns asks about.
     fn watched(&self, id: UpdateId) -> Option<(&DnsMemory, &Verify)> {
         let (at, domain, family) = self.plan.about(id);
         self.visibility(at, domain, family).zip(self.verify_of(id))
     }
 
-    /// Whether an update that is up to date is sent again, because DNS has another address (K13).
+    /// Whether to send an update again although it is up to date, because DNS has another address (K13).
     pub(super) fn has_drifted(&self, id: UpdateId) -> bool {
         self.lookout.is_on
             && self.verify_of(id).is_some_and(|verify| verify.repair)
             && self.watched(id).is_some_and(|(seen, verify)| seen.is_repair_due(verify, self.clock()))
     }
 
-    /// An endpoint accepted an update, which was sent by itself or because somebody wanted it: whether that is a repair.
+    /// An endpoint accepted an update, which was sent automatically (`by_itself`) or at the user's request. Returns whether
+    /// that was a repair.
     pub(super) fn look_out_for(&mut self, id: UpdateId, update: &Update<'_>, by_itself: bool) -> bool {
         if !self.lookout.is_on || self.verify_of(id).is_none() {
             return false;
@@ -151,7 +152,7 @@ impl Engine {
         is_repair
     }
 
-    /// An update is up to date: from now on it is asked about.
+    /// An update is up to date: from now on, ddns asks about it.
     pub(super) fn look_out(&mut self, id: UpdateId) {
         if !self.lookout.is_on || self.verify_of(id).is_none() {
             return;
@@ -168,14 +169,14 @@ impl Engine {
         if self.mode == Mode::Service {
             let is_old = known.is_none() && accepted.at + OLD < now;
             if (is_old || seen.next <= now) && due.len() > MANY {
-                // Those that were not asked about while nothing ran are not asked about all at once.
+                // Updates that became due while ddns was not running are spread over time.
                 seen.next = now + self.dns_chance.next() % self.idle_seconds(Duration::ZERO).max(1);
             } else if !seen.verdict().is_good() || seen.next > now + FARTHEST {
-                // It may be asked about in another way now; or a clock was wrong.
+                // The settings may have changed, or a clock was wrong.
                 seen.next = seen.next.min(now + SOON);
             }
         } else if self.lookout.is_waited_for() && !seen.verdict().is_good() {
-            // What an earlier run did not see is no answer for somebody who waits.
+            // If the user waits, the result of an earlier run is not enough.
             seen.next = seen.next.min(now);
         }
         if known.as_ref() == Some(&seen) {
@@ -185,18 +186,19 @@ impl Engine {
         }
     }
 
-    /// How often something visible is asked about, in seconds: all of them together not too often (K14).
+    /// How often to ask about something visible, in seconds. All questions together must not be too many (K14).
     fn idle_seconds(&self, every: Duration) -> u64 {
         every.as_secs().max((self.lookout.verified * 86_400).div_ceil(QUESTIONS_A_DAY))
     }
 
-    /// Where what is known of an update is remembered; `None` if that was not read yet.
+    /// Where to remember what is known about an update; `None` until the store has been read.
     fn hold_place(&self, id: UpdateId) -> Option<(StoreId, ClaimKey)> {
         let (at, domain, family) = self.plan.about(id);
         Some((self.plan.store_of(at), self.key(at, domain, family)?))
     }
 
-    /// Remembers what is known of an update, and when it is asked about. Times alone are written when something else is.
+    /// Remembers what is known about an update, and when to ask next. Times alone are written only together with something
+    /// else.
     fn set_visibility(&mut self, id: UpdateId, seen: DnsMemory, is_news: bool) {
         self.lookout.due.insert((self.round_at(&seen, seen.next), id));
         let Some((store, key)) = self.hold_place(id) else { return };
@@ -209,7 +211,7 @@ impl Engine {
         }
     }
 
-    /// When rounds were and will be is written with the rest, before all ends.
+    /// Before the engine closes, also writes when rounds were and will be.
     pub(super) fn save_rounds(&mut self) {
         let asked: Vec<UpdateId> = self.lookout.due.iter().map(|(_, id)| *id).collect();
         for (store, key) in asked.into_iter().filter_map(|id| self.hold_place(id)).collect::<Vec<_>>() {
@@ -220,7 +222,7 @@ impl Engine {
         }
     }
 
-    /// Begins the rounds that are due.
+    /// Starts the rounds that are due.
     pub(super) fn ask_dns(&mut self) {
         let Lookout { due, rounds, .. } = &self.lookout;
         if due.is_empty() && rounds.is_empty() || !self.may_start() || !self.is_time_for_dns() {
@@ -247,14 +249,14 @@ impl Engine {
                 () => MAX_SERVERS,
             };
             let (_, domain, family) = self.plan.about(id);
-            // A run that waits for nobody cannot hear that the zone's servers are silent and then ask the resolver: it does so by turns (K15).
+            // A short run cannot wait for silent servers of the zone and then ask the resolver, so it asks them by turns (K15).
             let is_by_resolver = is_hasty && seen.is_turn_of_resolver(now);
             let sought = |verify: &Verify| {
                 let sought = verify.sought(domain.as_str(), family, &[], most, number);
                 if is_by_resolver && sought.way == DnsWay::Zone { sought.by_resolver() } else { sought }
             };
             let (own, last) = (sought(verify), seen.next);
-            // What another endpoint has of the same record is asked about along with it, where that is at rest.
+            // If other endpoints have the same record, their updates share the question, provided they are at rest.
             let others = self.lookout.shared.get(&id).map_or(&[][..], |ids| ids).iter().filter(|other| **other != id);
             let along = others.filter_map(|other| {
                 let (seen, verify) = self.due_round(*other)?;
@@ -273,7 +275,8 @@ impl Engine {
         }
     }
 
-    /// When the next round of an update is, which is due then: whoever waits gets a last one before the time is over (K22).
+    /// When the next round of an update starts if it is due then: if the user waits, a last one comes before the time is over
+    /// (K22).
     fn round_at(&self, seen: &DnsMemory, due: u64) -> u64 {
         let Lookout { patience, until, .. } = &self.lookout;
         let until = until.filter(|_| patience.is_some() && !seen.verdict().is_good());
@@ -282,7 +285,7 @@ impl Engine {
         last.filter(|last| seen.last < *last).map_or(due, |last| due.min(last))
     }
 
-    /// An update that can be asked about; `None` if its address is unknown, or not the accepted one.
+    /// An update that ddns can ask about; `None` if its address is unknown, or is not the accepted one.
     fn due_round(&self, id: UpdateId) -> Option<(&DnsMemory, &Verify)> {
         let (at, domain, family) = self.plan.about(id);
         let (claim, wanted) = (self.claim(at, domain, family), self.wanted(at, domain, family)?);
@@ -296,7 +299,7 @@ impl Engine {
         self.lookout.rounds.insert(number, round);
     }
 
-    /// A round ended: what was seen, and how many questions were answered and not.
+    /// Handles the end of a round: what the servers said, and how many questions were answered and how many were not.
     pub(super) fn seen_in_dns(&mut self, round: RoundId, sighting: &Sighting, questions: [u32; 2]) {
         if questions != [0, 0] {
             self.tell(What::DnsQuestions { answered: questions[0], unanswered: questions[1] });
@@ -308,8 +311,8 @@ impl Engine {
         }
     }
 
-    /// Who else is asked before a round counts: the other servers where the one that was asked at rest does not have the address; the
-    /// resolver where nobody answered for the third time (K15).
+    /// Whom to ask before a round counts: the other servers, if the one asked at rest does not have the address; or the
+    /// resolver, if nobody answered for the third time (K15).
     fn who_else(&mut self, DnsRound { ids, sought, is_idle }: &DnsRound, sighting: &Sighting) -> Option<Sought> {
         let (now, seed) = (self.clock(), self.dns_chance.next());
         let any = |is_so: &dyn Fn(&DnsMemory, DnsVerdict) -> bool| {
@@ -325,17 +328,17 @@ impl Engine {
     }
 
     fn take_sighting(&mut self, id: UpdateId, sighting: &Sighting) {
-        // Another address may have been found or accepted meanwhile.
+        // Another address may have been found or accepted in the meantime.
         let Some((before, verify)) = self.due_round(id) else { return };
         let (before, verify, now) = (before.clone(), verify.clone(), self.clock());
         let (was, accepted) = (before.verdict(), before.accepted);
         let every = self.idle_seconds(verify.every);
-        // Give or take a tenth, so that names are not asked about together.
+        // Plus or minus a tenth, so that names are not asked about all at once.
         let idle = now + every * 9 / 10 + self.dns_chance.next() % (every / 5).max(1);
         let (seen, news) = before.seen(sighting, &verify, idle, now);
         let about = self.about(id);
         if seen.verdict() == DnsVerdict::Unknown {
-            // A timer would say it in every run, and somebody who waits is told at the end.
+            // A timer would repeat this in every run, and a user who waits is told at the end.
             let is_over = self.lookout.until.is_some_and(|until| self.now.steady >= until);
             let is_meant = self.mode == Mode::Service || self.lookout.patience.is_some() && !is_over;
             let is_new = is_meant && self.lookout.said.is_none_or(|said| self.now.steady >= said + SAID_EVERY);
@@ -362,7 +365,7 @@ impl Engine {
         About { entry, domain: domain.clone(), family }
     }
 
-    /// Whether a round may begin: in a single run when all else is done, and not for long.
+    /// Whether a round may start: in a single run, when everything else is done, and not for long.
     fn is_time_for_dns(&mut self) -> bool {
         if self.mode == Mode::Service {
             return true;
@@ -378,7 +381,7 @@ impl Engine {
         self.now.steady < until
     }
 
-    /// A single run has waited long enough for DNS.
+    /// Ends the rounds of a single run that has waited long enough.
     pub(super) fn end_rounds(&mut self) {
         let Lookout { due, rounds, patience, .. } = &mut self.lookout;
         if self.mode != Mode::Once || due.is_empty() && rounds.is_empty() {
@@ -391,8 +394,8 @@ impl Engine {
             let why = format!("{} did not answer within {limit}", sought.asked());
             let nothing = Sighting { why: Some(why), ..Sighting::default() };
             for id in ids {
-                // What was not answered in time waits for its next round, as what is not answered at all. It is no news where an
-                // earlier round of somebody who waits saw something.
+                // What was not answered in time waits for its next round, like what was not answered at all. If the user waits
+                // and an earlier round saw something, that stands.
                 let is_unknown = self.watched(id).is_some_and(|(seen, _)| seen.verdict() == DnsVerdict::Unknown);
                 if patience.is_none() || is_unknown {
                     self.take_sighting(id, &nothing);
@@ -429,7 +432,7 @@ impl Engine {
     /// When a round is due, or a single run has waited long enough.
     pub(super) fn dns_at(&self) -> Option<Duration> {
         let Lookout { due, rounds, until, .. } = &self.lookout;
-        // As long as no more may be asked at a time, the next answer is waited for.
+        // If the maximum number of rounds is under way, wait for one of them.
         let next = due.first().filter(|_| rounds.len() < MAX_ROUNDS);
         let next = next.map(|(at, _)| self.now.steady + Duration::from_secs(at.saturating_sub(self.clock())));
         match self.mode {

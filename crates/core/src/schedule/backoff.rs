@@ -2,27 +2,27 @@
 
 use std::time::Duration;
 
-/// The first step.
+/// The longest wait after the first failure.
 const FIRST: Duration = Duration::from_secs(5);
 
-/// However the jitter falls, nothing is retried sooner.
+/// The shortest wait, whatever the jitter.
 const LEAST: Duration = Duration::from_secs(1);
 
-/// Exponential from 5 s, doubled, up to a cap, with full jitter: many hosts that failed together do not return together.
+/// Exponential backoff with full jitter, from 5 s, doubled up to a cap: hosts that failed together do not return together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
-    /// No step is longer.
+    /// The longest wait of all.
     pub cap: Duration,
 }
 
 impl Backoff {
-    /// The longest possible wait after so many failures in a row.
+    /// The longest possible wait after this many consecutive failures.
     pub fn step(self, failures: u32) -> Duration {
         let doubled = 1_u32.checked_shl(failures.saturating_sub(1)).filter(|_| failures <= 20).unwrap_or(u32::MAX);
         FIRST.saturating_mul(doubled).min(self.cap)
     }
 
-    /// How long to wait after so many failures in a row. `jitter` is at least 0 and below 1.
+    /// How long to wait after this many consecutive failures. `jitter` is from 0 to 1.
     pub fn delay(self, failures: u32, jitter: f64) -> Duration {
         self.step(failures).mul_f64(jitter.clamp(0.0, 1.0)).max(LEAST)
     }

@@ -1,38 +1,38 @@
-//! When to react to changes of the network that follow each other: the first at once, the steps of one change soon, and an
-//! address that flaps less and less often.
+//! When to react to a series of network changes: to the first at once, to the steps of one change soon, and to an address that
+//! flaps less and less often.
 //!
-//! An address that was not seen before is no flap: after it, a second without a change is enough for the next one to be
-//! taken at once. Where the same addresses return, it takes longer and longer.
+//! An address that was not seen before is not flapping: one second without a change is then enough for ddns to react to the
+//! next change at once. If the same addresses return, this takes longer and longer.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// A change often comes in steps, one address going and another one coming: so soon after the first lookup and after the
-/// second, the next may follow.
+/// One change often comes in steps: one address goes, another one comes. The second lookup may follow the first this soon, and
+/// the third the second.
 pub(super) const STEPS: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(50)];
 
-/// Changes that follow those within this are taken together.
+/// Further changes within this time are handled together.
 pub(super) const GAP: Duration = Duration::from_secs(1);
 
-/// However long an address flaps, lookups are no further apart than this.
+/// However long an address flaps, lookups are at most this far apart.
 pub(super) const LONGEST_GAP: Duration = Duration::from_secs(30);
 
-/// So many addresses are remembered: one that comes back is not new.
+/// How many addresses to remember: one that comes back is not new.
 pub(super) const REMEMBERED: usize = 16;
 
 /// The changes of one family.
 #[derive(Debug, Default)]
 pub(super) struct Debounce {
-    /// When a lookup is due; none where nothing changed since the last one.
+    /// When a lookup is due; `None` if nothing changed since the last one.
     at: Option<Duration>,
-    /// When the last one was due.
+    /// When the last lookup was taken as due.
     last: Option<Duration>,
-    /// How many followed each other.
+    /// How many lookups followed each other.
     count: usize,
-    /// What lookups found, the latest last.
+    /// The addresses that lookups found, latest first.
     seen: VecDeque<IpAddr>,
-    /// Whether one of those that followed each other found an address that was not seen before.
+    /// Whether one of these lookups found an address that was not seen before.
     has_news: bool,
 }
 
@@ -42,7 +42,7 @@ impl Debounce {
         self.at
     }
 
-    /// Takes in a change.
+    /// Notes a change.
     pub(super) fn changed(&mut self, now: Duration) {
         if self.at.is_none() && self.is_quiet(now) {
             self.count = 0;
@@ -52,7 +52,7 @@ impl Debounce {
         self.at = Some(at);
     }
 
-    /// Whether a lookup is due now; then it counts as done.
+    /// Whether a lookup is due now; if so, it counts as done.
     pub(super) fn due(&mut self, now: Duration) -> bool {
         if self.at.is_none_or(|at| now < at) {
             return false;
@@ -63,7 +63,7 @@ impl Debounce {
         true
     }
 
-    /// Takes in the address that a lookup found.
+    /// Notes the address that a lookup found.
     pub(super) fn found(&mut self, ip: IpAddr) {
         if let Some(at) = self.seen.iter().position(|seen| *seen == ip) {
             self.seen.remove(at);
@@ -74,7 +74,7 @@ impl Debounce {
         self.seen.push_front(ip);
     }
 
-    /// Whether a change now is one by itself, and not part of those before.
+    /// Whether a change now is separate from the changes before it.
     fn is_quiet(&self, now: Duration) -> bool {
         let quiet = if self.has_news { GAP } else { self.gap().max(GAP) * 2 };
         self.last.is_none_or(|last| now > last + quiet)

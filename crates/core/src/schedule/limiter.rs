@@ -1,78 +1,78 @@
 //! How many requests may be under way at once.
 //!
-//! `auto` begins with one: a wrong key costs one failure and not sixty. Each clean round doubles the number, up to
-//! [`MOST`]; an endpoint that is overloaded or cannot be reached halves it. Beyond [`ENOUGH`] more are under way only
-//! while the endpoint takes its time: with a quick one they would wait in another place, and cost memory here.
+//! `auto` begins with one: a wrong key costs one failure, not sixty. Each clean round doubles the limit, up to [`MOST`]; an
+//! endpoint that is overloaded or out of reach halves it. More than [`ENOUGH`] requests are under way only while the endpoint
+//! is slow: with a fast one, they would only wait elsewhere and cost memory here.
 //!
-//! An endpoint that is slow to take a connection has a short line for new ones (five places, with many small servers), and
-//! whoever finds it full waits. That halves the number too; and a server of one thread, where new connections wait as long as
-//! it keeps another, gets one at a time. From there the number grows by one a round, and a round is eight times as long each
-//! time that this was in vain.
-//! While connections are being made, the number grows slowly: they may be those that found the line full.
+//! An endpoint that is slow to accept connections has a short accept queue (five places on many small servers), and connections
+//! that find it full must wait. That halves the limit, too. A server with a single thread, where new connections wait until it
+//! closes another one, gets one request at a time. From there, the limit grows by one each round, and whenever that was in
+//! vain, rounds become eight times as long. While connections are being made, the limit grows slowly: they may have found the
+//! queue full.
 //!
-//! Requests that hang must not hold the others back (A6): then one more may start beside them.
+//! Requests that hang must not hold up others (A6): one more may then start beside them.
 
 use std::time::Duration;
 
 use crate::config::Concurrency;
 use crate::update::outcome::Outcome;
 
-/// The most that `auto` has under way.
+/// The highest limit of `auto`.
 const MOST: usize = 64;
 
-/// As many are enough for an endpoint that responds to them within [`QUICK`]: 16,000 requests in a second.
+/// Enough for an endpoint that responds within [`QUICK`]: 16,000 requests per second.
 const ENOUGH: usize = 32;
 const QUICK: Duration = Duration::from_millis(2);
 
-/// So many find room in the line of any endpoint.
+/// So few connections always fit in the accept queue of an endpoint.
 const FEW: usize = 4;
 
-/// After this time it is known whether a connection was taken.
+/// After this time, it is known whether a connection was accepted.
 const SETTLE: Duration = Duration::from_millis(25);
 
-/// After this time a request that had no response is slow by itself.
+/// After this time without a response, the request itself is slow.
 const SLOW: Duration = Duration::from_millis(250);
 
-/// A round is never longer than so many times the limit.
+/// The maximum length of a round, as a multiple of the limit.
 const LONGEST_ROUND: usize = 512;
 
-/// How the line of new connections at an endpoint was when one of the requests ended.
+/// The state of an endpoint's accept queue (its connections that wait to be accepted) when a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line {
-    /// Nobody waits in it, as far as we know.
+    /// No connection waits in it, as far as ddns knows.
     Free,
-    /// Connections are being made, or had no response yet.
+    /// Connections are being made, or have had no response yet.
     Busy,
-    /// The same, and this request went on another one: more at once may not help.
+    /// The same, and this request used another connection: more requests at once may not help.
     Ahead,
-    /// The connection of this request was not taken at first.
+    /// The connection of this request was not accepted at first.
     Full,
-    /// The request waited for the end of another connection: the endpoint serves one at a time.
+    /// The request waited until another connection ended: the endpoint serves one at a time.
     Single,
 }
 
-/// The limiter toward one origin.
+/// The limit of requests under way to one origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limiter {
     limit: usize,
-    /// Accepted in this round; none where the limit is fixed.
+    /// How many were accepted in this round; `None` if the limit is fixed.
     clean: Option<usize>,
     /// When this round began.
     since: Duration,
-    /// From here on the limit grows by one a round.
+    /// From this value on, the limit grows by one each round.
     careful_from: usize,
-    /// When the line was full last; none where the limit has grown since.
+    /// When the accept queue was last full; `None` if the limit has grown since.
     full_at: Option<Duration>,
-    /// So many times the limit make a round.
+    /// The length of a round, as a multiple of the limit.
     patience: usize,
-    /// How the line was when the last request ended.
+    /// The accept queue when the last request ended.
     line: Line,
-    /// So many may be under way because some hang.
+    /// How many may be under way because some of them hang.
     beside: usize,
 }
 
 impl Limiter {
-    /// As configured.
+    /// A limiter as configured.
     pub fn new(concurrency: Concurrency) -> Self {
         let (limit, clean) = match concurrency {
             Concurrency::Auto => (1, Some(0)),
@@ -82,27 +82,27 @@ impl Limiter {
         Self { limit, clean, since, careful_from, full_at: None, patience, line, beside: 0 }
     }
 
-    /// How many requests an endpoint takes at once, as far as is known; at least one.
+    /// How many requests the endpoint takes at once, as far as ddns knows; at least one.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// Whether one more may start beside so many that are under way.
+    /// Whether another request may start while this many are under way.
     pub fn has_room(&self, under_way: usize) -> bool {
         under_way < self.limit.max(self.beside)
     }
 
-    /// Whether one more could start beside so many, if they hang.
+    /// Whether another request could start if the ones under way hang.
     pub fn could_hang(&self, under_way: usize) -> bool {
         self.clean.is_some() && (1..MOST).contains(&under_way)
     }
 
-    /// So many are under way and hang: one more may start.
+    /// This many requests are under way and hang: one more may start.
     pub fn hang(&mut self, under_way: usize) {
         self.beside = under_way + 1;
     }
 
-    /// Takes in how one of them ended, when, and how many are left.
+    /// Notes how a request ended, and how many are still under way.
     pub fn learn(&mut self, outcome: &Outcome, now: Duration, under_way: usize) {
         let Some(clean) = &mut self.clean else { return };
         if under_way == 0 || outcome.is_overload() {
@@ -115,7 +115,7 @@ impl Limiter {
             let (clean, took) = (*clean, now.saturating_sub(self.since));
             let is_settled = match self.line {
                 Line::Free => true,
-                // Those that had no response by then are slow, or hang.
+                // Requests without a response by then are slow, or hang.
                 Line::Ahead => took >= SLOW,
                 Line::Busy | Line::Full | Line::Single => self.limit < FEW || took >= SETTLE,
             };
@@ -126,13 +126,13 @@ impl Limiter {
             return;
         }
         (*clean, self.since) = (0, now);
-        // Where the endpoint works and refuses, there is neither a reason to hurry nor to slow down.
+        // If the endpoint works and refuses, there is no reason to hurry or to slow down.
         if outcome.is_trouble() {
             self.limit = (self.limit / 2).max(1);
         }
     }
 
-    /// Takes in how the line of new connections was when a request ended. What is full within a moment is full once.
+    /// Notes the state of the accept queue when a request ended. Several reports within a moment count as one.
     pub fn note(&mut self, line: Line, now: Duration) {
         self.line = line;
         let is_known = self.full_at.is_some_and(|at| now.saturating_sub(at) < 2 * SETTLE);
@@ -148,11 +148,11 @@ impl Limiter {
         }
     }
 
-    /// A clean round is over.
+    /// A clean round is over: adjusts the limit.
     fn grow(&mut self, is_quick: bool) {
         let limit = match self.limit {
             limit @ ENOUGH.. if is_quick => (limit / 2).max(ENOUGH),
-            // Those that get a connection each are quick enough: more would find the line full.
+            // With a connection each, requests are quick enough: more would find the accept queue full.
             limit @ FEW.. if is_quick && self.line != Line::Free => limit,
             limit if limit >= self.careful_from => (limit + 1).min(MOST),
             limit => (limit * 2).min(self.careful_from),
@@ -180,7 +180,7 @@ mod tests {
         Outcome::Failed(Why::NoResponse { why: String::new(), reached: false })
     }
 
-    /// The limits that a series of accepted requests goes through, each this long after the other.
+    /// The limits during a series of accepted requests, each `pause` after the one before.
     fn limits(limiter: &mut Limiter, pause: Duration) -> Vec<usize> {
         let mut limits = Vec::new();
         for number in 1..2000 {

@@ -1,6 +1,6 @@
-//! When to look up addresses: at every interval, when the network changed, on request, and again where sources failed.
+//! When to look up addresses: at every interval, after a change of the network, on request, and again after failures.
 //!
-//! Pure: events and the time go in, what is due comes out. Jitter, from 0 up to 1, is given too.
+//! Pure: events and the time go in, what is due comes out. The jitter, from 0 to 1, is an input, too.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -13,18 +13,18 @@ use crate::schedule::debounce::Debounce;
 /// What to look up now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Due {
-    /// Configurations whose round it is, by number: both families.
+    /// Configurations whose round is due, by number: both families.
     pub rounds: Vec<usize>,
-    /// Families whose addresses may have changed, by [`Family::index`]: in every configuration.
+    /// Families whose addresses may have changed, in every configuration; by [`Family::index`].
     pub families: [bool; 2],
     /// Entries whose sources failed and are asked again.
     pub retries: Vec<(usize, Family)>,
-    /// Whether somebody asked for it: what is being looked up already may be of before that.
+    /// Whether the user asked for it: the results of earlier lookups may be outdated.
     pub is_asked_for: bool,
 }
 
 impl Due {
-    /// The round of each of so many configurations.
+    /// A round for each of this many configurations.
     pub fn everything(configs: usize) -> Self {
         Self { rounds: (0..configs).collect(), ..Self::default() }
     }
@@ -34,7 +34,7 @@ impl Due {
         self.rounds.is_empty() && self.families == [false; 2] && self.retries.is_empty()
     }
 
-    /// Whether the family of this entry in this configuration, both by number, is due.
+    /// Whether a family of this entry, in this configuration, is due; both by number.
     pub fn includes(&self, config: usize, entry: usize, family: Family) -> bool {
         self.rounds.contains(&config) || self.families[family.index()] || self.retries.contains(&(entry, family))
     }
@@ -52,16 +52,16 @@ struct Round {
 pub struct Schedule {
     rounds: Vec<Round>,
     changes: [Debounce; 2],
-    /// Sources that failed: how often in a row, and when they are asked again.
+    /// Sources that failed: how often in a row, and when to ask them again.
     failing: BTreeMap<(usize, Family), (u32, Duration)>,
-    /// What is retried once the addresses are known: what found no connection, or (true) everything.
+    /// What to retry once the addresses are known: requests that found no connection (`false`), or everything (`true`).
     retry: Option<bool>,
     is_asked_for: bool,
     backoff: Backoff,
 }
 
 impl Schedule {
-    /// Each configuration has its interval. All are due at once.
+    /// A schedule for configurations with these intervals. The first round of each is due at once.
     pub fn new(intervals: &[Duration], now: Duration) -> Self {
         Self {
             rounds: intervals.iter().map(|interval| Round { interval: *interval, next: now }).collect(),
@@ -73,24 +73,24 @@ impl Schedule {
         }
     }
 
-    /// How long to wait after failures: no longer than the shortest interval.
+    /// The backoff after failures: no longer than the shortest interval.
     pub fn backoff(intervals: &[Duration]) -> Backoff {
         Backoff { cap: intervals.iter().copied().min().unwrap_or_default() }
     }
 
-    /// A synchronization was requested, or the machine has slept.
+    /// The user asked for a synchronization, or the machine woke up from suspend.
     pub fn request(&mut self, now: Duration) {
         self.retry = Some(true);
         self.is_asked_for = true;
         self.rounds.iter_mut().for_each(|round| round.next = now);
     }
 
-    /// An address or a default route of the family changed.
+    /// An address or a default route of this family changed.
     pub fn network_changed(&mut self, family: Family, now: Duration) {
         self.changes[family.index()].changed(now);
     }
 
-    /// Takes in the address that the sources of an entry gave; none where they failed.
+    /// Notes the address that the sources of an entry gave; `None` if they failed.
     pub fn looked_up(&mut self, entry: usize, family: Family, found: Option<IpAddr>, now: Duration, jitter: f64) {
         if let Some(ip) = found {
             self.failing.remove(&(entry, family));
@@ -102,7 +102,7 @@ impl Schedule {
         }
     }
 
-    /// What is due now; it is not due again before its next time.
+    /// What is due now; it is then not due again before its next time.
     pub fn due(&mut self, now: Duration, jitter: f64) -> Due {
         let mut due = Due { is_asked_for: std::mem::take(&mut self.is_asked_for), ..Due::default() };
         for (number, round) in self.rounds.iter_mut().enumerate() {
@@ -120,20 +120,20 @@ impl Schedule {
         for (who, (_, at)) in &mut self.failing {
             if *at <= now {
                 due.retries.push(*who);
-                // Until it is known how it went.
+                // Not again before the result is known.
                 *at = Duration::MAX;
             }
         }
         due
     }
 
-    /// What to retry, for [`Queue::retry_now`](crate::schedule::queue::Queue::retry_now), now that everything is looked up
-    /// that was due; none where there is no reason.
+    /// What to retry, for [`Queue::retry_now`](crate::schedule::queue::Queue::retry_now), now that all lookups that were due
+    /// have ended; `None` if there is no reason.
     pub fn take_retry(&mut self) -> Option<bool> {
         self.retry.take()
     }
 
-    /// When something is due next, if nothing happens before.
+    /// When something is due next if nothing else happens before.
     pub fn wake_at(&self) -> Option<Duration> {
         let rounds = self.rounds.iter().map(|round| round.next);
         let changes = self.changes.iter().filter_map(Debounce::at);
@@ -141,13 +141,13 @@ impl Schedule {
         rounds.chain(changes).chain(failing).min()
     }
 
-    /// When the next round is.
+    /// When the next round is due.
     pub fn next_round(&self) -> Option<Duration> {
         self.rounds.iter().map(|round| round.next).min()
     }
 }
 
-/// The interval, up to 10 % shorter or longer: many hosts do not fall into step.
+/// The interval, up to 10 % shorter or longer, so that hosts do not fall into step.
 fn spread(interval: Duration, jitter: f64) -> Duration {
     interval.mul_f64(0.9 + 0.2 * jitter.clamp(0.0, 1.0))
 }

@@ -1,11 +1,11 @@
-//! Which updates are sent when: as many at once as each origin takes, failed ones again after a while.
+//! Which updates are sent when: as many at once as each origin takes, failed ones again later.
 //!
-//! Updates to one origin share a lane, in the order of the configuration. A lane has its own limiter, so that an endpoint
-//! which hangs holds its own places and no others. Where failures are retried (`ddns watch`), each update has its own next
-//! attempt, and a lane whose endpoint is overloaded or out of reach pauses as a whole.
+//! Updates to one origin share a lane, in the order of the configuration. Each lane has its own limiter, so that an endpoint
+//! that hangs does not hold up others. With retries (`ddns watch`), each update has its own next attempt, and a lane pauses as
+//! a whole while its endpoint is overloaded or out of reach.
 //!
-//! An update waits here as a number: its address is read when it starts, so that a newer address takes the place of an
-//! older one by itself. Time is a parameter: a duration since some fixed moment.
+//! The queue contains only the numbers of updates: an update's address is read when it starts, so that a newer address replaces
+//! an older one. Time is a parameter: a duration since a fixed moment.
 
 mod lane;
 mod lanes;
@@ -24,13 +24,13 @@ use lanes::Lanes;
 
 pub use lane::{Lane, LaneKey, Pause, UpdateId};
 
-/// From so many requests on, over all lanes, a lane that has one under way starts no other...
+/// With this many requests in all lanes, a lane that has one under way starts no other...
 const MANY: usize = 256;
 
-/// ...and from so many on, none starts at all.
+/// ...and with this many, no lane starts any.
 const MOST: usize = 768;
 
-/// Where requests hang, another starts beside them each time that this has passed (A6).
+/// How often another request may start beside requests that hang (A6).
 const HANGING: Duration = Duration::from_millis(250);
 
 /// An update that failed, and when it is retried.
@@ -38,63 +38,63 @@ const HANGING: Duration = Duration::from_millis(250);
 pub struct Retry {
     /// When it may be sent again.
     pub at: Duration,
-    /// Failures in a row.
+    /// Consecutive failures.
     pub failures: u32,
-    /// How it failed last.
+    /// The last failure.
     pub outcome: Outcome,
-    /// Whether the endpoint named the time itself (`Retry-After`).
+    /// Whether the endpoint asked for this time (`Retry-After`).
     pub is_requested: bool,
     /// The lane it is sent in.
     pub lane: Lane,
 }
 
-/// Where an update is.
+/// The state of an update in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Nothing is to be done.
+    /// There is nothing to do.
     Idle,
-    /// It is sent as soon as its lane has a place.
+    /// It starts as soon as its lane has room.
     Queued(Lane),
-    /// It still stands in the line of its lane, but need not be sent any more.
+    /// It is still in the queue of its lane, but need not be sent any more.
     Withdrawn(Lane),
     /// It is being sent.
     Sending,
-    /// It is being sent, and was queued again meanwhile.
+    /// It is being sent, and was queued again in the meantime.
     SendingOutdated,
     /// It failed, and waits for its retry.
     WaitingToRetry,
 }
 
-/// Every update that is not idle.
+/// All updates that are not idle.
 #[derive(Debug, Default)]
 pub struct Queue {
-    /// None: what failed is not retried.
+    /// `None`: failed updates are not retried.
     backoff: Option<Backoff>,
     lanes: Lanes,
-    /// Lanes that may have something to start, in the order in which they get their turn.
+    /// Lanes that may have something to start, in the order of their turns.
     listed: VecDeque<Lane>,
-    /// Lanes that have room of their own, but too many requests are under way in all.
+    /// Lanes that have room, but too many requests are under way in all lanes.
     crowded: Vec<Lane>,
     paused: BTreeSet<(Duration, Lane)>,
-    /// Lanes that are full, and when to look whether they hang.
+    /// Lanes that are full, and when to check whether they hang.
     watched: BTreeSet<(Duration, Lane)>,
     stages: Vec<Stage>,
     retries: BTreeMap<UpdateId, Retry>,
-    /// The same by time.
+    /// Retries whose time has not come, by time.
     retry_times: BTreeSet<(Duration, UpdateId)>,
     queued: usize,
     sending: usize,
-    /// Pauses that were requested before this queue was made.
+    /// Pauses that endpoints asked for before this queue was created.
     inherited: HashMap<LaneKey, Pause>,
 }
 
 impl Queue {
-    /// A queue for so many updates.
+    /// A queue for this many updates.
     pub fn new(updates: usize, backoff: Option<Backoff>) -> Self {
         Self { backoff, stages: vec![Stage::Idle; updates], ..Self::default() }
     }
 
-    /// With pauses that were requested of another queue before.
+    /// Continues pauses that endpoints asked for before.
     #[must_use]
     pub fn with_pauses(mut self, pauses: HashMap<LaneKey, Pause>) -> Self {
         self.inherited = pauses;
@@ -107,13 +107,13 @@ impl Queue {
             let pause = self.lanes[*lane].pause.as_ref().filter(|pause| pause.is_requested)?;
             Some((key, pause))
         });
-        // A lane that was never used keeps what it was given.
+        // Pauses of lanes that were never used are passed on.
         let all = self.inherited.iter().chain(requested).filter(|(_, pause)| pause.until > now);
         all.map(|(key, pause)| (key.clone(), pause.clone())).collect()
     }
 
-    /// The lane of a key; made where there is none yet. Without [`Queue::keep`] its number is good for a push that follows at
-    /// once.
+    /// The lane of a key, created if necessary. Unless [`Queue::keep`] is called, its number is valid only for a push that
+    /// follows at once.
     pub fn lane(&mut self, key: LaneKey, concurrency: Concurrency) -> Lane {
         let key = (key, concurrency);
         if let Some(lane) = self.lanes.numbers.get(&key) {
@@ -123,7 +123,7 @@ impl Queue {
             let retrying: HashSet<Lane> = self.retries.values().map(|retry| retry.lane).collect();
             self.lanes.end_idle(|lane| retrying.contains(&lane));
         }
-        // Where a file is sent in strict order now, or was before, nobody knows whose pause it is.
+        // If strict order was switched on or off, it is unknown whose pause it is.
         let is_meant = |of: &LaneKey| *of == key.0 || std::mem::discriminant(of) != std::mem::discriminant(&key.0);
         let meant = self.inherited.iter().filter(|(of, _)| is_meant(of)).map(|(_, pause)| pause);
         let pause = meant.max_by_key(|pause| pause.until).cloned();
@@ -133,16 +133,15 @@ impl Queue {
         lane
     }
 
-    /// The number of a lane stays good as long as this queue is there.
+    /// Keeps the number of a lane valid for the lifetime of this queue.
     pub fn keep(&mut self, lane: Lane) {
         self.lanes[lane].is_kept = true;
     }
 
-    /// An update is to be sent. One that is being sent is judged again when it ends; one that waits to retry keeps its
-    /// time.
+    /// Queues an update. One that is being sent is judged again when it ends; one that waits for a retry keeps its time.
     pub fn push(&mut self, job: UpdateId, lane: Lane) {
         let is_cut = |state: &LaneState| state.pause.as_ref().is_some_and(|pause| !pause.is_requested);
-        // A pause that nobody asked for is for those that failed (A6).
+        // A pause that the endpoint did not ask for is only for updates that failed (A6).
         if matches!(self.stage(job), Stage::Idle | Stage::Withdrawn(_))
             && !self.retries.contains_key(&job)
             && is_cut(&self.lanes[lane])
@@ -150,7 +149,7 @@ impl Queue {
             self.change_pause(lane, |state| state.pause = None);
         }
         match self.stage(job) {
-            // It still has its place in the line.
+            // It still has its place in the lane's queue.
             Stage::Withdrawn(before) if before == lane => {
                 self.queued += 1;
                 self.set(job, Stage::Queued(lane));
@@ -162,7 +161,7 @@ impl Queue {
         }
     }
 
-    /// An update need not be sent any more: it is up to date, or there is no address.
+    /// Takes an update off the queue: it is up to date, or has no address.
     pub fn withdraw(&mut self, job: UpdateId) {
         match self.stage(job) {
             Stage::Queued(lane) => {
@@ -179,7 +178,7 @@ impl Queue {
         }
     }
 
-    /// What was started cannot be sent after all, and is not wanted any more.
+    /// An update that was started cannot be sent after all, and is no longer queued.
     pub fn give_back(&mut self, (job, lane): (UpdateId, Lane)) {
         self.sending -= 1;
         self.lanes[lane].sending -= 1;
@@ -188,7 +187,8 @@ impl Queue {
         self.list_with_crowded(lane);
     }
 
-    /// What was started is not tried yet, and waits: by that nothing is known of its lane. Whether the update was queued again meanwhile.
+    /// An update that was started has to wait, and was not tried: this says nothing about its lane. Returns whether it was
+    /// queued again in the meantime.
     pub fn put_back(&mut self, start: (UpdateId, Lane), retry: Retry) -> bool {
         let job = start.0;
         let is_outdated = self.stage(job) == Stage::SendingOutdated;
@@ -199,7 +199,7 @@ impl Queue {
         is_outdated
     }
 
-    /// What may start now: called until there is none.
+    /// The next update that may start now. Call this until it returns `None`.
     pub fn start(&mut self, now: Duration) -> Option<(UpdateId, Lane)> {
         self.release(now);
         while let Some(lane) = self.listed.pop_front() {
@@ -209,12 +209,12 @@ impl Queue {
                 match self.stages[job as usize] {
                     Stage::Queued(own) if own == lane => break,
                     Stage::Withdrawn(own) if own == lane => self.stages[job as usize] = Stage::Idle,
-                    // It stands in another line now.
+                    // It is in another lane now.
                     _ => {}
                 }
                 state.queued.pop_front();
             }
-            // Whatever keeps it from starting puts it on the list again when it ends.
+            // Whatever keeps the lane from starting lists it again when it ends.
             if !state.has_room() {
                 if !state.could_hang() {
                     continue;
@@ -244,20 +244,20 @@ impl Queue {
         None
     }
 
-    /// What starts until then, if nothing changes: updates that are queued, and those whose retry comes.
+    /// The updates that start until then if nothing changes: queued ones, and those whose retry is due.
     pub fn starting_by(&self, then: Duration) -> Vec<UpdateId> {
         let is_open = |lane: &LaneState| lane.pause.as_ref().is_none_or(|pause| pause.until <= then);
         let lanes = self.lanes.iter().filter(|(_, lane)| is_open(lane));
         let queued = lanes.flat_map(|(number, lane)| {
-            // One that moved to another lane may still stand in the line of this one.
+            // An update that moved to another lane may still be in the queue of this one.
             lane.queued.iter().copied().filter(move |job| self.stage(*job) == Stage::Queued(number))
         });
         let retried = self.retry_times.iter().take_while(|(at, _)| *at <= then).map(|(_, job)| *job);
         queued.chain(retried).collect()
     }
 
-    /// Takes in how an update ended. `requested` is how long the endpoint wants no requests. Whether the update was queued
-    /// again meanwhile.
+    /// Notes how an update ended. `requested`: how long the endpoint wants no requests. Returns whether the update was queued
+    /// again in the meantime.
     pub fn finish(
         &mut self,
         (job, lane): (UpdateId, Lane),
@@ -285,7 +285,7 @@ impl Queue {
         is_outdated
     }
 
-    /// Retries an update not before then.
+    /// Postpones the retry of an update to this time at least.
     pub fn put_off(&mut self, job: UpdateId, until: Duration) {
         if let Some(retry) = self.retries.get_mut(&job).filter(|retry| retry.at < until)
             && self.retry_times.remove(&(retry.at, job))
@@ -295,13 +295,13 @@ impl Queue {
         }
     }
 
-    /// Takes in how the line of new connections was when a request of a lane ended.
+    /// Notes the state of the accept queue when a request of a lane ended.
     pub fn note(&mut self, lane: Lane, found: Line, now: Duration) {
         self.lanes[lane].limiter.note(found, now);
     }
 
-    /// Retries at once what waits after a connection that was never made: the network is another one now. With
-    /// `everything`, whatever failed. A pause that an endpoint asked for is kept all the same.
+    /// Retries at once the updates that found no connection, since the network has changed; with `everything`, all that failed.
+    /// Pauses that an endpoint asked for are kept.
     pub fn retry_now(&mut self, everything: bool) {
         let is_meant = |retry: &Retry| !retry.is_requested && (everything || !retry.outcome.may_have_reached());
         let mut jobs: Vec<UpdateId> =
@@ -325,12 +325,12 @@ impl Queue {
         }
     }
 
-    /// When to ask for a start again because requests may hang.
+    /// When to call [`Queue::start`] again because requests may hang.
     pub fn hang_at(&self) -> Option<Duration> {
         self.watched.first().map(|(at, _)| *at)
     }
 
-    /// When to ask for a start again, if nothing else happens before. For those that hang see [`Queue::hang_at`].
+    /// When to call [`Queue::start`] again if nothing else happens before. See also [`Queue::hang_at`].
     pub fn wake_at(&self) -> Option<Duration> {
         let has_work = |lane: Lane| !self.lanes[lane].queued.is_empty();
         let lane = self.paused.iter().find(|(_, lane)| has_work(*lane)).map(|(until, _)| *until);
@@ -338,27 +338,27 @@ impl Queue {
         lane.into_iter().chain(job).min()
     }
 
-    /// Whether nothing is being sent, and nothing is queued but in lanes that pause.
+    /// Whether nothing is being sent, and only lanes that pause have something queued.
     pub fn is_idle(&self) -> bool {
         self.sending == 0 && (self.queued == 0 || self.lanes.iter().all(|(_, lane)| lane.is_held()))
     }
 
-    /// How many are being sent or queued.
+    /// How many updates are queued or being sent.
     pub fn open(&self) -> usize {
         self.sending + self.queued
     }
 
-    /// Where an update is.
+    /// The state of an update.
     pub fn stage(&self, job: UpdateId) -> Stage {
         self.stages[job as usize]
     }
 
-    /// How an update failed last, and when it is retried; none where it did not fail.
+    /// How an update failed last, and when it is retried; `None` if it did not fail.
     pub fn retry(&self, job: UpdateId) -> Option<&Retry> {
         self.retries.get(&job)
     }
 
-    /// When an update that failed is tried again: not before its lane is, too.
+    /// When a failed update is retried: not before the pause of its lane ends.
     pub fn retry_at(&self, job: UpdateId) -> Option<Duration> {
         let retry = self.retries.get(&job)?;
         Some(self.lanes[retry.lane].pause.as_ref().map_or(retry.at, |pause| pause.until.max(retry.at)))
@@ -369,7 +369,7 @@ impl Queue {
         self.retry_times.len() + self.queued
     }
 
-    /// The pause that a queued update waits for; none where its lane does not pause.
+    /// The pause that a queued update waits for; `None` if its lane is not paused.
     pub fn pause_of(&self, job: UpdateId) -> Option<&Pause> {
         match self.stage(job) {
             Stage::Queued(lane) => self.lanes[lane].pause.as_ref(),
@@ -393,7 +393,7 @@ impl Queue {
         self.list(lane);
     }
 
-    /// A place is free: for this lane, and for those that were crowded out.
+    /// A place is free: lists this lane, and those that were crowded out.
     fn list_with_crowded(&mut self, lane: Lane) {
         self.list(lane);
         for lane in std::mem::take(&mut self.crowded) {
@@ -409,7 +409,7 @@ impl Queue {
         }
     }
 
-    /// Lines up what has waited long enough, and lanes that may hang.
+    /// Queues updates whose retry is due, ends pauses, and lists lanes that may hang.
     fn release(&mut self, now: Duration) {
         while self.hang_at().is_some_and(|at| at <= now) {
             let Some((_, lane)) = self.watched.pop_first() else { break };
@@ -423,7 +423,7 @@ impl Queue {
         }
         while let Some((at, job)) = self.retry_times.first().copied().filter(|(at, _)| *at <= now) {
             self.retry_times.remove(&(at, job));
-            // The failures stay known until one is accepted: the next step is longer.
+            // The failures are counted until the update is accepted: the next wait is longer.
             if let Some(lane) = self.retries.get(&job).map(|retry| retry.lane) {
                 self.line_up(job, lane);
             }

@@ -1,11 +1,11 @@
-//! `Retry-After`: how long an endpoint asks to be left alone.
+//! `Retry-After`: how long an endpoint asks ddns to pause.
 
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::callback::expect::LONGEST_PAUSE;
 
-/// Reads a number of seconds, or a date in any of the three forms of HTTP. `now` is in seconds since the epoch, by the clock of
-/// whoever made the date. None where it is neither.
+/// Reads a number of seconds, or a date in any of the three forms of HTTP; `None` if it is neither. `now`: seconds since the
+/// epoch, by the clock that made the date.
 pub fn parse(text: &str, now: u64) -> Option<Duration> {
     let text = text.trim();
     let seconds = if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -16,14 +16,14 @@ pub fn parse(text: &str, now: u64) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(LONGEST_PAUSE))
 }
 
-/// A date of HTTP in seconds since the epoch; none where it is none.
+/// An HTTP date in seconds since the epoch; `None` if it is not one.
 pub fn http_seconds(text: &str) -> Option<u64> {
     let date = httpdate::parse_http_date(text.trim()).ok()?;
     Some(date.duration_since(UNIX_EPOCH).ok()?.as_secs())
 }
 
-/// How long to wait where this was asked for: as long, and up to as long again, but no more than `most` in addition. Hosts
-/// that were given the same date do not come in the same second. `jitter` is at least 0 and below 1.
+/// How long to wait if an endpoint asked for this pause: up to twice as long, but no more than `most` longer, so that hosts
+/// that were given the same date do not return in the same second. `jitter` is from 0 to 1.
 pub fn spread(requested: Duration, most: Duration, jitter: f64) -> Duration {
     requested + requested.min(most).mul_f64(jitter.clamp(0.0, 1.0))
 }

@@ -11,7 +11,7 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// One that has had its first round.
+/// A schedule after its first round.
 fn running() -> Schedule {
     let mut schedule = Schedule::new(&[INTERVAL], Duration::ZERO);
     assert_eq!(schedule.due(Duration::ZERO, 0.5).rounds, [0]);
@@ -34,7 +34,7 @@ fn the_first_change_is_taken_at_once_and_those_that_follow_together() {
     let mut schedule = running();
     schedule.network_changed(Family::V4, ms(1000));
     assert_eq!(schedule.due(ms(1000), 0.5).families, [true, false]);
-    // The steps of one change: the old address goes, the new one comes, its route comes.
+    // The steps of one change: the old address goes, the new one comes, its route follows.
     for (at, due) in [(1001, 1002), (1030, 1052)] {
         schedule.network_changed(Family::V4, ms(at));
         assert_eq!(schedule.wake_at(), Some(ms(due)));
@@ -65,7 +65,7 @@ fn an_address_that_flaps_is_damped_and_the_last_change_is_not_lost() {
     let last = schedule.wake_at().expect("the last change");
     assert!(last <= ms(101_000) + LONGEST_GAP);
     assert!(schedule.due(last, 0.5).families[0], "it is not lost");
-    // And when it is quiet again, the next is taken at once.
+    // When it is quiet again, ddns reacts to the next change at once.
     let later = last + LONGEST_GAP * 3;
     let _ = schedule.due(later, 0.5);
     schedule.network_changed(Family::V4, later);
@@ -78,8 +78,9 @@ fn address(number: u8) -> IpAddr {
     Ipv4Addr::new(203, 0, 113, number).into()
 }
 
-/// The address changes at these times, each to the one of this number, by two notifications a millisecond apart: the new
-/// one comes, the old one goes. How long after the second notification each of them is looked up, in milliseconds.
+/// The address changes at these times, each time to the address with this number. Two notifications come a millisecond apart:
+/// the new address comes, the old one goes. Returns how many milliseconds after the second notification each change is looked
+/// up.
 fn delays(changes: &[(u64, u8)]) -> Vec<u128> {
     let mut schedule = running();
     schedule.looked_up(0, Family::V4, Some(address(0)), Duration::ZERO, 0.5);
@@ -128,7 +129,7 @@ fn after_a_flap_an_address_that_is_new_makes_the_next_change_quick_again() {
     let flaps = (1..=6).map(|number| (1600 * u64::from(number), number % 2));
     let changes: Vec<(u64, u8)> = flaps.chain([(30_000, 7), (31_600, 8)]).collect();
     assert_eq!(delays(&changes)[6..], [1, 1]);
-    // Without it, the flap goes on.
+    // Without a new address, the flapping goes on.
     let flaps = (1..=6).map(|number| (1600 * u64::from(number), number % 2));
     let changes: Vec<(u64, u8)> = flaps.chain([(16_000, 1), (17_600, 0)]).collect();
     assert!(delays(&changes)[7] > 1000);
@@ -178,7 +179,7 @@ fn what_is_due_names_its_entries_and_no_others() {
         retries: retries.to_vec(),
         is_asked_for: false,
     };
-    // Of entry 3 in configuration 1: IPv4 and IPv6.
+    // For entry 3 in configuration 1: IPv4 and IPv6.
     let cases = [
         (Due::default(), [false, false]),
         (due(&[0], [false; 2], &[]), [false, false]),
@@ -197,7 +198,7 @@ fn what_is_due_names_its_entries_and_no_others() {
 }
 
 proptest! {
-    /// In any sequence of changes: a lookup follows every change, soon, and lookups never crowd.
+    /// In any sequence of changes, a lookup soon follows every change, and lookups keep their distance.
     #[test]
     fn a_lookup_follows_every_change_and_lookups_keep_their_distance(pauses in proptest::collection::vec(0..5000_u64, 1..200)) {
         let mut schedule = Schedule::new(&[Duration::from_secs(1_000_000)], Duration::ZERO);

@@ -1,4 +1,4 @@
-//! A lane: the updates that go to one origin, how many of them are sent at once, and when it pauses as a whole.
+//! A lane: the updates that go to one origin, how many of them are sent at once, and when all of them pause.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use crate::schedule::backoff::Backoff;
 use crate::schedule::limiter::Limiter;
 use crate::update::outcome::Outcome;
 
-/// One update: its number in the order of the configuration.
+/// The number of an update, in the order of the configuration.
 pub type UpdateId = u32;
 
-/// One lane: its number.
+/// The number of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Lane(pub(super) u32);
 
@@ -20,39 +20,38 @@ pub struct Lane(pub(super) u32);
 pub enum LaneKey {
     /// They go to the same origin.
     Origin(String),
-    /// They stand in this configuration, which asks for strict order.
+    /// They belong to this configuration, which requires strict order.
     Strict(usize),
 }
 
-/// Why, and until when, nothing is sent in a lane.
+/// Why nothing is sent in a lane, and until when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pause {
     /// When it ends.
     pub until: Duration,
-    /// The failure that it follows.
+    /// The failure that caused it.
     pub outcome: Outcome,
     /// Whether the endpoint asked for it (`Retry-After`): then nothing cuts it short.
     pub is_requested: bool,
 }
 
-/// How a lane stands.
 #[derive(Debug)]
 pub(super) struct LaneState {
     pub(super) limiter: Limiter,
     pub(super) sending: usize,
-    /// When a request started or ended last.
+    /// When a request last started or ended.
     pub(super) moved: Duration,
-    /// Whether it is looked at again after a while, because its requests may hang.
+    /// Whether the lane is checked again later, because its requests may hang.
     pub(super) is_watched: bool,
     pub(super) queued: VecDeque<UpdateId>,
-    /// Whether it stands among those that may have something to start.
+    /// Whether the lane is listed among those that may have something to start.
     pub(super) is_listed: bool,
-    /// Whether somebody keeps its number.
+    /// Whether its number must stay valid.
     pub(super) is_kept: bool,
     pub(super) pause: Option<Pause>,
-    /// Overloads and broken connections since the last acceptance, or the last pause.
+    /// Overloads and lost connections since the last accepted update, or the last pause.
     trouble: usize,
-    /// Pauses since the last acceptance.
+    /// Pauses since the last accepted update.
     pauses: u32,
 }
 
@@ -72,27 +71,27 @@ impl LaneState {
         }
     }
 
-    /// Whether it is used, or may be without being asked for again.
+    /// Whether the lane is in use, or its number must stay valid.
     pub(super) fn is_needed(&self) -> bool {
         self.is_kept || self.sending > 0 || !self.queued.is_empty() || self.pause.is_some()
     }
 
-    /// Whether its own limits let one more start.
+    /// Whether the lane's own limit lets another update start.
     pub(super) fn has_room(&self) -> bool {
         !self.is_held() && self.limiter.has_room(self.sending)
     }
 
-    /// Whether those that are under way keep others from starting, if they hang.
+    /// Whether requests under way keep others from starting, if they hang.
     pub(super) fn could_hang(&self) -> bool {
         !self.is_held() && self.limiter.could_hang(self.sending)
     }
 
-    /// Whether nothing can start before a pause ends, or at all.
+    /// Whether nothing can start: the lane is paused, or nothing is queued.
     pub(super) fn is_held(&self) -> bool {
         self.pause.is_some() || self.queued.is_empty()
     }
 
-    /// Takes in how one of its updates ended.
+    /// Notes how an update of the lane ended.
     pub(super) fn finish(&mut self, outcome: &Outcome, now: Duration) {
         self.sending -= 1;
         self.moved = now;
@@ -103,8 +102,8 @@ impl LaneState {
         }
     }
 
-    /// Begins or prolongs a pause where a failure is one of the endpoint as a whole: it asked for one, or as many in a row
-    /// failed as are sent at once.
+    /// Starts or extends a pause if a failure concerns the whole endpoint: the endpoint asked for it, or as many requests
+    /// failed in a row as are sent at once.
     pub(super) fn fail(
         &mut self,
         outcome: &Outcome,

@@ -1,5 +1,5 @@
-//! All lanes, by number. A URL with the address in its host has another origin with every change, so a lane that is over
-//! gives its number to a new one: a service that runs for years has as many as it needs at once.
+//! All lanes, by number. A URL with the address in its host has another origin after every change, so new lanes reuse the
+//! numbers of unused ones: a service that runs for years has only as many lanes as it needs at once.
 
 use std::collections::HashMap;
 use std::ops::{Index, IndexMut};
@@ -7,16 +7,16 @@ use std::ops::{Index, IndexMut};
 use super::lane::{Lane, LaneKey, LaneState, Pause};
 use crate::config::Concurrency;
 
-/// Among so few lanes those that are over are not looked for.
+/// With fewer lanes than this, unused ones are not looked for.
 const FEW: usize = 32;
 
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     states: Vec<LaneState>,
     pub(super) numbers: HashMap<(LaneKey, Concurrency), Lane>,
-    /// The numbers of lanes that are over.
+    /// The numbers of unused lanes.
     free: Vec<Lane>,
-    /// How many there may be before those that are over are looked for: twice as many as were in use at the last time.
+    /// With this many lanes, unused ones are looked for: twice as many as were in use the last time.
     most: usize,
 }
 
@@ -25,12 +25,12 @@ impl Lanes {
         (0..).map(Lane).zip(&self.states)
     }
 
-    /// Whether those that are over should be looked for before another one is added.
+    /// Whether to look for unused lanes before another one is added.
     pub(super) fn are_many(&self) -> bool {
         self.free.is_empty() && self.states.len() >= self.most.max(FEW)
     }
 
-    /// Ends those that are idle and that nothing else `names`.
+    /// Frees lanes that are idle and that nothing else `names`.
     pub(super) fn end_idle(&mut self, names: impl Fn(Lane) -> bool) {
         self.numbers.retain(|_, lane| {
             let is_needed = self.states[lane.0 as usize].is_needed() || names(*lane);
@@ -42,7 +42,7 @@ impl Lanes {
         self.most = 2 * self.numbers.len();
     }
 
-    /// Makes the lane of a key that has none.
+    /// Creates the lane of a new key.
     pub(super) fn add(&mut self, (key, concurrency): (LaneKey, Concurrency), pause: Option<Pause>) -> Lane {
         let state = LaneState::new(concurrency, pause);
         let lane = if let Some(lane) = self.free.pop() {

@@ -23,7 +23,7 @@ fn fixed(number: u16) -> Concurrency {
     NonZeroU16::new(number).map_or(Concurrency::Auto, Concurrency::Fixed)
 }
 
-/// A queue with all of its jobs waiting in one lane.
+/// A queue with all its jobs waiting in one lane.
 fn one_lane(jobs: u32, concurrency: Concurrency, backoff: Option<Backoff>) -> (Queue, Lane) {
     let mut queue = Queue::new(jobs as usize, backoff);
     let lane = queue.lane(LaneKey::Origin("http://h".to_owned()), concurrency);
@@ -89,7 +89,7 @@ fn an_origin_that_hangs_holds_its_own_places_only() {
     assert_eq!(sent, 1000);
 }
 
-/// What starts at which millisecond while the first ones hang; each of the others is accepted at once.
+/// Which job starts at which millisecond while the first ones hang; the others are accepted at once.
 fn beside_hanging(hanging: u32, jobs: u32, concurrency: Concurrency) -> Vec<(u64, UpdateId)> {
     let (mut queue, lane) = one_lane(jobs, concurrency, WATCH);
     let mut starts = Vec::new();
@@ -160,7 +160,7 @@ fn never_more_than_the_most_are_under_way() {
     assert_eq!(started(&mut queue, Duration::ZERO).len(), MOST);
 }
 
-/// A lane that takes very many, full with [`MANY`] requests, and the next job behind them.
+/// A lane with a high limit, full with [`MANY`] requests, and more jobs behind them.
 fn full_lane(queue: &mut Queue) -> Lane {
     let lane = queue.lane(LaneKey::Origin("http://large".to_owned()), fixed(1000));
     (0..1000).for_each(|job| queue.push(job, lane));
@@ -186,7 +186,7 @@ fn beyond_many_requests_a_lane_starts_its_first_one_and_no_second() {
 fn a_place_that_is_given_back_goes_to_a_lane_that_was_crowded_out() {
     let mut queue = Queue::new(1002, None);
     let large = full_lane(&mut queue);
-    // Nothing else waits in the lane that gives its places back.
+    // The lane that gives places back has nothing else queued.
     (256..1000).for_each(|job| queue.withdraw(job));
     let small = queue.lane(LaneKey::Origin("http://small".to_owned()), fixed(2));
     (1000..1002).for_each(|job| queue.push(job, small));
@@ -241,7 +241,7 @@ fn an_endpoint_out_of_reach_is_probed_by_one_and_all_follow_when_it_is_back() {
         now = queue.wake_at().expect("a next try");
     }
     assert!(tries < 20, "{tries} tries");
-    // Back: within one step everything is sent.
+    // Back again: everything is sent within one step.
     let mut sent = 0;
     let back = now;
     while sent < 100 {
@@ -392,7 +392,7 @@ fn a_lane_that_pauses_does_not_grow() {
         queue.push(1, lane);
     }
     assert!(queue.lanes[lane].queued.len() <= 2);
-    // One that goes elsewhere now starts there, and there alone.
+    // A job that moves to another lane starts there, and only there.
     queue.withdraw(1);
     queue.push(1, other);
     assert_eq!(queue.start(Duration::ZERO), Some((1, other)));
@@ -437,7 +437,7 @@ fn what_starts_soon_is_known_before() {
     }
 }
 
-/// An address in the host of a URL makes an origin with every change.
+/// An address in the host of a URL creates a new origin with every change.
 #[test]
 fn lanes_that_are_over_make_room_for_others_and_those_that_are_needed_stay() {
     let mut queue = Queue::new(3, WATCH);
@@ -461,7 +461,7 @@ fn lanes_that_are_over_make_room_for_others_and_those_that_are_needed_stay() {
         assert!(!used.contains(&kept) && !used.contains(&retrying), "{number}");
         now += seconds(5);
     }
-    // Twelve pause at any moment.
+    // Twelve lanes pause at any moment.
     assert!(used.len() < 100, "{} lanes", used.len());
     assert_eq!((lane(&mut queue, "kept"), lane(&mut queue, "retrying")), (kept, retrying));
 }
@@ -498,8 +498,8 @@ fn events() -> impl Strategy<Value = Vec<QueueEvent>> {
 }
 
 proptest! {
-    /// In any sequence of events: an update is never under way twice, never lost, and starts only when pushed; never during a
-    /// pause, nor beside more than is configured.
+    /// In any sequence of events, an update is never under way twice and never lost; it starts only after a push, never during
+    /// a pause, and never beside more than configured.
     #[test]
     fn no_update_is_lost_and_none_is_sent_without_cause(
         events in events(),
@@ -509,10 +509,10 @@ proptest! {
         let mut queue = Queue::new(8, WATCH);
         let mut now = Duration::ZERO;
         let mut under_way: Vec<(UpdateId, Lane)> = Vec::new();
-        // Where each stands in line.
+        // The lane that each job is queued in.
         let mut keys = [const { None }; 8];
         let mut pushes = 0;
-        // Pushed and not accepted since: what must come in the end.
+        // Jobs that were pushed and not accepted since: they must be sent in the end.
         let mut owed = [false; 8];
         for event in events {
             match event {
@@ -555,7 +555,7 @@ proptest! {
                 under_way.push(start);
             }
         }
-        // From here on everything is accepted: all that is owed comes.
+        // From here on, everything is accepted, and everything owed must be sent.
         for _ in 0..100 {
             for start in std::mem::take(&mut under_way) {
                 owed[start.0 as usize] = false;
@@ -571,7 +571,7 @@ proptest! {
         prop_assert!(queue.is_idle() && queue.postponed() == 0);
     }
 
-    /// However the jitter falls and however many updates wait: an endpoint out of reach sees few tries.
+    /// Whatever the jitter, and however many updates wait: an endpoint out of reach gets few attempts.
     #[test]
     fn the_rate_toward_an_endpoint_in_trouble_is_bounded(jitter in proptest::collection::vec(0.0..1.0_f64, 50), jobs in 1..200_u32) {
         let (mut queue, lane) = one_lane(jobs, Concurrency::Auto, WATCH);
@@ -585,7 +585,7 @@ proptest! {
             }
             now = queue.wake_at().expect("a next try");
         }
-        // Never two in the same second.
+        // Never two within a second.
         prop_assert!(tries.windows(2).all(|pair| pair[1] >= pair[0] + seconds(1)), "{tries:?}");
     }
 }
