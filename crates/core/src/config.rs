@@ -1,8 +1,8 @@
-//! From what was written to what is valid.
+//! From written settings to a valid [`Config`].
 //!
-//! [`fields`](mod@fields) is the one table of everything that can be set. [`raw`] holds what was written, with its
-//! place; [`layers`] decides which of several settings counts; [`value`] is what a written value means;
-//! [`validate`](mod@validate) makes a [`Config`] of it, or reports everything that is wrong at once.
+//! [`fields`](mod@fields) is the table of everything that can be set. [`raw`] contains the settings as written, with
+//! their places; [`layers`] decides which of several settings counts; [`value`] says what a written value means;
+//! [`validate`](mod@validate) turns all of it into a [`Config`], or reports all errors at once.
 
 mod entry;
 pub mod fields;
@@ -47,31 +47,31 @@ pub use entry::providers;
 use group::Group;
 use web::Web;
 
-/// One valid configuration: one file with what environment and command line add to it.
+/// One valid configuration: a file, and what the environment and the command line add to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// What it is called in messages: the file, as it was named.
+    /// Its name in messages: the file, as the user named it.
     pub name: String,
     /// `log` and `debug`
     pub log: LogSettings,
     /// `concurrency`
     pub concurrency: Concurrency,
-    /// `interval`: how often to synchronize; `None` if once is enough.
+    /// `interval`: how often to synchronize; `None` if it is not set.
     pub interval: Option<Duration>,
     /// `web`: the page of a service; `None` if no page is configured.
     pub web: Option<Web>,
-    /// `group`: who sends where several hosts share a name; `None` if this host always does.
+    /// `group`: several hosts, of which one sends; `None`: this host always sends.
     pub group: Option<Group>,
-    /// The files that it names and that hold values of it (H13).
+    /// The files that the configuration names for its values (H13).
     pub files: Vec<String>,
-    /// What to send where; one entry for a plain file, one for each of `providers`.
+    /// What to send, and where: an entry for each item of `providers`, or a single one without `providers`.
     pub entries: Vec<Entry>,
     /// `notify`
     pub notify: Vec<Notification>,
 }
 
 impl Config {
-    /// Everything in it that must not be seen in a log.
+    /// Everything in the configuration that must not appear in a log.
     pub fn secrets(&self) -> Secrets {
         let domains = self.entries.iter().flat_map(|entry| entry.domains.iter().flatten());
         let public: Vec<&str> = domains.map(Domain::as_str).collect();
@@ -97,11 +97,11 @@ pub struct Entry {
     pub callback: Callback,
     /// `ipv4` and `ipv6`: by [`Family::index`].
     pub domains: [Vec<Domain>; 2],
-    /// The domains in `ipv6` whose address is that of another host of the network (H9).
+    /// Domains in `ipv6` that belong to another host of this network, each with its interface ID (H9).
     pub interface_ids: HashMap<Domain, InterfaceId>,
-    /// `index4` and `index6`: by [`Family::index`]; empty where the family is switched off.
+    /// `index4` and `index6`: by [`Family::index`]; empty if the family is switched off.
     pub sources: [Vec<Source>; 2],
-    /// `proxy`, with what the environment adds to it.
+    /// `proxy`, with the proxies of the environment.
     pub proxies: Proxies,
     /// `ssl`
     pub ssl: Ssl,
@@ -109,28 +109,29 @@ pub struct Entry {
     pub cache: Cache,
     /// `cache_max_age`
     pub cache_max_age: Duration,
-    /// `min_interval`; zero where it is not set
+    /// `min_interval`; zero if it is not set.
     pub min_interval: Duration,
     /// `timeout`
     pub timeout: Duration,
-    /// `verify`; `None` if nobody is asked (K1).
+    /// `verify`; `None`: no DNS server is asked (K1).
     pub verify: Option<Verify>,
-    /// The same of domains that say it for themselves: by [`Family::index`].
+    /// `verify` of the domains that set their own: by [`Family::index`].
     pub own_verify: [HashMap<Domain, Option<Verify>>; 2],
 }
 
 impl Entry {
-    /// Whether anybody is asked whether the world sees any of its addresses.
+    /// Whether DNS may be asked about any of its domains.
     pub fn is_verified(&self) -> bool {
         self.verify.is_some() || self.own_verify.iter().any(|own| !own.is_empty())
     }
 
-    /// How it is found out whether the world sees the address of a domain; `None` if nobody is asked.
+    /// The `verify` that applies to a domain; `None`: no DNS server is asked about it.
     pub fn verify_of(&self, domain: &Domain, family: Family) -> Option<&Verify> {
         self.own_verify[family.index()].get(domain).unwrap_or(&self.verify).as_ref()
     }
 
-    /// When its updates are sent. Without a cache what `is_due` is sent, whatever was accepted.
+    /// When its updates are sent. With `cache: false`, an update that `is_due` is sent even if its address was accepted
+    /// before.
     pub fn rules(&self, is_due: bool) -> Rules {
         let counts = !is_due || self.cache != Cache::Off;
         Rules {
@@ -141,27 +142,27 @@ impl Entry {
         }
     }
 
-    /// Whether something must be remembered of its updates besides what was accepted (H6).
+    /// Whether ddns must remember more about its updates than the accepted addresses (H6).
     pub fn needs_memory(&self) -> bool {
         !self.min_interval.is_zero() || self.callback.must_be_remembered()
     }
 
-    /// How long the update and what follows it may take.
+    /// How long the update may take, including its `after` request.
     pub fn longest(&self) -> Duration {
         if self.callback.after().is_some() { 2 * self.timeout } else { self.timeout }
     }
 
-    /// The domains of a family that is not switched off.
+    /// The domains of a family; empty if the family is switched off.
     pub fn domains_of(&self, family: Family) -> &[Domain] {
         if self.sources[family.index()].is_empty() { &[] } else { &self.domains[family.index()] }
     }
 
-    /// The update of a domain to the address that was found: it can be sent (A8).
+    /// The update of a domain to an address that a source returned. Only such an update can be sent (A8).
     pub fn sendable<'a>(&'a self, domain: &'a Domain, family: Family, found: Observed) -> Sendable<'a> {
         Sendable(self.update(domain, family, found.ip()))
     }
 
-    /// The update of a domain where this address is found, or supposed: to be judged and shown.
+    /// The update of a domain to an address that was found or only assumed. It can be judged and shown, but not sent.
     pub fn update<'a>(&'a self, domain: &'a Domain, family: Family, found: IpAddr) -> Update<'a> {
         let id = if self.interface_ids.is_empty() { None } else { self.interface_ids.get(domain) };
         let ip = match (id, found) {
@@ -171,11 +172,12 @@ impl Entry {
         Update { domain, family, ip }
     }
 
-    /// The updates that go in one request each, as families and places in their lists; `None` if each has its own (H7).
+    /// The updates of each request, as families and positions in [`Entry::domains`]; `None`: each update has its own
+    /// request (H7).
     pub fn groups(&self) -> Option<Vec<Vec<(Family, usize)>>> {
         let combine = self.callback.variables.combine.as_ref()?;
         let mut places: HashMap<&Domain, usize> = HashMap::new();
-        // What must be in one request in any case: both families of a domain, or one update.
+        // Updates that always share a request: both families of a domain, or a single update.
         let mut units: Vec<(&Domain, Vec<(Family, usize)>)> = Vec::new();
         for family in Family::ALL {
             for (number, domain) in self.domains_of(family).iter().enumerate() {
@@ -204,19 +206,19 @@ impl Entry {
         Some(groups.into_iter().map(|(members, _)| members).collect())
     }
 
-    /// The same of every request, also where each update has its own.
+    /// The updates of each request, also without `combine`.
     pub fn requests(&self) -> Vec<Vec<(Family, usize)>> {
         let of = |family: Family| (0..self.domains_of(family).len()).map(move |place| vec![(family, place)]);
         self.groups().unwrap_or_else(|| Family::ALL.into_iter().flat_map(of).collect())
     }
 
-    /// Where a family's address is looked for.
+    /// The sources of a family, in the order in which ddns tries them.
     pub fn sources_of(&self, family: Family) -> &[Source] {
         &self.sources[family.index()]
     }
 }
 
-/// A callback that tells what happens (I5).
+/// A callback that reports events (I5).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notification {
     /// What to send, and where.
@@ -225,15 +227,15 @@ pub struct Notification {
     pub on: NotifyEvents,
     /// `after`: failures in a row before `failed` is sent.
     pub after: u32,
-    /// `proxy`, with what the environment adds to it.
+    /// `proxy`, with the proxies of the environment.
     pub proxies: Proxies,
     /// `ssl`
     pub ssl: Ssl,
-    /// `timeout`, over all tries.
+    /// `timeout`, for all tries together.
     pub timeout: Duration,
 }
 
-/// What domains in one request have in common: families, zone, `extra` and `interface_id` of their own.
+/// What all domains in one request share: families, zone, their own `extra` and their `interface_id`.
 type Alike<'a> = (Vec<Family>, Option<&'a Domain>, Vec<String>, Option<&'a InterfaceId>);
 
 /// `cache`
@@ -241,7 +243,7 @@ type Alike<'a> = (Vec<Family>, Option<&'a Domain>, Vec<String>, Option<&'a Inter
 pub enum Cache {
     /// Nothing is remembered.
     Off,
-    /// The usual place (E5).
+    /// The default file (E5).
     Standard,
     /// This file.
     File(String),
@@ -250,21 +252,21 @@ pub enum Cache {
 /// `concurrency`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Concurrency {
-    /// The program finds out how many the endpoint takes.
+    /// ddns finds out how many requests the endpoint accepts at once.
     Auto,
-    /// As many requests at once.
+    /// At most this many requests at once.
     Fixed(NonZeroU16),
 }
 
 /// `log` and `debug`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSettings {
-    /// The least important lines that are written.
+    /// The lowest level that is logged.
     pub level: Level,
-    /// Where to; standard error where none is set.
+    /// The log file; `None`: standard error.
     pub file: Option<String>,
-    /// The form of a line.
+    /// The format of a line.
     pub format: LogFormat,
-    /// The form of the time in it, as in strftime.
+    /// The format of the time in a line, as in strftime.
     pub datefmt: String,
 }

@@ -1,5 +1,5 @@
-//! Texts: JSON with places, and of our own, diagnostics, durations, numbers, secrets in foreign texts, the form of a log line, words for a shell,
-//! what may stand on a screen, names of values.
+//! Texts: JSON with places, the program's own JSON, diagnostics, durations, numbers, secrets in texts from outside, log
+//! lines, words for a shell, characters that may reach a screen, names of values.
 
 pub mod diagnostic;
 pub mod diagnostics;

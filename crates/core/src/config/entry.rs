@@ -29,22 +29,21 @@ use crate::text::diagnostic::{Place, Severity};
 use crate::text::duration;
 use crate::text::json::{Span, Value};
 
-/// `cache_max_age` for services of dyndns2, where none is set (H4).
+/// The default `cache_max_age` for dyndns2 services (H4).
 const DYNDNS2_MAX_AGE: Duration = Duration::from_secs(28 * 86_400);
 
-/// The limit of `min_interval`: 30 days.
 const MAX_MIN_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
 
 /// Makes one entry.
 pub(super) struct Maker<'a, 'b> {
     pub(super) reader: SettingReader<'a>,
-    /// Where the entry begins: the place of what is missing.
+    /// Where the entry begins, for errors about something missing.
     pub(super) start: &'b Start,
     pub(super) around: &'b Surroundings,
 }
 
 impl Maker<'_, '_> {
-    /// None where something is wrong: it is among the errors then.
+    /// `None`: something is wrong, which is noted as an error.
     pub(super) fn entry(mut self) -> Option<Entry> {
         let before = self.errors();
         if self.is_for_other_client() {
@@ -112,13 +111,13 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// A value, or the line of the file that it names (H13); `None` if there is no line: that is among the errors then.
+    /// A value, or the line of the file that it names (H13); `None` if there is no line, which is noted as an error.
     /// `at` is the place, `what` begins the message.
     fn resolved(&mut self, key: Key, at: Span, value: Value, what: &str) -> Option<Value> {
         self.resolved_by(key, at, value, what, FileContents::line)
     }
 
-    /// The same with what counts of the file.
+    /// Like `resolved`, with a function that takes the text from the file.
     fn resolved_by(
         &mut self,
         key: Key,
@@ -143,7 +142,7 @@ impl Maker<'_, '_> {
         self.reader.diagnostics.errors()
     }
 
-    /// Notes what is wrong or hardly meant with the entry as a whole.
+    /// Notes an error or a warning about the entry as a whole.
     fn note(&mut self, severity: Severity, message: &str, hint: &dyn Fn() -> Option<String>) {
         let start = self.start;
         self.reader.diagnostics.add(severity, start.span(), message, &mut || (start.place(), hint()));
@@ -153,10 +152,11 @@ impl Maker<'_, '_> {
         self.note(Severity::Error, message, &|| Some(hint.to_owned()));
     }
 
-    /// `dns`. Whether it names a service as other clients do: the other fields mean something else then.
+    /// Checks `dns`, and returns whether it names a service as other clients do, whose other fields mean something
+    /// else.
     fn is_for_other_client(&mut self) -> bool {
         let Some(setting) = self.reader.setting(Key::Dns) else {
-            // An entry of `providers` has a place of its own.
+            // Inside `providers`, the field is called `provider`.
             let name = if matches!(self.start, Start::Entry(..)) { "provider" } else { "dns" };
             let hint = match self.start {
                 Start::Whole(Place::Nowhere) => "set --dns callback, or DDNS_DNS=callback".to_owned(),
@@ -183,12 +183,12 @@ impl Maker<'_, '_> {
         is_other
     }
 
-    /// `proxy`; the environment's proxies where it is not set (D5). A variable that names no proxy is an error only where
-    /// it would be used.
+    /// `proxy`, or the environment's proxies if it is not set (D5). An environment variable with an invalid proxy is an
+    /// error only if it would be used.
     pub(super) fn proxy(&mut self, target: Option<&Target>) -> Proxies {
         let is_off = |setting: &Setting| match &setting.node.value {
             Value::Bool(is_on) => !is_on,
-            // From the environment and the command line.
+            // Options and environment variables are always texts.
             value => value
                 .text()
                 .is_some_and(|text| ["false", "no", "off"].iter().any(|no| no.eq_ignore_ascii_case(text.trim()))),
@@ -222,7 +222,7 @@ impl Maker<'_, '_> {
         proxies
     }
 
-    /// A service of dyndns2 counts what it knows already as abuse: its users send it again after 28 days.
+    /// dyndns2 services treat repeated updates as abuse, so an unchanged address is sent again only after 28 days.
     fn cache_max_age(&mut self, expect: Option<&Expect>) -> Option<Duration> {
         if expect == Some(&Expect::Dyndns2) && !self.reader.is_set(Key::CacheMaxAge) {
             return Some(DYNDNS2_MAX_AGE);
@@ -230,7 +230,7 @@ impl Maker<'_, '_> {
         self.reader.number(Key::CacheMaxAge, |_: &u64| true).map(Duration::from_secs)
     }
 
-    /// What must be remembered, is not (H6).
+    /// Warns that without a cache, ddns forgets what this field needs (H6).
     fn warn_forgetful(&mut self, key: Key) {
         let name = Field::of(key).name;
         let message = format!("`cache` is off: ddns forgets what `{name}` needs when it exits");
@@ -242,7 +242,7 @@ impl Maker<'_, '_> {
         self.reader.number(Key::Timeout, |seconds: &f64| *seconds > 0.0 && *seconds <= 3600.0)
     }
 
-    /// Zero where it is not set, or wrong.
+    /// Zero if it is not set, or wrong.
     fn min_interval(&mut self) -> Duration {
         let Some(text) = self.reader.digits(Key::MinInterval) else { return Duration::ZERO };
         duration::parse(text).filter(|interval| *interval <= MAX_MIN_INTERVAL).unwrap_or_else(|| {
@@ -267,7 +267,7 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// `index4`, `index6`: empty where the family is switched off.
+    /// `index4`, `index6`: empty if the family is switched off.
     fn sources(&mut self, key: Key) -> Vec<Source> {
         let name = Field::of(key).name;
         let items = self.reader.short_list(key);

@@ -1,26 +1,26 @@
-//! The one table of everything that can be set, objects inside of fields included.
+//! The table of everything that can be set, including objects inside fields.
 //!
-//! Names of options and environment variables, their help, the JSON schema, the configuration reference, what may be seen of a
-//! value, who may set it and who takes it all come from here; a test fails when a generated file drifts, and another one looks at
-//! what each column does. What a value means is decided in `validate`.
+//! It defines the names of options and environment variables, their help, the JSON schema, the configuration reference,
+//! how much of a value may be shown, who may set it, and where it is used. One test fails if a generated file differs
+//! from the table, and another checks what each column does. `validate` decides what a value means.
 
 mod table;
 
 use crate::text::json::Value;
 pub use table::{FIELDS, FILE, Key};
 
-/// What a field takes.
+/// The values that a field accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A string.
     Text,
     /// One of its words.
     Word,
-    /// A JSON object, or a string that holds a JSON document.
+    /// A JSON object, or a string that contains a JSON document.
     Document,
     /// A list of strings, or one string with separators.
     List,
-    /// The same; each may be in a file of its own.
+    /// Like [`Kind::List`], but each item may be in a separate file.
     Secrets,
     /// A list of domains, one domain, or one string with separators.
     Domains,
@@ -36,7 +36,7 @@ pub enum Kind {
     FlagOrText,
     /// A whole number, or a string with a meaning of its own (`auto`, `90s`).
     WholeOrText,
-    /// An object of scalars; each may be in a file of its own.
+    /// An object of scalars; each may be in a separate file.
     Values,
     /// An object with parts.
     Object,
@@ -53,7 +53,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether it is a list, which options add to.
+    /// Whether it is a list: its option takes several values, and may be repeated.
     pub fn is_list(self) -> bool {
         matches!(self, Self::List | Self::Secrets | Self::Domains | Self::Sources)
     }
@@ -64,54 +64,54 @@ impl Kind {
     }
 }
 
-/// Where a field may stand.
+/// Where a field may appear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldScope {
-    /// Inside or outside of `providers`.
+    /// Inside or outside `providers`.
     Entry,
-    /// Outside of `providers` only: it holds for the whole file.
+    /// Only outside `providers`: it applies to the whole file.
     File,
-    /// The same; inside it is no mistake.
+    /// It applies to the whole file, but is also allowed inside `providers`.
     FileOrEntry,
 }
 
-/// What of a value may be seen, in listings, messages and on the page (G2, I2).
+/// How much of a value listings, messages and the page may show (G2, I2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visibility {
     /// All of it, unless it is an object.
     Plain,
     /// All of it, objects included.
     Deep,
-    /// An address without its keys; placeholders are filled in.
+    /// A URL without its secrets; its placeholders are shown.
     Url,
-    /// An address without its keys.
+    /// A URL without its secrets, in which nothing is a placeholder.
     BaseUrl,
-    /// Names, placeholders, and what is no string or number.
+    /// Names, placeholders, booleans and `null`; other strings and numbers are masked.
     Body,
-    /// Names, and values that are known to be no keys.
+    /// Names, and values that are known not to be secret.
     Headers,
-    /// Addresses without user and password.
+    /// Proxies without user and password.
     Proxies,
-    /// Addresses without their keys, and the names of programs.
+    /// URLs without their secrets, and the names of programs.
     Sources,
-    /// Names, and what their parts say.
+    /// Domain names, and which settings of their own the domains have.
     Domains,
-    /// Nothing but the path of a file that holds it.
+    /// Only the path of the file that contains it.
     Never,
-    /// What was read as a file, or looks like a path: the secret itself may stand there by mistake.
+    /// A path, but only if its file was read or it looks like a path: the user may have put the secret itself there.
     Path,
-    /// All of it, unless there is a user in it.
+    /// All of it, unless it contains a user (`@`).
     WithoutUser,
-    /// What its parts say.
+    /// What the rows of its parts allow.
     Parts,
-    /// What its parts say, or all of it where it is no object.
+    /// What the rows of its parts allow, or all of it if it is not an object.
     PlainOrParts,
-    /// What the fields inside say.
+    /// What the fields inside it allow.
     Fields,
 }
 
 impl Visibility {
-    /// Whether a value may hold a key: a message shows neither it nor its line.
+    /// Whether a value may contain a secret, which messages must then not show.
     pub fn is_secret(self, value: &Value) -> bool {
         match self {
             Self::Plain | Self::Deep | Self::Domains => false,
@@ -126,36 +126,36 @@ impl Visibility {
 pub enum EditRight {
     /// Set it.
     Free,
-    /// Set it, but to no program (`cmd:`, `shell:`).
+    /// Set it, but not to a program (`cmd:`, `shell:`).
     NoProgram,
-    /// Set it, but to no path.
+    /// Set it, but not to a path.
     NoPath,
     /// Nothing: it belongs to the host.
     Host,
 }
 
-/// What part a field has in a request: who gets what it holds.
+/// The role of a field in a request, which decides who receives its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestPart {
-    /// It makes the request, or judges its response. An entry that the page adds has its own: nobody gets what was meant for
-    /// somebody else.
+    /// It shapes the request, or judges its response. An entry added on the page never inherits it, so that no service
+    /// receives what is meant for another.
     Content,
-    /// It is the way to the endpoint; a notification inherits it.
+    /// It says how to reach the endpoint; notifications inherit it.
     Way,
-    /// None that could give something away.
+    /// No role that could disclose anything.
     Nothing,
 }
 
-/// What else takes a field.
+/// What else uses a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldUse {
-    /// The key of the cache: where it changes, updates are sent again (E3). The encoding itself is in `callback::key`.
+    /// The key of the cache: if the field changes, updates are sent again (E3). The encoding is in `callback::key`.
     CacheKey = 1,
-    /// A recipe may fill it. It fills nothing that runs a program, names a file or belongs to the host.
+    /// A recipe may set it. No recipe sets anything that runs a program, names a file or belongs to the host.
     Recipe = 2,
-    /// A notification has it, too (I5).
+    /// A notification has it too (I5).
     Notify = 4,
-    /// A request around the update has it, too (H14).
+    /// A request around the update has it too (H14).
     Step = 8,
 }
 
@@ -164,45 +164,45 @@ pub enum FieldUse {
 pub struct Field {
     /// How the code refers to it.
     pub key: Key,
-    /// The name in a file; a dot stands for an object inside.
+    /// The name in a file; a dot stands for a nested object (`log.level`).
     pub name: &'static str,
-    /// What the page calls it; empty where it has no place there.
+    /// Its label on the page; empty if the page does not show it.
     pub label: &'static str,
     /// The name of the environment variable; `None` if only a file can set it.
     pub variable: Option<&'static str>,
-    /// The environment variable that names a file which holds the value; `None` if the value is rarely a secret.
+    /// The environment variable that names a file with the value; `None` if the value is rarely a secret.
     pub file_variable: Option<&'static str>,
     /// The name of the option, without its dashes; `None` if only a file can set it.
     pub option: Option<&'static str>,
-    /// What it takes.
+    /// The values that it accepts.
     pub kind: Kind,
-    /// The words that it takes, or the most usual ones.
+    /// The words that it accepts, or the most common ones.
     pub words: &'static [&'static str],
-    /// Where it may stand.
+    /// Where it may appear.
     pub scope: FieldScope,
-    /// What of it may be seen.
+    /// How much of it may be shown.
     pub shown: Visibility,
     /// What the page may do with it.
     pub edit: EditRight,
-    /// What part it has in a request.
+    /// Its role in a request.
     pub request: RequestPart,
-    /// What else takes it.
+    /// A bit for each [`FieldUse`].
     uses: u8,
-    /// What its objects consist of.
+    /// The parts of its objects.
     pub parts: &'static [SubField],
-    /// How the value is called in help texts.
+    /// What help texts call its value.
     pub value: &'static str,
-    /// What it is where it is not set, as one would type it behind the option; empty where it is nothing then.
+    /// The default, as typed after the option; empty if there is none.
     pub default: &'static str,
-    /// What it could be, as JSON; empty where that is the default.
+    /// An example, as JSON; empty if the default serves as one.
     pub example: &'static str,
-    /// What is allowed, for a sentence that ends in it.
+    /// The allowed values, as the end of a sentence.
     pub allowed: &'static str,
-    /// One line for people.
+    /// Its help, in one line.
     pub help: &'static str,
 }
 
-/// What a part of a field takes.
+/// The values that a part of a field accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubKind {
     /// A string.
@@ -217,13 +217,13 @@ pub enum SubKind {
     WholeOrText,
     /// A list of strings, or one string with separators.
     List,
-    /// An object of scalars; each may be in a file of its own.
+    /// An object of scalars; each may be in a separate file.
     Values,
-    /// A string, or an object that names a file with it.
+    /// A string, or an object that names the file with this string.
     Secret,
     /// The path of a file.
     Path,
-    /// The path of a file for its owner alone.
+    /// The path of a file that only its owner should read.
     SecretPath,
     /// A status, a range of them, or a list of both.
     Statuses,
@@ -239,23 +239,23 @@ pub enum SubKind {
     Named,
 }
 
-/// A row of an object inside of a field. Where it may stand and what part it has in a request is said by the field; the page sets it where it
-/// sets the field, unless it is a path.
+/// A row of an object inside a field. The field decides where it may appear, its role in a request, and whether the
+/// page may set it; the page never sets a path.
 #[derive(Debug, Clone, Copy)]
 pub struct SubField {
     /// The name in the object.
     pub name: &'static str,
-    /// What it takes.
+    /// The values that it accepts.
     pub kind: SubKind,
-    /// Whether the object is none without it.
+    /// Whether the object is invalid without it.
     pub is_needed: bool,
-    /// What of it may be seen.
+    /// How much of it may be shown.
     pub shown: Visibility,
-    /// What else takes it.
+    /// A bit for each [`FieldUse`].
     uses: u8,
-    /// What its objects consist of.
+    /// The parts of its objects.
     pub parts: &'static [SubField],
-    /// One line for editors; empty where the name says it.
+    /// One line of help for editors; empty if the name is enough.
     pub help: &'static str,
 }
 
@@ -274,19 +274,19 @@ impl Field {
         &FIELDS[key as usize]
     }
 
-    /// The field of a name, as files and entries have it; `provider` is `dns` there.
+    /// The field with this name in a file or an entry; `provider` means `dns`.
     pub fn written(name: &str) -> Option<&'static Self> {
         let name = if name == "provider" { "dns" } else { name };
         FIELDS.iter().find(|field| field.name == name)
     }
 
-    /// Whether something takes it.
+    /// Whether it has this use.
     pub fn is_for(&self, what: FieldUse) -> bool {
         self.uses & what as u8 != 0
     }
 
-    /// Whether an option, typed without its dashes, sets it. Its name, with `_` for a dot too, is what users of other clients
-    /// have in their scripts.
+    /// Whether an option, typed without its dashes, sets it. The name of the field works too, also with `_` for a dot,
+    /// because scripts for other clients use it.
     pub fn is_set_by(&self, typed: &str) -> bool {
         let fits = |(typed, written): (u8, u8)| typed == written || (typed, written) == (b'_', b'.');
         let is_name = || typed.len() == self.name.len() && typed.bytes().zip(self.name.bytes()).all(fits);
@@ -295,18 +295,18 @@ impl Field {
 }
 
 impl SubField {
-    /// Whether something takes it.
+    /// Whether it has this use.
     pub fn is_for(&self, what: FieldUse) -> bool {
         self.uses & what as u8 != 0
     }
 }
 
-/// The fields that something takes.
+/// The fields with this use.
 pub fn used_by(what: FieldUse) -> impl Iterator<Item = &'static Field> {
     FIELDS.iter().filter(move |field| field.is_for(what))
 }
 
-/// The field of a name, where something takes it.
+/// The field with this name, if it has this use.
 pub fn used(what: FieldUse, name: &str) -> Option<&'static Field> {
     used_by(what).find(|field| field.name == name)
 }
@@ -316,7 +316,7 @@ pub fn file_variables() -> impl Iterator<Item = (&'static Field, &'static str)> 
     FIELDS.iter().filter_map(|field| Some((field, field.file_variable?)))
 }
 
-/// The part of a name.
+/// The part with this name.
 pub fn part(parts: &'static [SubField], name: &str) -> Option<&'static SubField> {
     parts.iter().find(|part| part.name == name)
 }
@@ -326,7 +326,7 @@ pub fn names(parts: &'static [SubField]) -> impl Iterator<Item = &'static str> {
     parts.iter().map(|part| part.name)
 }
 
-/// The names of parts in backticks, for a sentence.
+/// The names of parts in backticks, for a sentence; `last` separates the last one.
 pub(super) fn quoted(parts: &'static [SubField], last: &str) -> String {
     let names: Vec<String> = names(parts).map(|name| format!("`{name}`")).collect();
     names.split_last().map(|(end, others)| format!("{}{last}{end}", others.join(", "))).unwrap_or_default()
@@ -347,7 +347,7 @@ mod tests {
             };
             assert_eq!(variable, format!("DDNS_{}", plain.to_uppercase()));
             assert!(field.file_variable.is_none_or(|name| name.strip_suffix("_FILE") == Some(variable)));
-            // `--header` sets one of them.
+            // `--header` sets a single header.
             assert_eq!(option, if field.key == Key::Headers { "header".to_owned() } else { plain.replace('_', "-") });
             for spelling in [option, field.name, &plain] {
                 let is_set_by = |field: &&Field| field.is_set_by(spelling);

@@ -1,5 +1,7 @@
-//! Values that stand in files of their own (H13): `{"file": "path"}` in `extra` and `sign`, and those of `web` and `group`. The program reads the files before a
-//! configuration is made; what their texts mean is decided here, and which ones it names: those with secrets are for their owner alone.
+//! Values in separate files (H13): `{"file": "path"}` in `extra` and `sign`, and the files of `web` and `group`. The
+//! program reads the files before it validates the configuration. This module finds the files that a configuration
+//! names, decides what their texts mean, and tells which of them contain secrets, so that only their owner should read
+//! them.
 
 use std::collections::HashMap;
 
@@ -7,12 +9,12 @@ use super::fields::{FILE, Field, Kind, SubField, SubKind, Visibility, part, used
 use super::raw::{FileLayers, Raw};
 use crate::text::json::{Dialect, Member, Node, Value, parse};
 
-/// What the files hold, by their paths as they were written: a text, or why there is none (a phrase that follows the path).
+/// The contents of the files, by their paths as written: a text, or why there is none (a phrase that follows the path).
 #[derive(Default)]
 pub struct FileContents(HashMap<String, Result<String, String>>);
 
 impl FileContents {
-    /// Adds what a file holds.
+    /// Adds the text of a file, or why there is none.
     pub fn add(&mut self, path: String, text: Result<String, String>) {
         self.0.insert(path, text);
     }
@@ -22,12 +24,12 @@ impl FileContents {
         self.0.contains_key(path)
     }
 
-    /// Whether a path may be seen: that of a file that was read is no secret in its place.
+    /// Whether a path may be shown. If its file could be read, it is a path, and not a secret put there by mistake.
     pub(super) fn may_show(&self, path: &str) -> bool {
         matches!(self.0.get(path), Some(Ok(_))) || is_path(path)
     }
 
-    /// A file in a message: its path, or words where that may be a secret.
+    /// A file as messages name it: its path, unless that may be a secret.
     pub(super) fn shown(&self, path: &str) -> String {
         format!("the file {}", if self.may_show(path) { path } else { "that it names" })
     }
@@ -37,9 +39,9 @@ impl FileContents {
         self.0.get(path).cloned().unwrap_or_else(|| Err("was not read".to_owned()))
     }
 
-    /// The one line of a file, or why there is none.
+    /// The only line of a file, or why there is none.
     pub(super) fn line(&self, path: &str) -> Result<String, String> {
-        // Windows begins some files with a byte order mark.
+        // Editors on Windows may begin a file with a byte order mark.
         match self.text(path)?.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n']) {
             text if text.trim().is_empty() => Err("is empty".to_owned()),
             text if text.contains(['\r', '\n']) => Err("must hold one line".to_owned()),
@@ -49,13 +51,13 @@ impl FileContents {
 }
 
 impl std::fmt::Debug for FileContents {
-    /// The texts are secrets.
+    /// Shows only the paths, because the texts are secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }
 }
 
-/// The path, where a value is `{"file": "path"}`.
+/// The path, if a value is `{"file": "path"}`.
 pub(crate) fn path_of(value: &Value) -> Option<&str> {
     match value {
         Value::Object(members) if members.len() == 1 && members[0].key == FILE[0].name => members[0].node.value.text(),
@@ -63,8 +65,8 @@ pub(crate) fn path_of(value: &Value) -> Option<&str> {
     }
 }
 
-/// Whether a text looks like a path. What belongs into the file may have been put in the place of its path by mistake, and
-/// must not be seen then.
+/// Whether a text looks like a path. If it does not, the user may have written the secret itself in its place, which
+/// must not be shown.
 pub fn is_path(text: &str) -> bool {
     text.contains(['/', '.'])
         && !text.contains(char::is_whitespace)
@@ -72,7 +74,7 @@ pub fn is_path(text: &str) -> bool {
         && !text.contains("---")
 }
 
-/// Whether a member of an object with parts may be seen: one that is none of them may be a password.
+/// Whether a member of an object with parts may be shown. An unknown member may be a password.
 pub(crate) fn is_shown(member: &Member, files: &FileContents, parts: &'static [SubField]) -> bool {
     let text = member.node.value.text().unwrap_or_default();
     match part(parts, &member.key).map(|part| part.shown) {
@@ -82,12 +84,12 @@ pub(crate) fn is_shown(member: &Member, files: &FileContents, parts: &'static [S
     }
 }
 
-/// Every file with a secret that a configuration of this host names.
+/// Every file with a secret that a configuration names.
 pub fn secret_in(written: &FileLayers) -> Vec<String> {
     written.layers().flat_map(|layer| named_by(layer, &[SubKind::SecretPath])).collect()
 }
 
-/// Every file that a configuration of this host names; one that was fetched may name none.
+/// Every file that a configuration names; a fetched one may name none.
 pub fn named_in(written: &FileLayers) -> Vec<String> {
     written.layers().flat_map(named).collect()
 }
@@ -103,7 +105,7 @@ fn named_by(layer: &Raw, kinds: &[SubKind]) -> Vec<String> {
     for (field, setting) in layer.settings().filter(|(field, _)| !field.parts.is_empty() || field.inside().is_some()) {
         match &setting.node.value {
             _ if setting.is_fetched() => {}
-            // Options and variables hold texts alone.
+            // Options and environment variables are always texts.
             Value::String(text) if text.contains('{') => {
                 if let Ok(node) = parse(text, Dialect::IN_TEXT) {
                     collect(field, &node, kinds, &mut paths);
@@ -145,7 +147,7 @@ fn collect_parts(members: &[Member], parts: &'static [SubField], kinds: &[SubKin
     }
 }
 
-/// Every `{"file": "path"}`.
+/// Adds the path of every `{"file": "path"}`, however deep.
 fn collect_files(node: &Node, paths: &mut Vec<String>) {
     match (&node.value, path_of(&node.value)) {
         (_, Some(path)) => paths.push(path.to_owned()),

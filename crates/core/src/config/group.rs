@@ -1,4 +1,4 @@
-//! `group`: several hosts, one name (J1, J6). What the members do with each other is decided in `crates/group`.
+//! `group`: several hosts, one name (J1, J6). `crates/group` decides how the members work together.
 
 use std::fmt;
 use std::net::Ipv6Addr;
@@ -14,13 +14,12 @@ use crate::text::duration;
 use crate::text::json::Node;
 use crate::text::secrets::MASK;
 
-/// The port of etcd where none is written.
+/// The default port of etcd.
 const PORT: u16 = 2379;
 
-/// How many servers a store may have.
 const MAX_SERVERS: usize = 16;
 
-/// The length limit of the name of a group or a member, in bytes.
+/// The longest name of a group or a member.
 const MAX_NAME_BYTES: usize = 64;
 
 const DEFAULT_LEASE: Duration = Duration::from_secs(15);
@@ -33,24 +32,24 @@ const MAX_PREFER: u8 = 100;
 pub struct Group {
     /// `store`
     pub store: StoreLocation,
-    /// `name`: letters, digits, `.`, `_` and `-` alone.
+    /// `name`: only letters, digits, `.`, `_` and `-`.
     pub name: String,
     /// `lease`
     pub lease: Duration,
-    /// `member`; where none is set, the program makes one of the host's name and a random part.
+    /// `member`; `None`: ddns makes one from the host name and a random part.
     pub member: Option<String>,
-    /// `prefer`: the higher, the sooner this host holds the lease.
+    /// `prefer`: the member with the highest value holds the lease as long as it can.
     pub prefer: u8,
-    /// `ca`: PEM, whose certificates of the store are trusted; those of the system where none is set.
+    /// `ca`: PEM certificates to trust for the store; `None`: those of the system.
     pub ca: Option<FileText>,
-    /// `certificate` and `key`: PEM, with which this host shows who it is.
+    /// `certificate` and `key`: PEM, with which this host identifies itself to the store.
     pub identity: Option<(FileText, FileText)>,
-    /// `user` and the line of `password_file`.
+    /// `user`, and the password in `password_file`.
     pub login: Option<(String, Password)>,
 }
 
 impl Group {
-    /// What must not be seen in a log.
+    /// What must not appear in a log.
     pub(super) fn secrets(&self) -> impl Iterator<Item = String> {
         self.login.iter().map(|(_, password)| password.0.clone())
     }
@@ -92,20 +91,20 @@ impl fmt::Display for StoreServer {
 /// A file that was read.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FileText {
-    /// The file, as it was written.
+    /// Its path, as written.
     pub path: String,
-    /// What it holds.
+    /// Its content.
     pub text: String,
 }
 
 impl fmt::Debug for FileText {
-    /// The text may be a secret.
+    /// Shows only the path, because the text may be a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.path)
     }
 }
 
-/// A password. Does not show it when printed.
+/// A password. `Debug` masks it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(pub String);
 
@@ -192,7 +191,7 @@ fn read_lease(node: &Node) -> Result<Duration, String> {
     is_allowed.then_some(lease).ok_or_else(|| format!(" is {}; use 5s to 10m", duration::duration(lease)))
 }
 
-/// The path that a part is, and what the file holds.
+/// The path in a part, and the content of the file.
 fn in_file(
     of: &mut PartReader<'_, '_, '_>,
     name: &str,
@@ -232,8 +231,8 @@ fn is_name(text: &str) -> bool {
     (1..=MAX_NAME_BYTES).contains(&text.len()) && text.bytes().all(is_letter)
 }
 
-/// Servers of a store, or what is wrong with the text, with a hint of its own. Says nothing of a text that may hold a
-/// password.
+/// The servers of a store, or what is wrong with the text, with its own hint. The error does not quote a text that may
+/// contain a password.
 fn store(text: &str) -> Result<StoreLocation, (String, Option<&'static str>)> {
     let plain = |why: String| (why, None);
     if text.contains('@') {
@@ -260,7 +259,7 @@ fn store(text: &str) -> Result<StoreLocation, (String, Option<&'static str>)> {
     }
 }
 
-/// A server, or what is wrong with it, without the text: a part of it may belong to a password.
+/// A server, or what is wrong with it. The error does not quote the text, which may be part of a password.
 fn server(text: &str) -> Result<StoreServer, (&'static str, Option<&'static str>)> {
     if text.contains("://") {
         return Err(("has a second scheme", Some("write the scheme once, at the beginning")));

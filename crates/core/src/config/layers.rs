@@ -1,5 +1,5 @@
-//! Which of several writings counts: command line over file over environment (B11); inside a file, the entry of
-//! `providers` over what stands outside.
+//! Which of several settings counts: command line over file over environment (B11); in a file, the entry of `providers`
+//! over the fields outside.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::callback::RsaSign;
 use crate::net::proxy::System;
 use crate::text::json::Node;
 
-/// Layers from the one that wins to the one that gives way.
+/// The layers, highest precedence first.
 pub struct Layers<'a>(pub Vec<&'a Raw>);
 
 impl<'a> Layers<'a> {
-    /// The setting that counts; a `null` sets nothing, and hides what stands below it.
+    /// The setting that counts. A `null` sets nothing, but hides the settings of lower layers.
     pub fn get(&self, key: Key) -> Option<&'a Setting> {
         self.0.iter().find_map(|layer| layer.written(key)).filter(|setting| !setting.is_null())
     }
 }
 
-/// What a file is layered with.
+/// Everything besides the file that makes a configuration.
 #[derive(Debug, Default)]
 pub struct Surroundings {
     /// The options of the command line.
@@ -29,20 +29,20 @@ pub struct Surroundings {
     pub environment: Raw,
     /// The proxies that the environment names.
     pub proxies: Arc<System>,
-    /// What the files hold that any of them names.
+    /// The contents of the files that settings name.
     pub files: FileContents,
-    /// What signs with an RSA key; `None`: nobody looks at such keys.
+    /// Signs with an RSA key; `None`: RSA keys are not checked.
     pub rsa: Option<RsaSign>,
 }
 
-/// Options, environment and proxies, to be taken to another thread.
+/// Options, environment and proxies, in a form that another thread can take.
 pub struct Parcelled {
     settings: Vec<(bool, Key, Node, String)>,
     proxies: Arc<System>,
 }
 
 impl Parcelled {
-    /// The surroundings again, without files.
+    /// The surroundings again, without `files` and `rsa`.
     pub fn unpacked(self) -> Surroundings {
         let mut around = Surroundings { proxies: self.proxies, ..Surroundings::default() };
         for (is_option, key, node, name) in self.settings {
@@ -54,7 +54,7 @@ impl Parcelled {
 }
 
 impl Surroundings {
-    /// Without files, for another thread.
+    /// Packs everything except `files` and `rsa` for another thread.
     pub fn parcelled(&self) -> Parcelled {
         let layers = [(&self.options, true), (&self.environment, false)];
         let settings = layers.into_iter().flat_map(|(layer, is_option)| {
@@ -68,12 +68,12 @@ impl Surroundings {
         Parcelled { settings: settings.collect(), proxies: Arc::clone(&self.proxies) }
     }
 
-    /// The files that options and environment name for values.
+    /// The files that options and environment name.
     pub fn named_files(&self) -> Vec<String> {
         [&self.options, &self.environment].into_iter().flat_map(named).collect()
     }
 
-    /// What counts for an entry of a file, from what wins to what gives way (B11).
+    /// The layers of an entry, highest precedence first (B11).
     pub(crate) fn layers<'a>(&'a self, entry: &'a Raw, file: &'a Raw) -> Layers<'a> {
         Layers(vec![&self.options, entry, file, &self.environment])
     }

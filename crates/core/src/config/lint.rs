@@ -1,4 +1,5 @@
-//! Warnings about what is valid but probably a mistake. Only `ddns check` shows them: they need a second look at everything.
+//! Warnings about settings that are valid but probably a mistake. Only `ddns check` shows them, because they need a
+//! second pass over everything.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +19,7 @@ use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Node, Span};
 use crate::update::domain::Domain;
 
-/// The warnings about one valid configuration and the text that it was made of.
+/// The warnings about a valid configuration and the file that it was made from.
 pub fn lint(config: &Config, written: Option<&FileLayers>, around: &Surroundings) -> Vec<Diagnostic> {
     let empty = Raw::default();
     let file = written.map_or(&empty, |written| &written.file);
@@ -45,7 +46,7 @@ pub fn lint(config: &Config, written: Option<&FileLayers>, around: &Surroundings
     warnings.into_vec(&Place::file(&config.name))
 }
 
-/// A notification that says less than its reader needs, or sends keys unencrypted.
+/// Warns about a notification that tells its reader too little, never fires, or sends keys unencrypted.
 fn warn_about(
     reader: &mut SettingReader<'_>,
     object: &Node,
@@ -87,7 +88,7 @@ fn warn_about(
     }
 }
 
-/// Keys that are sent unencrypted.
+/// Warns if keys are sent unencrypted.
 fn warn_plain(reader: &mut SettingReader<'_>, entry: &Entry) {
     if entry.callback.request.target.is_secure() || entry.callback.secrets().is_empty() {
         return;
@@ -101,7 +102,7 @@ fn warn_plain(reader: &mut SettingReader<'_>, entry: &Entry) {
     reader.warn_whole(key, message, "use https:// if the endpoint supports it");
 }
 
-/// A request that does not hold the address. Some endpoints take that of the connection instead.
+/// Warns if the request does not contain the address. Some endpoints take the address of the connection instead.
 fn warn_without_address(reader: &mut SettingReader<'_>, entry: &Entry) {
     if entry.callback.has_address() {
         return;
@@ -112,7 +113,7 @@ fn warn_without_address(reader: &mut SettingReader<'_>, entry: &Entry) {
     reader.warn_whole(key, message, hint);
 }
 
-/// A name that nobody is asked about, whatever `verify` says (K9).
+/// Warns about names that ddns asks no DNS server about, whatever `verify` says (K9).
 fn warn_not_asked(reader: &mut SettingReader<'_>, entry: &Entry) {
     for (family, key) in Family::ALL.into_iter().zip([Key::Ipv4, Key::Ipv6]) {
         for domain in entry.domains_of(family).iter().filter(|domain| entry.verify_of(domain, family).is_some()) {
@@ -124,7 +125,7 @@ fn warn_not_asked(reader: &mut SettingReader<'_>, entry: &Entry) {
     }
 }
 
-/// A service of dyndns2 responds with 200 whatever happened.
+/// A dyndns2 service responds with 200 even when it refuses an update.
 fn hint_at_dyndns2(reader: &mut SettingReader<'_>, entry: &Entry) {
     let is_dyndns2 = |url: &Url| url.path.starts_with("/nic/update") || url.path.starts_with("/v3/update");
     if entry.callback.request.expect.is_none() && sample(entry).as_ref().is_some_and(is_dyndns2) {
@@ -133,7 +134,7 @@ fn hint_at_dyndns2(reader: &mut SettingReader<'_>, entry: &Entry) {
     }
 }
 
-/// An address that an entry calls, where it has one without knowing the real values.
+/// A URL that an entry calls, with sample addresses; `None` if none can be rendered.
 fn sample(entry: &Entry) -> Option<Url> {
     let now = Timestamp { seconds: 0, micros: 0 };
     let mut updates = Family::ALL.into_iter().flat_map(|family| {
@@ -143,7 +144,7 @@ fn sample(entry: &Entry) -> Option<Url> {
     updates.find_map(|update| entry.callback.url(&update, now).ok())
 }
 
-/// A name that stands twice in one list is updated once; perhaps another was meant.
+/// A name listed twice is updated once; perhaps another name was meant.
 fn warn_twice(reader: &mut SettingReader<'_>, key: Key) {
     let Some(setting) = reader.setting(key) else { return };
     let field = Field::of(key);
@@ -151,7 +152,7 @@ fn warn_twice(reader: &mut SettingReader<'_>, key: Key) {
     for item in reader.list(key) {
         let Some(domain) = domain_name(&item).and_then(|text| Domain::parse(text).ok()) else { continue };
         if known.contains(&domain) {
-            // Each name once, however often it stands there.
+            // Report each name once, however often it is listed.
             let message = format!("`{}`: {domain} is listed twice; it is updated once", field.name);
             let mut make = || (setting.place(field, item.span), None);
             reader.diagnostics.add(Severity::Warning, setting.node.span, &message, &mut make);
@@ -161,7 +162,7 @@ fn warn_twice(reader: &mut SettingReader<'_>, key: Key) {
     }
 }
 
-/// Domains that two entries send to the same endpoint in the same way: each update is sent twice.
+/// Domains for which two entries send the same request: each update is sent twice.
 pub fn sent_twice(configs: &[&Config]) -> Vec<Diagnostic> {
     let mut first: HashMap<_, (&str, usize)> = HashMap::new();
     let mut all = Vec::new();
@@ -256,7 +257,7 @@ mod tests {
                    (e.g. add ip=__IP__ to `id`, unless the endpoint takes the address of the connection)"],
             ),
             (
-                // A key of the body is not substituted, nor is `endpoint`.
+                // Keys of the body are not substituted, and neither is `endpoint`.
                 r#"{"dns":"callback","endpoint":"https://h/__IP__","token":{"__IP__":"x"},"ipv4":"a.example"}"#,
                 &["c.json:1:30: neither `id` nor `token` contains __IP__: the endpoint is not told the address \
                    (e.g. add ip=__IP__ to `id`, unless the endpoint takes the address of the connection)"],

@@ -1,7 +1,7 @@
-//! Every setting that counts, redacted, and where it was made: from the one table of fields.
+//! Lists every setting that counts, redacted, with its origin.
 //!
-//! The settings need not be valid: a listing helps most where something is wrong. The value of a secret field is shown
-//! only as far as its meaning is understood, and is one mask otherwise (G2).
+//! The settings need not be valid, because a listing helps most when something is wrong. A value of a secret field is
+//! shown only as far as its meaning is understood; otherwise it is one mask (G2).
 
 use super::entry::callback::read_body;
 use super::entry::combine::combine;
@@ -21,29 +21,29 @@ use crate::text::json::{Dialect, Member, Node, Value, is_placeholder_name, one_l
 use crate::text::secrets::MASK;
 use crate::update::domain::Domain;
 
-/// The settings of one entry, or those that hold for a whole file.
+/// The settings of one entry, or those of the whole file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// The number of the entry in `providers`; none for what holds for the whole file.
+    /// The position of the entry in `providers`; `None`: the settings of the whole file.
     pub entry: Option<usize>,
-    /// In the order of the table.
+    /// The settings, in the order of the table of fields.
     pub rows: Vec<SettingRow>,
 }
 
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingRow {
-    /// What the field is called.
+    /// The name of the field, as written.
     pub name: &'static str,
-    /// What it is set to, redacted.
+    /// Its value, redacted.
     pub value: String,
     /// `config.json:7`, `DDNS_TTL`, `--ttl`, or `default`.
     pub origin: String,
-    /// Whether it stands in the file.
+    /// Whether the file sets it.
     pub is_in_file: bool,
 }
 
-/// The settings of a file, or of the surroundings alone; with `all` also defaults.
+/// The settings of a file, or of the surroundings alone; with `all`, also the defaults.
 pub fn listing(written: Option<&FileLayers>, around: &Surroundings, all: bool) -> Vec<Section> {
     let empty = Raw::default();
     let file = written.map_or(&empty, |written| &written.file);
@@ -62,12 +62,12 @@ pub fn listing(written: Option<&FileLayers>, around: &Surroundings, all: bool) -
     std::iter::once(whole).filter(|whole| !whole.rows.is_empty()).chain(each).collect()
 }
 
-/// Whether a file holds something that only its owner should see.
+/// Whether a file contains something that only its owner should see.
 pub fn holds_secrets(sections: &[Section]) -> bool {
     sections.iter().flat_map(|section| &section.rows).any(|row| row.is_in_file && row.value.contains(MASK))
 }
 
-/// Where the lines of a file end, looked for once.
+/// Where the lines of a file end, found in one pass.
 #[derive(Default)]
 struct LineEnds(Vec<usize>);
 
@@ -81,7 +81,7 @@ impl LineEnds {
         Self(document.map(|document| document.text.match_indices('\n').map(|(at, _)| at).collect()).unwrap_or_default())
     }
 
-    /// The number of the line of a place, from 1.
+    /// The line number of a place, from 1.
     fn number(&self, at: usize) -> usize {
         self.0.partition_point(|end| *end < at) + 1
     }
@@ -108,7 +108,7 @@ fn row(
     Some(SettingRow { name: setting.name, value, origin, is_in_file })
 }
 
-/// What may be seen of a setting, the first of these layers that has it.
+/// What may be shown of a setting, which is the one that counts in `layers`.
 pub(crate) fn outlined(field: &'static Field, setting: &Setting, layers: &Layers<'_>, files: &FileContents) -> String {
     match field.inside() {
         Some(_) => callbacks(field, setting, layers, files),
@@ -116,7 +116,7 @@ pub(crate) fn outlined(field: &'static Field, setting: &Setting, layers: &Layers
     }
 }
 
-/// The items of a list, each as it may be seen, and whether that is all of it.
+/// The items of a list as they may be shown, and whether that is all of each.
 pub(crate) fn outlined_items(field: &'static Field, layers: &Layers<'_>, files: &FileContents) -> Vec<(String, bool)> {
     let mut unused = Diagnostics::default();
     let items = reader(layers, &mut unused).list(field.key);
@@ -131,7 +131,7 @@ pub(crate) fn outlined_items(field: &'static Field, layers: &Layers<'_>, files: 
     shown.collect()
 }
 
-/// Notifications, or requests around the update: each as the fields that it has, in an order of ours.
+/// Notifications, or requests around the update: each with its parts, and then its fields in the order of the table.
 fn callbacks(field: &'static Field, setting: &Setting, layers: &Layers<'_>, files: &FileContents) -> String {
     let mut wrong = Diagnostics::default();
     let objects = reader(layers, &mut wrong).objects(field.key);
@@ -154,7 +154,7 @@ fn callbacks(field: &'static Field, setting: &Setting, layers: &Layers<'_>, file
     shown.collect::<Vec<_>>().join("; ")
 }
 
-/// A word, or several.
+/// The value of a part, on one line.
 fn words(value: &Value) -> String {
     match value {
         Value::Array(items) => items.iter().map(|item| plain(&item.value)).collect::<Vec<_>>().join(" "),
@@ -163,7 +163,7 @@ fn words(value: &Value) -> String {
     }
 }
 
-/// A value as it may be seen.
+/// A value as it may be shown.
 fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, files: &FileContents, is_notice: bool) -> String {
     let node = &setting.node;
     match (field.shown, &node.value) {
@@ -193,7 +193,7 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, files: &FileC
     }
 }
 
-/// An object, with a mask for each member that may not be seen.
+/// An object, with a mask for each member that must not be shown.
 fn parts(members: &[Member], files: &FileContents, parts: &'static [SubField]) -> String {
     one_line(&visible(members, files, parts))
 }
@@ -210,12 +210,12 @@ fn visible(members: &[Member], files: &FileContents, parts: &'static [SubField])
     Value::object(members.iter().map(|member| (member.key.as_str(), shown(member))))
 }
 
-/// A secret, or the file that holds it.
+/// A mask for a secret, or the file that contains it.
 fn secret(value: &Value, files: &FileContents) -> String {
     path_of(value).filter(|path| files.may_show(path)).map_or_else(|| MASK.to_owned(), |path| files.shown(path))
 }
 
-/// A value of a field that holds no secret.
+/// A value of a field without secrets.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) | Value::Number(text) => text.clone(),
@@ -224,7 +224,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// Reads settings; what is wrong with them is for `validate` to say.
+/// Reads settings. Errors in them are dropped, because `validate` reports them.
 fn reader<'a>(layers: &Layers<'a>, wrong: &'a mut Diagnostics) -> SettingReader<'a> {
     SettingReader { layers: Layers(layers.0.clone()), diagnostics: wrong }
 }
@@ -236,7 +236,7 @@ fn joined(key: Key, layers: &Layers<'_>, redacted: impl Fn(&Node) -> String) -> 
     items.join(", ")
 }
 
-/// A domain, and the names of what it has for itself.
+/// A domain, and the names of its own settings.
 fn domain(node: &Node, files: &FileContents) -> String {
     let Value::Object(members) = &node.value else { return plain(&node.value) };
     let own: Vec<&Member> = members.iter().filter(|member| member.key != "name").collect();
@@ -284,7 +284,7 @@ fn token(node: &Node, layers: &Layers<'_>, is_notice: bool) -> String {
     }
 }
 
-/// Names, and what may be seen of the values.
+/// Names, and what may be shown of the values.
 fn headers(layers: &Layers<'_>, is_notice: bool) -> String {
     let mut wrong = Diagnostics::default();
     let members = reader(layers, &mut wrong).headers(Key::Headers);
@@ -303,7 +303,7 @@ fn headers(layers: &Layers<'_>, is_notice: bool) -> String {
     object(rows)
 }
 
-/// The members of `extra`, where it is an object or a text that holds one, and there are not too many.
+/// The members of `extra`; `None` if it is not an object, or has too many members.
 fn extra_members(layers: &Layers<'_>) -> Option<Vec<(String, Value)>> {
     let node = reader(layers, &mut Diagnostics::default()).object(Key::Extra)?;
     let Value::Object(members) = node.value else { return None };
@@ -323,7 +323,7 @@ fn object(members: impl Iterator<Item = (String, String)>) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// The placeholders that have names.
+/// The known placeholders; those of `extra` have a mask as their value.
 fn variables(layers: &Layers<'_>, is_notice: bool) -> Variables {
     let mut variables = if is_notice { Variables::of_notice() } else { of_updates(layers) };
     for (name, _) in extra_members(layers).unwrap_or_default() {
@@ -337,7 +337,7 @@ fn variables(layers: &Layers<'_>, is_notice: bool) -> Variables {
 fn of_updates(layers: &Layers<'_>) -> Variables {
     let mut unused = Diagnostics::default();
     let mut reader = reader(layers, &mut unused);
-    // Which zones and values they are does not matter here: `validate` reports what is wrong with them.
+    // Invalid zones are dropped here, because `validate` reports them.
     let zones = reader.short_list(Key::Zone).iter().filter_map(|zone| Domain::parse(zone.value.text()?).ok()).collect();
     let mut variables = Variables::default();
     variables.zones = zones;

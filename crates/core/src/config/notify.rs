@@ -1,4 +1,4 @@
-//! `notify`: callbacks that tell what happens (I5), or everything that is wrong with them.
+//! `notify`: callbacks that report events (I5), or everything that is wrong with them.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use crate::text::diagnostic::{Severity, nearest};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Member, Node, Value};
 
-/// How many notifications a configuration may have.
 const MAX_NOTIFICATIONS: usize = 20;
 
-/// The limit of `after`, in failures in a row; more is a typing mistake.
+/// The largest `after`; more is probably a typing mistake.
 const MAX_FAILURES: u32 = 1000;
 
-/// The notifications; those that are wrong are among the errors. `entries` are those of the file, and whether it keeps running.
+/// The notifications, except invalid ones, which are noted as errors. `entries` are those of the file; `is_service`:
+/// ddns keeps running.
 pub(super) fn notify(
     around: &Surroundings,
     file: &Raw,
@@ -85,7 +85,7 @@ fn notification(
     })
 }
 
-/// Events, or one of them.
+/// A list of events, or a single one.
 fn read_on(reader: &mut SettingReader<'_>, node: &Node) -> Option<NotifyEvents> {
     let words = NotifyEvent::ALL.map(NotifyEvent::key);
     let all = words.map(|word| format!("`{word}`")).join(", ");

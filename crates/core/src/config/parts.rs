@@ -1,4 +1,4 @@
-//! The members of an object inside of a field, read part by part. Messages name a part with what it is in: `group.lease`.
+//! Reads an object inside a field, part by part. Messages name a part by its path: `group.lease`.
 
 use super::fields::{Field, Key, SubField, names, part, quoted};
 use super::raw::Setting;
@@ -11,26 +11,27 @@ use crate::text::json::{Member, Node, Value};
 pub(super) struct PartReader<'n, 'a, 'r> {
     pub(super) reader: &'r mut SettingReader<'a>,
     pub(super) key: Key,
-    /// What begins its messages: the name of the field, and of what the object is in.
+    /// The path of the object, which begins its messages: `group`, `web.push.NAME`.
     pub(super) name: String,
     pub(super) members: &'n [Member],
     pub(super) parts: &'static [SubField],
 }
 
 impl<'n, 'a, 'r> PartReader<'n, 'a, 'r> {
-    /// The object of a field itself.
+    /// Reads the object that is the value of a field.
     pub(super) fn new(reader: &'r mut SettingReader<'a>, key: Key, members: &'n [Member]) -> Self {
         let Field { name, parts, .. } = Field::of(key);
         Self { reader, key, name: (*name).to_owned(), members, parts }
     }
 
-    /// A part that is set; where it is written twice, the last.
+    /// A part that is set; the last one if it is written twice.
     pub(super) fn get(&self, name: &str) -> Option<&'n Node> {
         let set = |member: &&Member| member.key == name && member.node.value != Value::Null;
         self.members.iter().rfind(set).map(|member| &member.node)
     }
 
-    /// What a part means, or what is wrong with it, behind its name; `None` if it is not set, or wrong.
+    /// Reads a part. An error of `read` continues a sentence that begins with the part's name. `None`: the part is not
+    /// set, or it is wrong, which is noted.
     pub(super) fn read<T>(
         &mut self,
         name: &str,
@@ -42,7 +43,7 @@ impl<'n, 'a, 'r> PartReader<'n, 'a, 'r> {
         self.reader.valid(self.key, node.span, meant, hint)
     }
 
-    /// The same where a sentence says what it must be, and another one how.
+    /// Like `read`, with an error that says what the part must be, and a hint.
     pub(super) fn part<T>(
         &mut self,
         name: &str,
@@ -57,7 +58,7 @@ impl<'n, 'a, 'r> PartReader<'n, 'a, 'r> {
         self.part(name, flag, ["`true` or `false`", ""])
     }
 
-    /// The items of a list, or of one string with separators; none of them where one is wrong.
+    /// The items of a list, or of one string with separators; empty if any of them is wrong.
     pub(super) fn list<T>(&mut self, name: &str, what: &str, read: fn(&str) -> Option<T>) -> Vec<T> {
         let items = |node: &Node| {
             let items = match &node.value {
@@ -70,7 +71,7 @@ impl<'n, 'a, 'r> PartReader<'n, 'a, 'r> {
         self.part(name, items, [&format!("{what}, or a list of them"), ""]).unwrap_or_default()
     }
 
-    /// The path that a part is; `local` is the way out where it came over the network.
+    /// The path in a part. A fetched configuration must not name a file; `local` is the hint for that case.
     pub(super) fn path(&mut self, name: &str, local: &str) -> Option<&'n str> {
         let is_fetched = self.reader.setting(self.key).is_some_and(Setting::is_fetched);
         let hint = if is_fetched { local } else { "" };
@@ -81,7 +82,7 @@ impl<'n, 'a, 'r> PartReader<'n, 'a, 'r> {
         self.read(name, path, hint)
     }
 
-    /// Notes members that are none of the parts; with the nearest one, or a `hint` that knows better.
+    /// Notes unknown members as errors, with the `hint` for their name, or else the nearest part.
     pub(super) fn refuse_unknown(&mut self, hint: impl Fn(&str) -> Option<&'static str>) {
         for member in self.members.iter().filter(|member| part(self.parts, &member.key).is_none()) {
             let hint = match (hint(&member.key), nearest(&member.key, names(self.parts))) {

@@ -1,4 +1,4 @@
-//! The sources that take what is pushed (F10): whose it is, how long it counts, and where it is remembered.
+//! Sources that use pushed addresses (F10): who pushes them, how long they count, and which file remembers them.
 
 use std::path::PathBuf;
 
@@ -10,8 +10,8 @@ use crate::address::source::PushSource;
 use crate::net::family::Family;
 use crate::text::diagnostic::{Diagnostic, Place};
 
-/// Tells each `push` of these configurations, which run together, whose it is, how long it counts, and in which file it is remembered. Fails
-/// with what does not fit.
+/// Completes each `push` source of these configurations, which run together: who pushes its address, how long the
+/// address counts, and which file remembers it. Returns the errors.
 pub fn resolve_pushes(configs: &mut [Valid], file_of: impl Fn(&Entry) -> PathBuf) -> Vec<Diagnostic> {
     let webs = configs.iter().filter_map(|(config, _)| config.web.as_ref());
     let rules: Vec<PushRule> = webs.flat_map(|web: &Web| web.push.iter().cloned()).collect();
@@ -47,7 +47,7 @@ pub fn resolve_pushes(configs: &mut [Valid], file_of: impl Fn(&Entry) -> PathBuf
     wrong
 }
 
-/// Without `web.push` another service receives, and this run takes what it remembered (F10l).
+/// Without `web.push`, another service receives the address, and this run uses what that service remembered (F10l).
 fn complete(source: &mut PushSource, rules: &[PushRule]) -> Result<(), (String, String)> {
     let quoted = || rules.iter().map(|rule| format!("`push:{}`", rule.name)).collect::<Vec<_>>().join(", ");
     let rule = match &source.name {

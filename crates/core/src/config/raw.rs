@@ -1,4 +1,5 @@
-//! What was written, field by field, each with its place. Nothing here is checked but that fields are known.
+//! Settings as written, field by field, each with its place. The only checks here are that fields are known, and
+//! allowed where they are.
 
 use std::fmt;
 use std::rc::Rc;
@@ -9,18 +10,18 @@ use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Dialect, Member, Node, Span, Value, parse};
 use crate::text::number::grouped;
 
-/// A configuration text and what it is called.
+/// A configuration text and its name.
 pub struct Document {
-    /// The file, as the user named it; an address without its query.
+    /// The file, as the user named it; a URL without its query.
     pub name: String,
     /// The whole text.
     pub text: String,
-    /// Whether it came over the network: it may not run programs then (B12).
+    /// Whether it was fetched over the network, so that it may not run programs (B12).
     pub fetched: bool,
 }
 
 impl Document {
-    /// A text of this host.
+    /// A text from this host.
     pub fn local(name: &str, text: &str) -> Rc<Self> {
         Rc::new(Self { name: name.to_owned(), text: text.to_owned(), fetched: false })
     }
@@ -31,16 +32,16 @@ impl Document {
 pub enum Origin {
     /// In a file.
     File(Rc<Document>),
-    /// In this variable of the environment.
+    /// In this environment variable.
     Environment(String),
     /// With this option, dashes included.
     Option(String),
 }
 
-/// One value as it was written. Does not show it when printed.
+/// One value as written. `Debug` does not show it.
 #[derive(Clone)]
 pub struct Setting {
-    /// What the field is called there: `dns` is `provider` inside of `providers`.
+    /// The name of the field as written: `dns` is `provider` inside `providers`.
     pub name: &'static str,
     /// The value.
     pub node: Node,
@@ -60,7 +61,7 @@ impl Setting {
         }
     }
 
-    /// What an object of this field sets of the fields that an entry has, too.
+    /// The fields of an entry that an object of this field sets.
     pub(super) fn inner(&self, field: &Field, object: &Node) -> Raw {
         let mut own = Raw::default();
         for member in object.value.members().unwrap_or_default() {
@@ -71,7 +72,7 @@ impl Setting {
         own
     }
 
-    /// Where one of its objects begins.
+    /// Where an object of this field begins.
     pub(super) fn start(&self, field: &Field, object: &Node) -> Start {
         match &self.origin {
             Origin::File(document) => Start::Entry(document.clone(), object.span.first()),
@@ -79,12 +80,11 @@ impl Setting {
         }
     }
 
-    /// Whether it is `null`.
     pub(super) fn is_null(&self) -> bool {
         self.node.value == Value::Null
     }
 
-    /// Whether it stands in a file that was fetched.
+    /// Whether it comes from a fetched file.
     pub fn is_fetched(&self) -> bool {
         matches!(&self.origin, Origin::File(document) if document.fetched)
     }
@@ -103,7 +103,7 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// A setting; `null` is none.
+    /// A setting; `None` if it is not set, or `null`.
     pub fn get(&self, key: Key) -> Option<&Setting> {
         self.written(key).filter(|setting| !setting.is_null())
     }
@@ -113,7 +113,7 @@ impl Raw {
         self.settings.iter().find(|(known, _)| *known == key).map(|(_, setting)| setting)
     }
 
-    /// Makes a setting; a later one replaces it.
+    /// Adds a setting, which replaces an earlier one.
     pub fn set(&mut self, key: Key, node: Node, origin: Origin) {
         self.set_as(Field::of(key).name, key, node, origin);
     }
@@ -123,7 +123,7 @@ impl Raw {
         self.settings.push((key, Setting { name, node, origin }));
     }
 
-    /// The settings with this part in a request.
+    /// The settings with this role in a request.
     pub(super) fn only(&self, part: RequestPart) -> Self {
         let is_meant = |(key, _): &&(Key, Setting)| Field::of(*key).request == part;
         Self { settings: self.settings.iter().filter(is_meant).cloned().collect() }
@@ -145,21 +145,21 @@ impl Raw {
     }
 }
 
-/// Where an entry begins: the place of what is missing. The line to show is found only where it is shown.
+/// Where an entry begins, for errors about something missing. The line to show is looked up only if it is shown.
 pub enum Start {
-    /// The file as a whole, or nothing at all.
+    /// The file as a whole, or no file.
     Whole(Place),
-    /// In `providers` of this file.
+    /// Here in this file.
     Entry(Rc<Document>, Span),
 }
 
 impl Start {
-    /// Where in the file; nowhere for the whole of it.
+    /// The place in the file; empty for the file as a whole.
     pub(super) fn span(&self) -> Span {
         if let Self::Entry(_, span) = self { *span } else { Span::default() }
     }
 
-    /// Where a message about what is missing points to.
+    /// Where an error about something missing points.
     pub fn place(&self) -> Place {
         match self {
             Self::Whole(place) => place.clone(),
@@ -169,18 +169,18 @@ impl Start {
 }
 
 impl std::fmt::Debug for Start {
-    /// A document may hold secrets.
+    /// The document may contain secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(if matches!(self, Self::Whole(_)) { "Whole" } else { "Entry" })
     }
 }
 
-/// The layers that one file holds.
+/// The layers of one file.
 #[derive(Debug, Default)]
 pub struct FileLayers {
-    /// What stands outside of `providers`.
+    /// The settings outside `providers`.
     pub file: Raw,
-    /// One layer for each of `providers`, with the place where it begins; none without them.
+    /// A layer for each item of `providers`, and where it begins; `None`: there is no `providers`.
     pub entries: Option<Vec<(Raw, Start)>>,
     /// Errors and warnings about its structure.
     pub diagnostics: Diagnostics,
@@ -193,10 +193,11 @@ impl FileLayers {
     }
 }
 
-/// How many bytes all entries together may inherit: each entry reads them again.
+/// How many bytes all entries together may inherit, because each entry reads them again.
 const MAX_INHERITED_BYTES: usize = 64 * 1024 * 1024;
 
-/// Reads a file's text into layers. Fails where it is not a JSON object; other errors are collected.
+/// Reads a file's text into layers. Fails if it is not a JSON object, or if its entries inherit too much; other errors
+/// are collected.
 pub fn read(document: &Rc<Document>) -> Result<FileLayers, Diagnostic> {
     let place = |span| Place::in_file(&document.name, &document.text, span, false);
     let root = parse(&document.text, Dialect::CONFIG)
@@ -204,7 +205,7 @@ pub fn read(document: &Rc<Document>) -> Result<FileLayers, Diagnostic> {
     read_root(document, root)
 }
 
-/// The same of JSON that was made from places in a document.
+/// Like [`read`], for JSON that was not parsed from the text of the document.
 pub(crate) fn read_root(document: &Rc<Document>, root: Node) -> Result<FileLayers, Diagnostic> {
     let mut reader = RawReader { document, diagnostics: Diagnostics::default() };
     let Value::Object(members) = root.value else {
@@ -239,7 +240,7 @@ pub(crate) fn read_root(document: &Rc<Document>, root: Node) -> Result<FileLayer
     Ok(FileLayers { file, entries, diagnostics: reader.diagnostics })
 }
 
-/// The hint for what stands inside `providers` and holds for the file.
+/// The hint for a field inside `providers` that applies to the whole file.
 const MOVE_OUT: &str = "move it out: it applies to the whole file";
 
 struct RawReader<'a> {
@@ -287,8 +288,8 @@ impl RawReader<'_> {
         entries
     }
 
-    /// Domains that stand outside of `providers` hold for entries without domains of their own. Where all have some, they
-    /// are updated by nobody.
+    /// Domains outside `providers` apply to entries without their own. If every entry has its own, no entry updates
+    /// them.
     fn warn_overridden(&mut self, file: &Raw, entries: &[(Raw, Start)]) {
         if entries.is_empty() {
             return;
@@ -304,7 +305,7 @@ impl RawReader<'_> {
         }
     }
 
-    /// Puts one member into its layer; looks into `log`.
+    /// Puts one member into its layer, and those of `log` one by one.
     fn take(&mut self, layer: &mut Raw, member: Member, prefix: &str, in_entry: bool) {
         let written = if prefix.is_empty() { member.key } else { [prefix, &member.key].concat() };
         if in_entry && written == "log" {

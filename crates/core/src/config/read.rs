@@ -1,5 +1,5 @@
-//! One setting to one value, or its default: a reader for each shape that a field can have. Each notes what is wrong, with the
-//! place and the allowed forms, and continues, so that all errors of a configuration are reported at once.
+//! Turns a setting into a value, or its default, with a reader for each shape of field. A reader notes each error with
+//! its place and the allowed forms, and continues, so that all errors of a configuration are reported at once.
 
 use std::borrow::Cow;
 
@@ -12,13 +12,13 @@ use crate::text::diagnostics::Diagnostics;
 use crate::text::json::{Dialect, MAX_VALUES, Member, Node, Span, SyntaxError, Value, parse};
 use crate::text::number::grouped;
 
-/// Reads settings layer by layer and collects what is wrong.
+/// Reads settings layer by layer, and collects errors and warnings.
 pub(super) struct SettingReader<'a> {
     pub(super) layers: Layers<'a>,
     pub(super) diagnostics: &'a mut Diagnostics,
 }
 
-/// A boolean, or a text with a meaning of its own.
+/// A boolean, or another text, such as `auto` or a path.
 pub(super) enum BoolOrText {
     Flag(bool),
     Text(String),
@@ -29,12 +29,12 @@ impl<'a> SettingReader<'a> {
         self.layers.get(key)
     }
 
-    /// Notes an error at a part of a setting; an empty hint is none.
+    /// Notes an error at a part of a setting. With an empty `hint`, it has no hint.
     pub(super) fn wrong(&mut self, key: Key, at: Span, message: impl AsRef<str>, hint: &str) {
         self.note(Severity::Error, key, at, message.as_ref(), hint);
     }
 
-    /// Notes what is wrong or hardly meant at a part of a setting.
+    /// Notes an error or a warning at a part of a setting.
     pub(super) fn note(&mut self, severity: Severity, key: Key, at: Span, message: &str, hint: &str) {
         let Some(setting) = self.setting(key) else { return };
         let hint = || Some(hint.to_owned()).filter(|hint| !hint.is_empty());
@@ -55,12 +55,12 @@ impl<'a> SettingReader<'a> {
         }
     }
 
-    /// What was meant at a part of a setting; notes why that is nothing.
+    /// Unwraps what a part of a setting means, or notes why it is wrong.
     pub(super) fn valid<T>(&mut self, key: Key, at: Span, meant: Result<T, String>, hint: &str) -> Option<T> {
         meant.map_err(|why| self.wrong(key, at, why, hint)).ok()
     }
 
-    /// A file that came over the network must not say which files of this host are written or trusted.
+    /// A fetched configuration must not decide which files of this host ddns writes or trusts.
     pub(super) fn refuse_fetched_path(&mut self, key: Key) {
         let is_word = |text: &str| Field::of(key).words.iter().any(|word| word.eq_ignore_ascii_case(text));
         let names_file = |text: &str| !text.is_empty() && value::flag(text).is_none() && !is_word(text);
@@ -86,7 +86,7 @@ impl<'a> SettingReader<'a> {
         self.wrong(key, at.span, format!("`{name}` must be {allowed}{text}"), "");
     }
 
-    /// What a word means; notes that it means nothing.
+    /// Unwraps what a word means, or notes that the word is not allowed.
     pub(super) fn or_wrong<T>(&mut self, key: Key, word: &str, meant: Option<T>) -> Option<T> {
         if meant.is_none() {
             let Field { name, allowed, .. } = Field::of(key);
@@ -99,7 +99,7 @@ impl<'a> SettingReader<'a> {
         self.given(key).is_some()
     }
 
-    /// The setting; `None` if it is as good as not set, so that the default counts.
+    /// The setting; `None` if it is not set or empty, so that the default counts.
     pub(super) fn given(&self, key: Key) -> Option<&'a Setting> {
         self.setting(key).filter(|setting| !is_blank(&setting.node.value))
     }
@@ -114,7 +114,7 @@ impl<'a> SettingReader<'a> {
         text
     }
 
-    /// A number or a text that may be one, as text; `None` if it is not set and has no default.
+    /// The text of a number, or of a string that may contain one; `None` if it is not set and has no default.
     pub(super) fn digits(&mut self, key: Key) -> Option<&'a str> {
         let Some(setting) = self.given(key) else { return default(key) };
         match &setting.node.value {
@@ -127,7 +127,7 @@ impl<'a> SettingReader<'a> {
         }
     }
 
-    /// A number in a range, or a text that is one; `None` if it is wrong, or not set and has no default.
+    /// A number that is `right`, or a text with one; `None` if it is wrong, or not set and has no default.
     pub(super) fn number<T: std::str::FromStr>(&mut self, key: Key, right: impl Fn(&T) -> bool) -> Option<T> {
         let number = self.digits(key)?.parse().ok().filter(right);
         if number.is_none() {
@@ -164,15 +164,15 @@ impl<'a> SettingReader<'a> {
         Some(value::flag(text).map_or_else(|| BoolOrText::Text(text.to_owned()), BoolOrText::Flag))
     }
 
-    /// A list of strings and numbers, one of them, or a string with separators or a JSON list in it (B9, B11). Each
-    /// item comes with its place. The default where nothing is set.
+    /// A list of strings and numbers, a single one, or a string that contains separators or a JSON list (B9, B11). Each
+    /// item has its place. The default if nothing is set.
     pub(super) fn list(&mut self, key: Key) -> Vec<Cow<'a, Node>> {
         let default = || value::separated(Field::of(key).default).into_iter().map(Cow::Owned).collect();
         let Some(setting) = self.given(key) else { return default() };
         let (node, name) = (&setting.node, Field::of(key).name);
         let unlike =
             |what, error: &SyntaxError| format!("`{name}` starts like a JSON {what} but is not one: {}", error.message);
-        // Places inside of a text mean nothing in the file: the whole string is the place.
+        // Positions inside a string are not positions in the file: the whole string is the place.
         let at_node = |items: Vec<Node>| items.into_iter().map(|item| Cow::Owned(item.at(node.span))).collect();
         let is_object = |text: &str| Field::of(key).kind.has_objects() && text.trim_start().starts_with('{');
         match &node.value {
@@ -189,7 +189,7 @@ impl<'a> SettingReader<'a> {
             Value::String(text) => match value::list(text) {
                 Ok(items) if items.is_empty() => default(),
                 Ok(items) => self.items(key, at_node(items)),
-                // `[::1]:3128` is a host.
+                // `[::1]:3128` is a host, not a list.
                 Err(_) if key == Key::Proxy && !text.contains('"') => at_node(value::separated(text)),
                 Err(error) => {
                     self.wrong(key, node.span, unlike("list", &error), "");
@@ -206,7 +206,7 @@ impl<'a> SettingReader<'a> {
         }
     }
 
-    /// A list whose items are tried one after the other, or compared with each other.
+    /// A list of limited length, because its items are tried one after the other, or compared with each other.
     pub(super) fn short_list(&mut self, key: Key) -> Vec<Cow<'a, Node>> {
         const MAX_ITEMS: usize = 100;
         let items = self.list(key);
@@ -219,8 +219,8 @@ impl<'a> SettingReader<'a> {
         Vec::new()
     }
 
-    /// Leaves out, as errors, what is neither a string nor (among sources) a number or `false`, nor (among domains
-    /// and secrets) an object.
+    /// Keeps strings, numbers and booleans of sources, and objects of domains and secrets. Notes all other items as
+    /// errors.
     fn items(&mut self, key: Key, mut items: Vec<Cow<'a, Node>>) -> Vec<Cow<'a, Node>> {
         let mut at = 0;
         items.retain(|item| {
@@ -240,7 +240,7 @@ impl<'a> SettingReader<'a> {
         items
     }
 
-    /// The members of an object of strings, or of a text that holds headers. Each comes with its place.
+    /// The members of an object of strings, or of a text that contains headers. Each has its place.
     pub(super) fn headers(&mut self, key: Key) -> Vec<Member> {
         let Some(setting) = self.given(key) else { return Vec::new() };
         match &setting.node.value {
@@ -259,7 +259,7 @@ impl<'a> SettingReader<'a> {
         }
     }
 
-    /// Objects, one of them, or a string that holds either. Each comes with its place.
+    /// A list of objects, a single one, or a string that contains either. Each has its place.
     pub(super) fn objects(&mut self, key: Key) -> Vec<Node> {
         let Some(setting) = self.given(key) else { return Vec::new() };
         let Some(node) = self.json(key, &setting.node) else { return Vec::new() };
@@ -278,7 +278,7 @@ impl<'a> SettingReader<'a> {
         objects
     }
 
-    /// An object, or a string that holds one.
+    /// An object, or a string that contains one.
     pub(super) fn object(&mut self, key: Key) -> Option<Node> {
         let setting = self.given(key)?;
         let node = self.json(key, &setting.node)?;
@@ -289,7 +289,7 @@ impl<'a> SettingReader<'a> {
         Some(node)
     }
 
-    /// What a string holds, or the value itself.
+    /// The JSON in a string, or the value itself.
     fn json(&mut self, key: Key, node: &Node) -> Option<Node> {
         let Value::String(text) = &node.value else { return Some(node.clone()) };
         if key == Key::Notify && value::is_web_address(text) {
@@ -303,12 +303,12 @@ impl<'a> SettingReader<'a> {
     }
 }
 
-/// The hint at a name that was meant; empty where none is near.
+/// The hint that suggests a name; empty if no name is near enough.
 pub(super) fn did_you_mean(near: Option<&str>) -> String {
     near.map(|near| format!("did you mean `{near}`?")).unwrap_or_default()
 }
 
-/// What counts where nothing is set; `None` if that is nothing.
+/// The default of a field; `None` if it has none.
 fn default(key: Key) -> Option<&'static str> {
     Some(Field::of(key).default).filter(|default| !default.is_empty())
 }

@@ -1,11 +1,11 @@
-//! What is generated from the table of fields: the JSON schema for editors, and the reference for people.
+//! Generated from the table of fields: the JSON schema for editors, and the reference for people.
 
 use super::fields::{FIELDS, FILE, Field, FieldScope, Key, Kind, SubField, SubKind, file_variables, used_by};
 use super::value::natural;
 use crate::notify::NotifyEvent;
 use crate::text::json::{Node, Value, pretty};
 
-/// Where the fields stand in the schema of a configuration.
+/// Where the schema of a configuration has its fields.
 const BASE: &str = "#/properties/";
 
 /// The text of `schema/ddns.schema.json`.
@@ -33,9 +33,9 @@ pub fn schema() -> String {
     ]))
 }
 
-/// The schema of a field. `base` is where those of all fields stand; inside of an entry what is long refers to it.
+/// The schema of a field. `base` is where the schemas of all fields are; inside an entry, long ones refer to it.
 pub(crate) fn described(field: &Field, in_entry: bool, base: &str) -> Value {
-    // What is long stands in the schema once.
+    // The schema contains long parts only once.
     if in_entry && matches!(field.kind, Kind::Callbacks | Kind::ObjectOrText) {
         return Value::object([("$ref", Value::string(format!("{base}{}", field.name)))]);
     }
@@ -87,7 +87,6 @@ pub(crate) fn described(field: &Field, in_entry: bool, base: &str) -> Value {
     Value::object(members)
 }
 
-/// What a schema says of a value.
 type SchemaMembers = Vec<(&'static str, Value)>;
 
 /// A value of one of these types.
@@ -108,7 +107,7 @@ fn with(mut members: SchemaMembers, name: &'static str, value: Value) -> SchemaM
     members
 }
 
-/// An object with parts; `is_closed` where it has no others.
+/// An object with parts; `is_closed` if it may have no others.
 fn object(parts: &'static [SubField], is_closed: bool) -> SchemaMembers {
     let properties = Value::object(parts.iter().map(|part| (part.name, described_part(part))));
     let mut members = with(typed(&["object"]), "properties", properties);

@@ -1,5 +1,5 @@
-//! The text of a new configuration: what was asked for as JSON, and every other field as a comment with an example, each
-//! under the line that the table of fields has for it. What people typed is never part of a comment.
+//! The text of a new configuration: the requested settings as JSON, and every other field as a comment with an example,
+//! each below its help from the table of fields. Nothing that people typed ends up in a comment.
 
 use super::fields::{FIELDS, Field, FieldUse, Key};
 use super::raw::{Origin, Raw};
@@ -18,25 +18,25 @@ const REST: &str = "  // Everything below is optional: remove the // before a fi
   // Values are defaults or examples.
 ";
 
-/// No comment is wider: inside of `log`, seven columns stand before it.
+/// The most columns of a comment: inside `log`, seven columns precede it.
 const WIDTH: usize = 80 - 7;
 
-/// In place of what a template cannot know.
+/// Examples for what a template cannot know.
 const EXAMPLE_ID: &str = "https://example.com/update?name=__DOMAIN__&ip=__IP__";
 const EXAMPLE_DOMAIN: &str = "home.example.com";
 
-/// What must be there and is not, as options.
+/// The required settings that are missing, as options.
 pub fn missing(settings: &Raw) -> Vec<&'static str> {
     let needed = [(lacks_address(settings), "--id"), (lacks_domains(settings), "--ipv4 or --ipv6")];
     needed.into_iter().filter(|(is_missing, _)| *is_missing).map(|(_, option)| option).collect()
 }
 
-/// Whether there is no address to send to.
+/// Whether there is no URL to send updates to.
 pub fn lacks_address(settings: &Raw) -> bool {
     !is_set(settings, Key::Id) && !is_set(settings, Key::Endpoint)
 }
 
-/// Whether there is nothing to update.
+/// Whether there are no domains to update.
 pub fn lacks_domains(settings: &Raw) -> bool {
     !is_set(settings, Key::Ipv4) && !is_set(settings, Key::Ipv6)
 }
@@ -45,10 +45,10 @@ fn is_set(settings: &Raw, key: Key) -> bool {
     given(settings, Field::of(key)).is_some()
 }
 
-/// The value of a field as it is written into a file; `None` if it is as good as not set.
+/// The value of a field as written into a file; `None` if it counts as not set.
 fn given(settings: &Raw, field: &Field) -> Option<Value> {
     let value = &settings.get(field.key)?.node.value;
-    // A text is not JSON, even where it looks like it.
+    // With `format` set to `text`, `token` is not JSON, even if it looks like it.
     let is_text = field.key == Key::Token && is_text(settings);
     let value = if is_text { value.clone() } else { natural(field.kind, value) };
     let is_empty =
@@ -62,7 +62,7 @@ fn is_text(settings: &Raw) -> bool {
     word.and_then(Format::parse) == Some(Format::Text)
 }
 
-/// The settings with an example for whatever must be there and is not; the provider is always the same.
+/// The settings, with examples for required ones that are missing; the provider is always `callback`.
 #[must_use]
 pub fn completed(settings: &Raw) -> Raw {
     let mut all = settings.clone();
@@ -79,31 +79,31 @@ pub fn completed(settings: &Raw) -> Raw {
     all
 }
 
-/// What the settings mean, and the warnings about them; examples stand in for what is missing. Fails with everything
-/// that is wrong.
+/// The configuration that the settings mean, with examples for what is missing, and the warnings about it. Fails with
+/// everything that is wrong.
 pub fn checked(settings: &Raw) -> Result<Valid, Vec<Diagnostic>> {
     let around = Surroundings { options: completed(settings), ..Surroundings::default() };
     validate("config.json", None, &around)
 }
 
-/// The text of a configuration that holds these settings, and all other fields as comments.
+/// The text of a configuration with these settings, and all other fields as comments.
 pub fn text(settings: &Raw) -> String {
     let values = settings_of(&completed(settings));
     file(ABOVE, &values)
 }
 
-/// The settings by the names of their fields, in the form in which they are written.
+/// The settings by the names of their fields, in the form in which a file contains them.
 pub fn settings_of(settings: &Raw) -> Vec<(String, Value)> {
     FIELDS.iter().filter_map(|field| Some((field.name.to_owned(), given(settings, field)?))).collect()
 }
 
-/// The text of a configuration that holds these values, by the names of their fields, below comments; all other fields
-/// are comments too.
+/// The text of a configuration with these values, by the names of their fields, below the comments `above`; all other
+/// fields are comments.
 pub(crate) fn file(above: &str, values: &[(String, Value)]) -> String {
     let value = |field: &Field| values.iter().find(|(name, _)| name == field.name).map(|(_, value)| value.clone());
     let (log, plain): (Vec<&Field>, Vec<&Field>) = FIELDS.iter().partition(|field| log_name(field).is_some());
     let (set, mut unset): (Vec<&Field>, Vec<&Field>) = plain.into_iter().partition(|field| value(field).is_some());
-    // Requests around an update come with a recipe, or from a page of the documentation.
+    // Requests around an update come from a recipe, or from the documentation.
     unset.retain(|field| field.inside() != Some(FieldUse::Step) && field.key != Key::Recipe);
     let mut parts: Vec<String> = set.into_iter().map(|field| written(field.name, field, value(field))).collect();
     let has_log = log.iter().any(|field| value(field).is_some());
@@ -111,7 +111,7 @@ pub(crate) fn file(above: &str, values: &[(String, Value)]) -> String {
         .iter()
         .map(|field| {
             let text = written(log_name(field).unwrap_or_default(), field, value(field));
-            // Behind `//` as a whole, the field needs none inside.
+            // If `log` as a whole is a comment, its fields need no `//` of their own.
             if has_log { text } else { text.replacen("\n// \"", "\n\"", 1) }
         })
         .collect();
@@ -127,12 +127,12 @@ pub(crate) fn file(above: &str, values: &[(String, Value)]) -> String {
     format!("{above}{{\n{}\n{REST}\n{}}}\n", indented("  ", &set), indented("  ", &parts.join("\n")))
 }
 
-/// The name inside of the object `log`.
+/// The name inside the object `log`.
 fn log_name(field: &Field) -> Option<&'static str> {
     field.name.strip_prefix("log.")
 }
 
-/// The comment of a field, and its value or, behind `//`, an example.
+/// The comment of a field, and its value or, after `//`, an example.
 fn written(name: &str, field: &Field, value: Option<Value>) -> String {
     let mut key = String::new();
     push_string(&mut key, name);
@@ -143,7 +143,7 @@ fn written(name: &str, field: &Field, value: Option<Value>) -> String {
     }
 }
 
-/// A text behind `//`, broken between words.
+/// A text as a comment, wrapped between words.
 pub(crate) fn comment(text: &str) -> String {
     let mut lines = String::new();
     let mut line = String::from("//");
@@ -159,7 +159,7 @@ pub(crate) fn comment(text: &str) -> String {
     lines + &line + "\n"
 }
 
-/// Every line behind `before`; no line ends in a blank.
+/// Puts `before` in front of every line; no line ends in a space.
 fn indented(before: &str, lines: &str) -> String {
     let lines: Vec<String> = lines.lines().map(|line| format!("{before}{line}").trim_end().to_owned()).collect();
     lines.join("\n") + "\n"
@@ -177,7 +177,7 @@ fn compact(value: &Value) -> String {
     }
 }
 
-/// What stands in the comment of a field that is not set: something that could be meant, or its default.
+/// The value in the comment of a field that is not set: its example, or its default.
 fn example(field: &Field) -> String {
     match field.example {
         "" => compact(&natural(field.kind, &Value::string(field.default))),
@@ -202,7 +202,7 @@ mod tests {
         raw
     }
 
-    /// What a text means; there must be no warning about it.
+    /// The configuration that a text means; there must be no warning about it.
     fn loaded(text: &str) -> crate::config::Config {
         let document = Document { name: "config.json".to_owned(), text: text.to_owned(), fetched: false };
         let written = raw::read(&Rc::new(document)).unwrap_or_else(|error| panic!("{}\n{text}", error.shown()));
@@ -225,7 +225,7 @@ mod tests {
         assert!(text.lines().all(|line| line.trim_end() == line && line.chars().count() <= 80), "{text}");
     }
 
-    /// Whatever is behind `//` can be switched on as it stands there.
+    /// Removing the `//` is enough to switch a field on.
     #[test]
     fn every_commented_field_is_valid_when_it_is_switched_on() {
         let text = text(&Raw::default());
@@ -296,7 +296,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is typed: what the file means is what the options mean, and comments hold nothing of it.
+        /// Whatever is typed, the file means the same as the options, and no comment contains any of it.
         #[test]
         fn the_file_means_what_was_answered(
             path in "[ -~üß]{0,20}",

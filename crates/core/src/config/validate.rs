@@ -1,4 +1,4 @@
-//! Layers to a [`Config`], or everything that is wrong with them.
+//! Turns layers into a [`Config`], or reports everything that is wrong with them.
 
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -22,19 +22,19 @@ use crate::text::log_format::{Level, LogFormat};
 
 pub use super::layers::Surroundings;
 
-/// A shorter `interval` is a mistake.
+/// The shortest `interval`.
 const MIN_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Beyond this, a number without a unit was probably meant to be seconds.
 const UNIT_WANTED: Duration = Duration::from_secs(3600);
 
-/// A longer `interval` is a mistake.
+/// The longest `interval`.
 const MAX_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
 
 /// A configuration and the warnings about it.
 pub type Valid = (Config, Vec<Diagnostic>);
 
-/// Makes a configuration of one file, or of the surroundings alone. Fails with all errors and warnings.
+/// Makes a configuration from one file, or from the surroundings alone. Fails with all errors and warnings.
 pub fn validate(name: &str, written: Option<FileLayers>, around: &Surroundings) -> Result<Valid, Vec<Diagnostic>> {
     let empty = Raw::default();
     let place = if written.is_some() { Place::file(name) } else { Place::Nowhere };
@@ -42,7 +42,7 @@ pub fn validate(name: &str, written: Option<FileLayers>, around: &Surroundings) 
     let mut files = named_in(&written);
     files.extend(around.named_files());
     let FileLayers { file, entries, mut diagnostics } = written;
-    // Without `providers` the file as a whole is the one entry.
+    // Without `providers`, the whole file is one entry.
     let entries = entries.unwrap_or_else(|| vec![(Raw::default(), Start::Whole(place.clone()))]);
 
     let layers = |entry| around.layers(entry, &file);
@@ -56,7 +56,7 @@ pub fn validate(name: &str, written: Option<FileLayers>, around: &Surroundings) 
     let (mut valid, mut is_debug) = (Vec::new(), false);
     for (raw, start) in &entries {
         let mut reader = SettingReader { layers: layers(raw), diagnostics: &mut diagnostics };
-        // The log is one for the whole file: a detailed one is asked for by any of its entries.
+        // The whole file has one log, which `debug` in any of its entries makes detailed.
         is_debug |= reader.flag(Key::Debug) == Some(true);
         reader.text(Key::Recipe);
         let maker = Maker { reader, start, around };
@@ -77,14 +77,14 @@ pub fn validate(name: &str, written: Option<FileLayers>, around: &Surroundings) 
     }
 }
 
-/// The same of a text of this host that nothing surrounds.
+/// Validates a text of this host, without options or environment.
 pub fn validate_text(name: &str, text: &str) -> Result<Valid, Vec<Diagnostic>> {
     let written = raw::read(&Document::local(name, text)).map_err(|error| vec![error])?;
     validate(name, Some(written), &Surroundings::default())
 }
 
-/// How a configuration is fetched: with `proxy` and `ssl` of options and environment. Fails with what is wrong with them; the
-/// warnings come with those about the file.
+/// How to fetch a configuration: with `proxy` and `ssl` from options and environment. Fails with their errors; their
+/// warnings are reported later, with those about the file.
 pub fn for_fetching(around: &Surroundings) -> Result<(Proxies, Ssl), Vec<Diagnostic>> {
     let (empty, mut diagnostics) = (Raw::default(), Diagnostics::default());
     let reader = SettingReader { layers: around.layers(&empty, &empty), diagnostics: &mut diagnostics };
@@ -99,7 +99,7 @@ pub fn for_fetching(around: &Surroundings) -> Result<(Proxies, Ssl), Vec<Diagnos
 fn log(reader: &mut SettingReader<'_>) -> Option<LogSettings> {
     reader.refuse_fetched_path(Key::LogFile);
     let file = reader.text(Key::LogFile);
-    // A line with the time: in a file, and where the form of the time was asked for.
+    // By default, a line has the time if it goes to a file, or if `log.datefmt` is set.
     let has_time = file.is_some() || reader.is_set(Key::LogDatefmt);
     let mut log =
         LogSettings { level: level(reader)?, file, format: LogFormat::Short, datefmt: reader.text(Key::LogDatefmt)? };
@@ -137,7 +137,7 @@ fn concurrency(reader: &mut SettingReader<'_>) -> Option<Concurrency> {
     reader.number(Key::Concurrency, |number: &NonZeroU16| number.get() <= 1000).map(Concurrency::Fixed)
 }
 
-/// `interval`: minutes, or a number with its unit.
+/// `interval`: minutes, or a number with a unit.
 fn interval(reader: &mut SettingReader<'_>) -> Option<Duration> {
     let text = reader.digits(Key::Interval)?;
     let interval = duration::parse(text);
@@ -187,14 +187,14 @@ mod tests {
         validate("c.json", None, &around).expect("it is valid").0
     }
 
-    /// The defaults in the table are those of the contract.
+    /// Each default in the table has the same effect as leaving the field out.
     #[test]
     fn b_defaults_are_those_of_the_table() {
         let plain = with(&[]);
         for field in FIELDS.iter().filter(|field| !field.default.is_empty()) {
             let mut written = with(&[(field.key, field.default)]);
             if field.key == Key::LogDatefmt {
-                // A user who sets it wants to see the time.
+                // Setting `log.datefmt` adds the time to each line.
                 written.log.format = LogFormat::Short;
             }
             assert_eq!(written, plain, "{}", field.name);

@@ -1,5 +1,5 @@
-//! What a written value means, whatever wrote it: a file, the environment, an option or an answer. One function for each
-//! kind of value.
+//! What a written value means, whether it comes from a file, the environment, an option or an answer. One function for
+//! each kind of value.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use crate::address::source::split_list;
 use crate::callback::Variables;
 use crate::text::json::{Dialect, Member, Node, Span, SyntaxError, Value, is_placeholder_name, parse};
 
-/// A word for a boolean, in any case (B13).
+/// The boolean that a word means, in any case (B13).
 pub fn flag(word: &str) -> Option<bool> {
     match word.trim().to_ascii_lowercase().as_str() {
         "true" | "yes" | "t" | "y" | "1" => Some(true),
@@ -19,7 +19,8 @@ pub fn flag(word: &str) -> Option<bool> {
     }
 }
 
-/// Whether a value of `index4` or `index6` switches the family off. (`0` is the first interface, and `no` may be one's name.)
+/// Whether a value of `index4` or `index6` switches the family off. (`0` is the first interface, and an interface may
+/// be called `no`.)
 pub(crate) fn is_off(value: &Value) -> bool {
     match value {
         Value::Bool(flag) => !flag,
@@ -28,18 +29,18 @@ pub(crate) fn is_off(value: &Value) -> bool {
     }
 }
 
-/// The same of a text.
+/// Whether a text is `false` or `none`, in any case.
 pub(crate) fn is_off_word(text: &str) -> bool {
     ["false", "none"].iter().any(|word| text.trim().eq_ignore_ascii_case(word))
 }
 
-/// A whole number that is written with a fraction of zeros, without it: `300.0` is `300`. All else stays as it is.
+/// Drops a fraction of zeros: `300.0` is `300`. Anything else stays unchanged.
 pub(super) fn whole(number: &str) -> &str {
     let is_zero = |fraction: &str| !fraction.is_empty() && fraction.bytes().all(|digit| digit == b'0');
     number.split_once('.').filter(|(_, fraction)| is_zero(fraction)).map_or(number, |(whole, _)| whole)
 }
 
-/// A number, or a text that may be one.
+/// The text of a number, or of a string that may contain one.
 pub(super) fn digits(value: &Value) -> Option<&str> {
     match value {
         Value::Number(text) | Value::String(text) => Some(text.trim()),
@@ -47,12 +48,12 @@ pub(super) fn digits(value: &Value) -> Option<&str> {
     }
 }
 
-/// Whether the program is to decide: `auto`, in any case.
+/// Whether ddns decides: `auto`, in any case.
 pub(super) fn is_auto(text: &str) -> bool {
     text.trim().eq_ignore_ascii_case("auto")
 }
 
-/// The items of a list in one text: JSON, or separated (B9, B11). Fails where it begins like JSON and is none.
+/// The items of a list in one text: JSON, or separated (B9, B11). Fails if the text begins like JSON but is invalid.
 pub fn list(text: &str) -> Result<Vec<Node>, SyntaxError> {
     if !text.trim_start().starts_with('[') {
         return Ok(separated(text));
@@ -61,11 +62,11 @@ pub fn list(text: &str) -> Result<Vec<Node>, SyntaxError> {
         if text.contains('\'') { parse(&double_quoted(text), Dialect::IN_TEXT) } else { Err(error) }
     };
     let parsed = parse(text, Dialect::IN_TEXT).or_else(in_double_quotes);
-    // What begins with a bracket and is JSON is an array.
+    // JSON that begins with a bracket is an array.
     parsed.map(|node| if let Value::Array(items) = node.value { items } else { Vec::new() })
 }
 
-/// A list in Python's writing, `['a', 'b']`, as JSON.
+/// A list in Python syntax, `['a', 'b']`, as JSON.
 fn double_quoted(text: &str) -> String {
     let mut json = String::with_capacity(text.len());
     let mut quote = None;
@@ -99,17 +100,17 @@ pub(super) fn separated(text: &str) -> Vec<Node> {
     split_list(text).into_iter().map(|item| Node::synthetic(Value::string(item))).collect()
 }
 
-/// The document of a `token`; `None` if it is empty (B7). Fails where a string holds none.
+/// The document of a `token`; `None` if it is empty (B7). Fails if a string is not valid JSON.
 pub(super) fn document(node: &Node) -> Result<Option<Cow<'_, Node>>, SyntaxError> {
     match &node.value {
         value if is_empty_token(value) => Ok(None),
-        // A string that is not blank is not empty: `"{}"` is a body.
+        // A string with any text in it is not empty: `"{}"` is a body.
         Value::String(text) => parse(text, Dialect::TOKEN).map(|document| Some(Cow::Owned(document))),
         _ => Ok(Some(Cow::Borrowed(node))),
     }
 }
 
-/// The placeholders that domains have values of their own for (H9): as many as are possible.
+/// The placeholders for which domains have their own values (H9), up to the limit of `extra`.
 pub(super) fn own_names(layers: &Layers<'_>) -> Vec<String> {
     let mut names = BTreeSet::new();
     for setting in [Key::Ipv4, Key::Ipv6].into_iter().filter_map(|key| layers.get(key)) {
@@ -140,7 +141,7 @@ pub(super) fn domain_name(node: &Node) -> Option<&str> {
     node.value.member("name").unwrap_or(&node.value).text()
 }
 
-/// Whether a token is none (B7, H3).
+/// Whether a `token` counts as empty (B7, H3).
 pub(super) fn is_empty_token(value: &Value) -> bool {
     match value {
         Value::Object(members) => members.is_empty(),
@@ -149,7 +150,8 @@ pub(super) fn is_empty_token(value: &Value) -> bool {
     }
 }
 
-/// The members of an object, or of a text that holds one: options and variables hold texts alone.
+/// The members of an object, or of a text that contains one, because options and environment variables are always
+/// texts.
 pub(super) fn members(value: &Value, dialect: Dialect) -> Option<Cow<'_, [Member]>> {
     match value {
         Value::Object(members) => Some(Cow::Borrowed(members)),
@@ -161,13 +163,13 @@ pub(super) fn members(value: &Value, dialect: Dialect) -> Option<Cow<'_, [Member
     }
 }
 
-/// Name and value of a header that is written as one line: `Name: value`.
+/// The name and value of a header written as one line: `Name: value`.
 pub fn header(line: &str) -> Option<(&str, &str)> {
     line.split_once(':').map(|(name, value)| (name.trim(), value.trim()))
 }
 
-/// The headers in one text: a JSON object, or one line for each. Fails with why it is neither: a phrase that follows the
-/// name of the field.
+/// The headers in one text: a JSON object, or one line for each. The error says why it is neither, as a phrase that
+/// follows the name of the field.
 pub(super) fn headers(text: &str) -> Result<Vec<Member>, String> {
     if text.trim_start().starts_with('{') {
         return match parse(text, Dialect::IN_TEXT) {
@@ -189,7 +191,7 @@ pub(super) fn is_web_address(text: &str) -> bool {
     text.starts_with("https://") || text.starts_with("http://")
 }
 
-/// A notification that is only an address: the message is posted there, as `text`.
+/// Expands a notification that is only a URL: ddns posts the message there, as `text`.
 pub(super) fn expand_notification(node: &mut Node) {
     let Some(address) = node.value.text().filter(|text| is_web_address(text)).map(str::trim) else { return };
     let body = Value::object([("text", Value::string("__MESSAGE__"))]);
@@ -197,7 +199,7 @@ pub(super) fn expand_notification(node: &mut Node) {
     *node = Node::synthetic(fields).at(node.span);
 }
 
-/// Whether it is as good as not set.
+/// Whether a value counts as not set.
 pub(super) fn is_blank(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -206,15 +208,16 @@ pub(super) fn is_blank(value: &Value) -> bool {
     }
 }
 
-/// The same value in the form in which people write it into a file: a text that means a number is one. What is wrong stays
-/// as it is.
+/// The value as people write it in a file: a text that means a number becomes a number. An invalid value stays
+/// unchanged.
 pub(crate) fn natural(kind: Kind, value: &Value) -> Value {
     let Value::String(text) = value else { return value.clone() };
     let json = || parse(text, Dialect::IN_TEXT).map(|node| node.value);
     let meant = match kind {
         Kind::Sources if is_off(value) => Some(Value::Bool(false)),
         Kind::List | Kind::Secrets | Kind::Domains | Kind::Sources => list(text).ok().map(Value::Array),
-        // What is empty is a body only in a string (B7), and a placeholder outside quotes is possible only there.
+        // Only a string makes an empty document a body (B7), and only a string may contain a placeholder outside
+        // quotes.
         Kind::Document => json()
             .ok()
             .filter(|document| matches!(document, Value::Object(_) | Value::Array(_)) && !is_empty_token(document)),

@@ -1,4 +1,4 @@
-//! `web`: the page of a service (I1, I2). Whether what is written here may be opened is decided in [`crate::web`].
+//! `web`: the page of a service (I1, I2). [`crate::web`] decides whether a page with these settings may be opened.
 
 mod push;
 
@@ -19,7 +19,7 @@ use crate::text::json::{Node, Value};
 pub use push::PushRule;
 use push::pushes;
 
-/// Where the page is unless another place is named.
+/// The default address of the page.
 pub const DEFAULT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
 
 const PORT: u16 = 9876;
@@ -27,21 +27,21 @@ const PORT: u16 = 9876;
 /// The page of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Web {
-    /// Whether a file says something about it, not options and environment alone.
+    /// Whether a file sets `web`, not only options and environment.
     pub is_in_file: bool,
     /// `listen`
     pub listen: SocketAddr,
-    /// `password_file`: the hash that `ddns password` made.
+    /// `password_file`: a hash made by `ddns password`.
     pub password: Option<SecretFile>,
-    /// `token_file`: what programs send as a bearer token.
+    /// `token_file`: the bearer token that programs send.
     pub token: Option<SecretFile>,
-    /// `allow_edit`: whether recipes may be added to a configuration on the page.
+    /// `allow_edit`: whether the page may change the configuration.
     pub allow_edit: bool,
-    /// `hosts`: further names of the page, as a browser knows them; in lower case.
+    /// `hosts`: other host names under which a browser may open the page; in lower case.
     pub hosts: Vec<String>,
-    /// `proxies`: whose `X-Forwarded-…` counts.
+    /// `proxies`: the reverse proxies whose `X-Forwarded-…` headers count.
     pub proxies: Vec<Network>,
-    /// `certificate`: PEM, the chain of the page.
+    /// `certificate`: PEM, the certificate chain of the page.
     pub certificate: Option<SecretFile>,
     /// `key`: PEM, the private key of the certificate.
     pub key: Option<SecretFile>,
@@ -66,26 +66,26 @@ impl Default for Web {
     }
 }
 
-/// What a file of `web` holds, as it was read. Only a service judges it: a single run needs none of them.
+/// A file of `web`, as read. Only a service checks its content, because a single run does not need it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretFile {
-    /// The file, as it was written.
+    /// Its path, as written.
     pub path: String,
-    /// The file in a message.
+    /// What messages call the file.
     pub shown: String,
     /// Its text, or why there is none: a phrase that follows the path.
     pub text: Result<String, String>,
 }
 
 impl fmt::Debug for SecretFile {
-    /// The text is a secret.
+    /// Does not show the text, which may be a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.shown)
     }
 }
 
-/// `web`; `None` if it is not set or switched off. `true` and an address leave the rest to the layers below, so that
-/// `--web` does not take a password away.
+/// `web`; `None` if it is not set or switched off. `true` and an address leave everything else to the lower layers, so
+/// that `--web` does not remove a password.
 pub(super) fn web(reader: &mut SettingReader<'_>, files: &FileContents) -> Option<Web> {
     let layers: Vec<&Raw> = reader.layers.0.clone();
     let (mut listen, mut is_on, mut is_in_file) = (None, false, false);
@@ -147,7 +147,7 @@ fn read(reader: &mut SettingReader<'_>, node: &Node, files: &FileContents) -> We
 }
 
 fn secret_file(of: &mut PartReader<'_, '_, '_>, name: &str, files: &FileContents) -> Option<SecretFile> {
-    // Where a template had nothing to fill in, the page must not open.
+    // A template may have had nothing to fill in: then the page must not open without its password.
     if let Some(member) = of.members.iter().find(|member| member.key == name && member.node.value == Value::Null) {
         let message = format!("`{}.{name}` must be the path of a file", of.name);
         of.reader.wrong(Key::Web, member.node.span, message, "");
@@ -156,7 +156,7 @@ fn secret_file(of: &mut PartReader<'_, '_, '_>, name: &str, files: &FileContents
     Some(SecretFile { path: path.to_owned(), shown: files.shown(path), text: files.text(path) })
 }
 
-/// A name that may stand in `Host`.
+/// A name that may appear in a `Host` header.
 fn host(text: &str) -> Option<String> {
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.' | '_');
     (!text.is_empty() && text.chars().all(is_name)).then(|| text.to_ascii_lowercase())

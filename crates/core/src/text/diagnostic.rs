@@ -1,6 +1,6 @@
-//! What is wrong with a configuration, where, and how to mend it.
+//! What is wrong with a configuration, where, and how to fix it.
 //!
-//! A diagnostic holds no value of a field that may be a secret: its maker decides whether the place may be shown.
+//! A diagnostic must not contain a secret: the code that makes it decides whether the value at its place may be shown.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -15,16 +15,16 @@ use crate::text::vocabulary::vocabulary;
 pub enum Place {
     /// A line of a configuration file (or fetched document).
     File {
-        /// The file as it was named by the user.
+        /// The file, as the user named it.
         name: String,
         /// The line to print; `None` if the file as a whole is meant.
         excerpt: Option<Box<Excerpt>>,
     },
-    /// A variable of the environment.
+    /// An environment variable.
     Environment(String),
     /// An option of the command line, with its dashes.
     Option(String),
-    /// Nowhere: what is missing has no place.
+    /// No place, because something is missing.
     Nowhere,
 }
 
@@ -55,9 +55,9 @@ vocabulary! {
     /// How bad it is.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Severity {
-        /// Nothing is run.
+        /// ddns does not run.
         Error = "error",
-        /// It is run all the same.
+        /// ddns runs anyway.
         Warning = "warning",
     }
 }
@@ -71,35 +71,35 @@ pub struct Diagnostic {
     pub place: Place,
     /// What is wrong; names the field.
     pub message: String,
-    /// How to mend it; `None` if the message is enough.
+    /// How to fix it; `None` if the message is enough.
     pub hint: Option<String>,
-    /// How many it stands for: more than one where it says how many others are not shown.
+    /// How many findings it stands for; more than one if it says how many others are not shown.
     pub count: usize,
 }
 
 impl Diagnostic {
-    /// What is wrong, and where.
+    /// An error, and where it is.
     pub fn error(place: Place, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, place, message)
     }
 
-    /// What is probably not meant, and where.
+    /// A warning, and where it is.
     pub fn warning(place: Place, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, place, message)
     }
 
-    /// What is wrong, how bad that is, and where.
+    /// An error or a warning, and where it is.
     pub fn new(severity: Severity, place: Place, message: impl Into<String>) -> Self {
         Self { severity, place, message: readable(message.into()), hint: None, count: 1 }
     }
 
-    /// Adds how to mend it.
+    /// Adds how to fix it.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
         self.hint_if_any(Some(hint.into()))
     }
 
-    /// The same where there is a way to mend it.
+    /// Adds how to fix it, if a way is known.
     #[must_use]
     pub fn hint_if_any(mut self, hint: Option<String>) -> Self {
         self.hint = hint.map(readable);
@@ -131,10 +131,10 @@ impl Diagnostic {
     }
 }
 
-/// Longer messages are cut, in characters: a message may quote a value of any length.
+/// Longer messages are cut, because a message may quote a value of any length.
 const MAX_MESSAGE_CHARS: usize = 1000;
 
-/// A message that can be read: the middle of a very long one is left out, since its sentence stands around it.
+/// Shortens a very long message in its middle, where the quoted value is.
 fn readable(message: String) -> String {
     const KEPT: usize = MAX_MESSAGE_CHARS / 2 - 1;
     if message.chars().count() <= MAX_MESSAGE_CHARS {
@@ -150,30 +150,30 @@ pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
 }
 
-/// Each once: what is wrong with a setting that several entries or files share is reported once.
+/// Removes repeats, so that an error in a setting that several entries or files share is reported once.
 pub fn without_repeats(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut known = HashSet::new();
     diagnostics.retain(|diagnostic| known.insert(hashed(diagnostic.severity, Span::default(), &diagnostic.shown())));
     diagnostics
 }
 
-/// What tells one from another.
+/// A number that identifies a finding.
 pub(super) fn hashed(severity: Severity, span: Span, message: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     (severity.key(), span.start, span.end, message).hash(&mut hasher);
     hasher.finish()
 }
 
-/// Longer names, in bytes, resemble no known one.
+/// Longer names resemble no known one.
 const MAX_NAME_BYTES: usize = 64;
 
-/// The known name nearest to a mistyped one, where one is near enough to be meant.
+/// The known name nearest to a mistyped one; `None` if no name is near enough to be meant.
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if typed.len() > MAX_NAME_BYTES {
         return None;
     }
     let typed = typed.to_lowercase();
-    // Two swapped letters are one typing mistake, in a short word too.
+    // Two swapped letters are one typing mistake, even in a short word.
     let likeness = |name: &str| {
         let is_one_mistake = typed.len() > 2 && strsim::osa_distance(&typed, name) <= 1;
         (is_one_mistake, strsim::jaro_winkler(&typed, name))
@@ -182,7 +182,7 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .into_iter()
         .map(|name| (likeness(&name.to_lowercase()), name))
         .filter(|((is_one_mistake, likeness), _)| *is_one_mistake || *likeness > 0.8)
-        // Of several the first: `ipv4` for `ipv`.
+        // Of several equally near names, the first: `ipv4` for `ipv`.
         .min_by(|((one, a), _), ((other, b), _)| other.cmp(one).then(b.total_cmp(a)))
         .map(|(_, name)| name)
 }
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(shown, lines.join("\n"));
     }
 
-    /// If the cost were the square, this would take minutes.
+    /// With quadratic cost, this would take minutes.
     #[test]
     fn b8_repeats_are_left_out_in_time() {
         let numbers = (0..100_000).chain(0..100_000);

@@ -1,5 +1,5 @@
-//! Collects what is wrong with one configuration: each once, the first ones in full, the rest as a number. What is done for
-//! one that is not shown takes a short, fixed time, whatever the file holds.
+//! Collects what is wrong with one configuration: each finding once, the first ones in full, the rest as a number. A
+//! finding that is not shown takes a short, fixed time, whatever the file contains.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use super::number::grouped;
 /// How many errors, and how many warnings, are shown: nobody fixes more at once.
 const MAX_SHOWN: usize = 20;
 
-/// How many findings are told apart; the rest is only said to be more.
+/// How many findings are told apart; beyond that, ddns only says that there are more.
 const MAX_COUNTED: usize = 100_000;
 
 /// Errors and warnings in the order in which they were found.
@@ -30,8 +30,8 @@ struct Count {
 }
 
 impl Diagnostics {
-    /// Adds one. Place and hint are made only if it is shown. Message and `span` tell it from the others: what is wrong with
-    /// a setting that several entries share is the same each time.
+    /// Adds a finding. `make` is called only if it is shown. Message and `span` identify it, so that an error in a
+    /// setting that several entries share counts once.
     pub fn add(
         &mut self,
         severity: Severity,
@@ -56,7 +56,7 @@ impl Diagnostics {
         self.errors.reported
     }
 
-    /// Those that are shown. The last ones say how many are not; `place` is what they are about.
+    /// The findings to show. The last ones say, for `place`, how many others are not shown.
     pub fn into_vec(mut self, place: &Place) -> Vec<Diagnostic> {
         let is_full = self.known.len() >= MAX_COUNTED;
         for severity in Severity::ALL {
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(very_many.last().expect("one"), "c.json: more than 99,979 more errors are not shown");
     }
 
-    /// Where many warnings come first, an error is still shown.
+    /// An error is shown even after many warnings.
     #[test]
     fn warnings_do_not_hide_errors() {
         let mut all = Diagnostics::default();

@@ -1,8 +1,8 @@
-//! Durations: the one way to read them, and to print them.
+//! Reads and prints durations, in one way everywhere.
 
 use std::time::Duration;
 
-/// As exact as a person wants it: `0.5 s`, `12 s`, `4 min`, `3 h`, `2 days`; rounded to the nearest.
+/// A duration for people: `0.5 s`, `12 s`, `4 min`, `3 h`, `2 days`; rounded to the nearest.
 pub fn duration(duration: Duration) -> String {
     let tenths = duration.saturating_add(Duration::from_millis(50)).as_millis() / 100;
     let seconds = duration.as_secs();
@@ -15,17 +15,17 @@ pub fn duration(duration: Duration) -> String {
     }
 }
 
-/// The same for whole seconds.
+/// A number of seconds for people, like [`duration()`].
 pub fn seconds(seconds: u64) -> String {
     duration(Duration::from_secs(seconds))
 }
 
-/// How many seconds it is, the started one included.
+/// A duration in seconds, rounded up.
 pub fn whole_seconds(duration: Duration) -> u64 {
     duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
 }
 
-/// A span of time: minutes, or a whole number with its unit.
+/// Reads a duration: a whole number with a unit (`s`, `m`, `h` or `d`), or minutes.
 pub fn parse(text: &str) -> Option<Duration> {
     let text = text.trim();
     let number = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());

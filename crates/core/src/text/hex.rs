@@ -1,6 +1,6 @@
 //! Bytes as pairs of hexadecimal digits, and back.
 
-/// Two small digits for each byte.
+/// Two lowercase digits for each byte.
 pub(crate) fn text(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(2 * bytes.len());
     push(&mut text, bytes);

@@ -1,8 +1,8 @@
-//! JSON with places: every value knows where it stands in its text.
+//! JSON with places: every value knows its position in the text.
 //!
-//! One reader for all JSON that others write: configuration files (with comments and trailing commas), `token` documents
-//! (with placeholders outside quotes), lists in the environment, and the cache. It keeps what a body must keep (the
-//! order of keys, every digit of numbers) and what an error must name (line and column). It knows nothing of fields.
+//! One reader for configuration files (with comments and trailing commas), `token` documents (with placeholders outside
+//! quotes), lists in the environment, and the cache. It keeps what a request body needs (the order of keys, every digit
+//! of numbers) and what an error message needs (line and column). It knows nothing about fields.
 
 mod excerpt;
 mod read;
@@ -24,16 +24,16 @@ pub struct Dialect {
     relaxed: bool,
     /// `__NAME__` outside quotes.
     placeholders: bool,
-    /// The limit of values and keys.
+    /// The most values and keys that a text may contain.
     most: usize,
 }
 
-/// How many values and keys a configuration may hold: a hundred thousand domains need far fewer, and their memory
-/// stays below 200 MB.
+/// How many values and keys a configuration may contain: a hundred thousand domains need far fewer, and this many take
+/// less than 200 MB of memory.
 pub const MAX_VALUES: usize = 1_000_000;
 
 impl Dialect {
-    /// Plain JSON of any size: what the program itself wrote.
+    /// Plain JSON of any size, as the program itself writes it.
     pub const STRICT: Self = Self { relaxed: false, placeholders: false, most: usize::MAX };
     /// Configuration files.
     pub const CONFIG: Self = Self { relaxed: true, placeholders: false, most: MAX_VALUES };
@@ -43,7 +43,7 @@ impl Dialect {
     pub const TOKEN: Self = Self { relaxed: false, placeholders: true, most: MAX_VALUES };
 }
 
-/// A stretch of a text, in bytes: `start..end`.
+/// A range of a text, in bytes: `start..end`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Span {
     /// The first byte.
@@ -59,22 +59,23 @@ impl Span {
     }
 }
 
-/// A value and the place where it stands.
+/// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
-    /// Where it stands.
+    /// Where the value is.
     pub span: Span,
-    /// What stands there.
+    /// The value there.
     pub value: Value,
 }
 
 impl Node {
-    /// A value that stands nowhere: made by the program, or given outside of a file.
+    /// A value without a place: made by the program, or given outside a file.
     pub fn synthetic(value: Value) -> Self {
         Self { span: Span::default(), value }
     }
 
-    /// The same with everything inside at one place: places inside of a text mean nothing in the file that holds it.
+    /// Gives the value, and everything inside, one place. Positions inside a string are not positions in the file that
+    /// contains the string.
     #[must_use]
     pub fn at(self, span: Span) -> Self {
         let value = match self.value {
@@ -91,22 +92,22 @@ impl Node {
     }
 }
 
-/// A JSON value. Numbers are their own text; nothing is rounded.
+/// A JSON value. Numbers are kept as text, so that nothing is rounded.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// `null`
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// A number, as it was written.
+    /// A number, as written.
     Number(String),
     /// A string, unescaped.
     String(String),
     /// A list.
     Array(Vec<Node>),
-    /// An object; keys in the order in which they were written, repeated ones too.
+    /// An object; its keys in their written order, including repeated ones.
     Object(Vec<Member>),
-    /// A placeholder outside quotes, `__TTL__`: only where [`Dialect::TOKEN`] is read.
+    /// A placeholder outside quotes, `__TTL__`: only in [`Dialect::TOKEN`].
     Placeholder(String),
 }
 
@@ -115,7 +116,7 @@ pub enum Value {
 pub struct Member {
     /// The key, unescaped.
     pub key: String,
-    /// Where the key stands, quotes included.
+    /// Where the key is, including its quotes.
     pub key_span: Span,
     /// The value.
     pub node: Node,
@@ -127,7 +128,7 @@ impl Value {
         Self::String(text.into())
     }
 
-    /// An object of the program's own.
+    /// An object made by the program.
     pub fn object<K: Into<String>>(members: impl IntoIterator<Item = (K, Self)>) -> Self {
         let member = |(key, value): (K, Self)| Member {
             key: key.into(),
@@ -137,7 +138,7 @@ impl Value {
         Self::Object(members.into_iter().map(member).collect())
     }
 
-    /// A list of the program's own.
+    /// A list made by the program.
     pub fn list(values: impl IntoIterator<Item = Self>) -> Self {
         Self::Array(values.into_iter().map(Node::synthetic).collect())
     }
@@ -155,7 +156,7 @@ impl Value {
         }
     }
 
-    /// The members, where it is an object.
+    /// The members; `None` if it is not an object.
     pub fn members(&self) -> Option<&[Member]> {
         match self {
             Self::Object(members) => Some(members),
@@ -163,12 +164,12 @@ impl Value {
         }
     }
 
-    /// The value of the member of this name, where it is an object that has one.
+    /// The value of the member with this name; `None` if it has none, or is not an object.
     pub fn member(&self, name: &str) -> Option<&Self> {
         self.members()?.iter().find(|member| member.key == name).map(|member| &member.node.value)
     }
 
-    /// The text, where it is a string.
+    /// The text; `None` if it is not a string.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
@@ -177,7 +178,7 @@ impl Value {
     }
 }
 
-/// Where and why a text is not JSON. The message never holds any of the text: it may be a secret.
+/// Where and why a text is not JSON. The message never quotes the text, which may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxError {
     /// Where the reader stopped.

@@ -1,4 +1,5 @@
-//! Levels of the log, and the form of its lines: `%(asctime)s %(levelname)s %(name)s %(message)s`, or one JSON object a line (G3).
+//! The levels of the log, and the format of its lines: `%(asctime)s %(levelname)s %(name)s %(message)s`, or one JSON
+//! object for each line (G3).
 
 use std::borrow::Cow;
 
@@ -7,7 +8,7 @@ use crate::text::own_json::line;
 use crate::text::vocabulary::vocabulary;
 
 vocabulary! {
-    /// How important a line of the log is; its key is as logs have it.
+    /// How important a line of the log is; its key is what the log shows.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Level {
         /// Everything that helps to find a fault.
@@ -18,18 +19,18 @@ vocabulary! {
         Warning = "WARNING",
         /// What went wrong.
         Error = "ERROR",
-        /// Nothing of this program's: silence.
+        /// ddns logs nothing at this level: as a limit, it means silence.
         Critical = "CRITICAL",
     }
 }
 
 impl Level {
-    /// The number that Python has for it: 10 is DEBUG, 50 CRITICAL.
+    /// Python's number of the level: 10 is DEBUG, 50 CRITICAL.
     fn number(self) -> u16 {
         10 * (self as u16 + 1)
     }
 
-    /// Reads a name, in any case, with its usual other forms, or a number: the level that Python has for it, or the next one.
+    /// Reads a name or one of its usual aliases, in any case, or a number: Python's level, or the next higher one.
     pub fn read(name: &str) -> Option<Self> {
         if let Ok(number) = name.trim().parse::<u16>() {
             return Some(Self::ALL.into_iter().find(|level| number <= level.number()).unwrap_or(Self::Critical));
@@ -48,29 +49,29 @@ impl Level {
 pub enum LogFormat {
     /// `warning: …`, without a time: for people at a terminal and for services that add the time themselves.
     Short,
-    /// Pieces in a row.
+    /// Pieces, one after the other.
     Pieces(Vec<LogPiece>),
-    /// One JSON object a line.
+    /// One JSON object for each line.
     Json,
 }
 
 /// A piece of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogPiece {
-    /// Text as it was written.
+    /// Text as written.
     Literal(String),
-    /// A part of the record, and how it is filled up to how many letters.
+    /// A part of the record, how it is padded, and to how many characters.
     Part(LogPart, Side, usize),
 }
 
-/// Where a part is filled up, and with what.
+/// Where a part is padded, and with what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// Before it, with blanks.
+    /// Before it, with spaces.
     Before,
     /// Before it, with zeros.
     Zeros,
-    /// Behind it, with blanks.
+    /// Behind it, with spaces.
     Behind,
 }
 
@@ -87,32 +88,32 @@ pub enum LogPart {
     Message,
     /// `%(msecs)d`: the milliseconds of the time.
     Millis,
-    /// `%(levelno)d`: the level as a number of Python's.
+    /// `%(levelno)d`: Python's number of the level.
     LevelNumber,
     /// `%(funcName)s` and others: a place in the code of a Python program.
     CodePlace,
 }
 
-/// When a line is written.
+/// The time of a line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LogTime<'a> {
-    /// In the form of `log.datefmt`.
+    /// In the format of `log.datefmt`.
     pub text: &'a str,
     /// Its milliseconds.
     pub millis: u16,
 }
 
-/// What stands in a line for a place in the code.
+/// What a line shows for a place in the code.
 const NO_PLACE: &str = "-";
 
 /// The program's name in a log.
 const NAME: &str = "ddns";
 
 impl LogFormat {
-    /// The form of lines with a time where none is set.
+    /// The default format of lines with a time.
     pub const TIMED: &'static str = "%(asctime)s %(levelname)s %(message)s";
 
-    /// Reads a format. An unknown part stays as it is and is returned too.
+    /// Reads a format. Unknown parts stay unchanged, and are returned too.
     pub fn parse(text: &str) -> (Self, Vec<String>) {
         if text.trim().eq_ignore_ascii_case("json") {
             return (Self::Json, Vec::new());
@@ -151,12 +152,12 @@ impl LogFormat {
         *self == Self::Json || self.has(LogPart::Time) || self.has(LogPart::Millis)
     }
 
-    /// Whether a line holds the message.
+    /// Whether a line contains the message.
     pub fn has_message(&self) -> bool {
         matches!(self, Self::Short | Self::Json) || self.has(LogPart::Message)
     }
 
-    /// Whether a line holds a place in the code, which we have none of.
+    /// Whether a line contains a place in the code, which ddns does not have.
     pub fn has_code_place(&self) -> bool {
         self.has(LogPart::CodePlace)
     }
@@ -165,7 +166,7 @@ impl LogFormat {
         matches!(self, Self::Pieces(pieces) if pieces.iter().any(|piece| matches!(piece, LogPiece::Part(known, ..) if *known == part)))
     }
 
-    /// One line, without its end.
+    /// One line, without a line end.
     pub fn line(&self, time: LogTime<'_>, level: Level, message: &str) -> String {
         match self {
             Self::Short if level == Level::Info => message.to_owned(),
@@ -200,13 +201,13 @@ impl LogFormat {
     }
 }
 
-/// `%(name)-8s` or `%(msecs)03d` at the start of a text: the part and its length there.
+/// `%(name)-8s` or `%(msecs)03d` at the start of a text: the part, and its length in the text.
 fn part_at(text: &str) -> Option<(LogPiece, usize)> {
     let (name, rest) = text.strip_prefix("%(")?.split_once(')')?;
     let part = match name {
         "asctime" => LogPart::Time,
         "levelname" => LogPart::Level,
-        // The other client's modules are one program here.
+        // NewFuture/DDNS has modules; ddns is one program.
         "name" | "module" => LogPart::Name,
         "message" => LogPart::Message,
         "msecs" => LogPart::Millis,

@@ -16,7 +16,7 @@ pub fn grouped(number: usize) -> String {
     text
 }
 
-/// Adds its digits. `format!` would take three times as long.
+/// Appends the digits. `format!` would take three times as long.
 pub(crate) fn push_number(out: &mut String, number: u64) {
     if number >= 10 {
         push_number(out, number / 10);
@@ -24,14 +24,14 @@ pub(crate) fn push_number(out: &mut String, number: u64) {
     out.push(char::from(b'0' + (number % 10) as u8));
 }
 
-/// An address, for the same reason.
+/// The text of an address, faster than `format!`.
 pub(crate) fn address_text(ip: IpAddr) -> String {
     let mut text = String::with_capacity("255.255.255.255".len());
     push_address(&mut text, ip);
     text
 }
 
-/// Adds an address.
+/// Appends an address.
 pub(crate) fn push_address(out: &mut String, ip: IpAddr) {
     match ip {
         IpAddr::V4(ip) => {

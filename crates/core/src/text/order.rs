@@ -1,4 +1,4 @@
-//! One sort for all types: each that the standard library sorts makes the program 6 kB larger.
+//! One sort for all types: for each type that the standard library sorts, the program grows by 6 kB.
 
 use std::cmp::Ordering;
 
@@ -31,7 +31,7 @@ mod tests {
     use super::sort_by_key;
 
     proptest! {
-        /// Also those that are equal stay in their order.
+        /// Equal items stay in their order too.
         #[test]
         fn it_sorts_as_the_standard_library_does(items in proptest::collection::vec((0_u8..5, any::<u8>()), 0..50)) {
             let (mut ours, mut theirs) = (items.clone(), items);

@@ -1,11 +1,11 @@
-//! JSON of the program's own, by serde: the history, what is told of a service, what a group keeps in its store. What people
-//! write is read by [`json`](super::json), which knows its places.
+//! The program's own JSON, by serde: the history, the state of a service, what a group keeps in its store.
+//! [`json`](super::json) reads what people write, with its places.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-/// An object that has no type of its own: its members, by their names; behind a `;` those that are left out where they are `None`.
+/// A JSON object without its own type: its members by name; after a `;`, those that are left out if they are `None`.
 #[macro_export]
 macro_rules! object {
     ($($name:ident: $value:expr),+ $(,)? $(; $($some:ident: $option:expr),+ $(,)?)?) => {{
@@ -27,22 +27,22 @@ pub fn indented(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
-/// A value on one line, without its end.
+/// A value on one line, without a line end.
 pub fn line(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// A JSON text as it is, to be a part of another.
+/// A JSON text to put unchanged into another; `None` if it is not JSON.
 pub fn as_is(text: String) -> Option<impl Serialize> {
     RawValue::from_string(text).ok()
 }
 
-/// What a text says; `None` if it says something else.
+/// The value of a JSON text; `None` if the text does not fit the type.
 pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     serde_json::from_str(text).ok()
 }
 
-/// A member that counts as absent where another version means something else by it.
+/// Reads a member that counts as absent if another version wrote something else there.
 pub(crate) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(|value| read(value.get()))
 }

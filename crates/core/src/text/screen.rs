@@ -1,10 +1,10 @@
-//! Text from outside on a screen or in a log: nothing in it drives a terminal, forges a line, or turns or hides what stands
-//! beside it.
+//! Makes text from outside safe for a screen or a log: nothing in it controls a terminal, forges a line, or reverses or
+//! hides the text beside it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Neither a control character nor one that turns or hides what stands beside it.
+/// Whether a character is neither a control character nor one that reverses or hides the text beside it.
 pub fn is_harmless(letter: char) -> bool {
     let hides = matches!(u32::from(letter),
         0xad | 0x61c | 0x180e | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0xfeff | 0xfff9..=0xfffb
@@ -12,22 +12,22 @@ pub fn is_harmless(letter: char) -> bool {
     !letter.is_control() && !hides
 }
 
-/// A text of one line: what is not harmless in it is replaced.
+/// A text of one line, in which all but harmless characters are replaced.
 pub fn line(text: &str) -> Cow<'_, str> {
     with(text, is_harmless, |out, _| out.push('\u{fffd}'))
 }
 
-/// The same for a text of several lines.
+/// Like [`line()`], for a text of several lines.
 pub fn lines(text: &str) -> Cow<'_, str> {
     with(text, |letter| is_layout(letter) || is_harmless(letter), |out, _| out.push('\u{fffd}'))
 }
 
-/// A text of one line in which such letters can be recognized: `\u{1b}`.
+/// A text of one line, in which such characters are escaped: `\u{1b}`.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     with(text, is_harmless, |out, letter| out.extend(letter.escape_default()))
 }
 
-/// A JSON text that means the same: such letters stand inside of strings alone.
+/// A JSON text with the same meaning, in which such characters are escaped: they can only be inside strings.
 pub fn json(text: &str) -> Cow<'_, str> {
     with(
         text,
@@ -40,7 +40,7 @@ pub fn json(text: &str) -> Cow<'_, str> {
     )
 }
 
-/// What lays out a text of ours.
+/// Whether a character lays out our own texts.
 fn is_layout(letter: char) -> bool {
     matches!(letter, '\n' | '\t')
 }

@@ -1,5 +1,5 @@
-//! Masking of texts that come from elsewhere (a response's body, an error of a library) and, as the last gate, of every
-//! log line: what the user typed is found in any of its usual forms and replaced.
+//! Masks texts from outside (the body of a response, an error of a library) and, as a last defense, every log line:
+//! finds what the user typed in any of its usual forms, and replaces it.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -11,34 +11,34 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use crate::text::hex;
 use crate::text::json::{is_placeholder_name, push_escaped};
 
-/// What the masked part of a text shows as.
+/// What replaces a secret in a text.
 pub const MASK: &str = "***";
 
 /// Shorter secrets match ordinary words (`on`, `1`): they are masked only as whole words.
 const SHORT: usize = 4;
 
-/// The steps of a search for each byte of a text. Honest texts take two or three; a hostile one, made of the letters that
-/// a secret begins with, could take as many as the square of the secret.
+/// How many steps a search may take for each byte of a text. Ordinary texts take two or three; a hostile one, made of
+/// the characters that a secret begins with, could take the square of the secret's length.
 const STEPS: usize = 16;
 
-/// A short text may take the steps of this many more bytes.
+/// This many bytes are added to the length of a text, so that a short text has enough steps.
 const SPARE: usize = 2048;
 
-/// What must not be seen. Does not show itself when printed.
+/// What must not be shown; `Debug` does not show it either.
 #[derive(Clone, Default)]
 pub struct Secrets {
-    /// [`folded`]; matched letter by letter, each letter in any of its usual forms.
+    /// [`folded`]; matched character by character, each in any of its usual forms.
     plain: Sorted,
-    /// Base64 and hexadecimal forms, matched as they are.
+    /// Base64 and hexadecimal forms, matched exactly.
     encoded: Sorted,
 }
 
 impl Secrets {
-    /// Collects literals. One that is part of a text in `public` (a configured domain, say), an address or the name of
-    /// a placeholder is no secret: it is shown everywhere.
+    /// Collects literals, except those that are shown everywhere: parts of a text in `public` (such as a configured
+    /// domain), IP addresses and names of placeholders.
     pub fn new(literals: impl IntoIterator<Item = String>, public: &[&str]) -> Self {
         let literals = literals.into_iter().map(|literal| literal.trim().to_owned());
-        // One letter or sign hides nothing, and without it no response can be read.
+        // Masking a single character would hide nothing, and make every response unreadable.
         let all = Sorted::new(literals.filter(|literal| literal.chars().nth(1).is_some()));
         let mut is_public = all.found_in(public).into_iter();
         let mut plain = all.0;
@@ -48,7 +48,7 @@ impl Secrets {
             !is_public.next().unwrap_or(false) && !is_value
         });
         let long = plain.iter().filter(|literal| literal.len() >= SHORT);
-        // As it is, and as a JSON body has it: an endpoint may send the whole of it back.
+        // As typed, and as escaped in a JSON body, because an endpoint may send the whole body back, encoded.
         let both = long.flat_map(|literal| {
             let mut written = String::new();
             push_escaped(&mut written, literal);
@@ -59,7 +59,7 @@ impl Secrets {
         Self { plain, encoded }
     }
 
-    /// Only those of at least `length` bytes: fit for lines that are mostly our own words.
+    /// Only the secrets of at least `length` bytes, for lines that are mostly our own words.
     #[must_use]
     pub fn longer_than(&self, length: usize) -> Self {
         let plain = self.plain.0.iter().filter(|secret| secret.len() >= length).cloned();
@@ -86,7 +86,7 @@ impl Secrets {
         Cow::Owned(masked)
     }
 
-    /// Where secrets stand in a text, in order. What would take too long to search counts as one, up to the end.
+    /// Where a text contains secrets, in order. If the search takes too long, the rest of the text counts as a secret.
     pub fn found(&self, text: &str) -> Vec<Range<usize>> {
         let (mut found, mut at) = (Vec::new(), 0);
         let mut steps = STEPS * (text.len() + SPARE);
@@ -106,7 +106,7 @@ impl Secrets {
         found
     }
 
-    /// How many bytes of `text` are a secret that begins at `at`: the longest one, unless no `steps` are left.
+    /// The length in bytes of the longest secret that begins at `at`, unless the `steps` run out.
     fn length_at(&self, text: &str, at: usize, steps: &mut usize) -> Option<usize> {
         let rest = &text[at..];
         let counts = |secret: usize, length: usize| secret >= SHORT || stands_alone(text, at, at + length);
@@ -115,7 +115,7 @@ impl Secrets {
             text.chars().next().into_iter().for_each(|letter| found(letter, letter.len_utf8()));
         };
         let encoded = self.encoded.longest(rest, steps, as_written, |_, _| true).map(|length| {
-            // The last letter of base64 may also hold bits of what follows; the padding belongs to it.
+            // The last base64 character may also contain bits of what follows, and the padding belongs to it.
             let tail = &rest[length..];
             let letter = usize::from(tail.as_bytes().get(1) == Some(&b'=') && tail.starts_with(is_base64));
             length + letter + tail[letter..].bytes().take_while(|byte| *byte == b'=').count()
@@ -124,20 +124,20 @@ impl Secrets {
     }
 }
 
-/// Texts in order, so that those with a common beginning are looked at together: at most places of a long text the first
-/// letter rules out all of them.
+/// Sorted texts, so that those with a common beginning are compared together: at most places of a long text, the first
+/// character rules out all of them.
 #[derive(Clone, Default)]
 struct Sorted(Vec<String>);
 
-/// The texts that begin with what was read so far.
+/// The secrets that begin with the characters matched so far.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Matching {
-    /// Where in the text that is searched: comes first, so that one comes before all that follow from it.
+    /// The position in the searched text. It is the first field, so that a match sorts before all that follow from it.
     end: usize,
-    /// How many bytes of the texts were read.
+    /// How many bytes of the secrets were matched.
     depth: usize,
     first: usize,
-    /// The one after the last.
+    /// One past the last.
     last: usize,
 }
 
@@ -149,9 +149,10 @@ impl Sorted {
         Self(texts)
     }
 
-    /// How many bytes at the start of `text` spell one of these: the longest that `counts`, which is given the length
-    /// of the one and of its spelling. Several readings are followed at once: a backslash or a percent sign may be
-    /// itself or begin an escape. Takes one of the `steps` for each place and reading, and ends where none are left.
+    /// How many bytes at the start of `text` spell one of the secrets: the longest that `counts`, which is given the
+    /// lengths of the secret and of its spelling. Several readings are followed at once, because a backslash or a
+    /// percent sign may be itself or begin an escape. Each place and reading takes one of the `steps`; when none are
+    /// left, the search ends.
     fn longest(
         &self,
         text: &str,
@@ -160,7 +161,7 @@ impl Sorted {
         counts: impl Fn(usize, usize) -> bool,
     ) -> Option<usize> {
         let mut longest = None;
-        // Each is followed once, however many readings lead to it: taken in order, none comes again.
+        // Each match is followed once, however many readings lead to it: in this order, none comes again.
         let mut left = BTreeSet::new();
         let mut next = Some(Matching { end: 0, depth: 0, first: 0, last: self.0.len() });
         while let Some(matching) = next.filter(|_| *steps > 0) {
@@ -189,7 +190,7 @@ impl Sorted {
         (!texts.is_empty()).then_some(Matching { end: end + length, depth, first: texts.start, last: texts.end })
     }
 
-    /// Those of some texts, which are equal up to `depth`, that have this byte there.
+    /// Of some texts, which are equal up to `depth`, those with this byte there.
     fn continued(&self, texts: Range<usize>, depth: usize, byte: u8) -> Range<usize> {
         let here = &self.0[texts.clone()];
         let first = here.partition_point(|text| text.as_bytes().get(depth).is_none_or(|other| *other < byte));
@@ -197,7 +198,8 @@ impl Sorted {
         texts.start + first..texts.start + first + count
     }
 
-    /// Which of the texts are part of one of `others`. What would take too long counts as none: it stays a secret.
+    /// Which of the texts are part of one of `others`. If the search takes too long, a text is not, and so stays a
+    /// secret.
     fn found_in(&self, others: &[&str]) -> Vec<bool> {
         let mut found = vec![false; self.0.len()];
         for other in others {
@@ -233,7 +235,7 @@ fn is_base64(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, '+' | '/' | '-' | '_')
 }
 
-/// One letter for all that count as the same: either case, and a plus sign for a blank as in form data.
+/// One character for all that count as the same: either case, and, as in form data, a plus sign for a space.
 fn folded(letter: char) -> char {
     if letter == '+' { ' ' } else { letter.to_ascii_lowercase() }
 }
@@ -241,8 +243,9 @@ fn folded(letter: char) -> char {
 /// The longest HTML entity between `&` and `;`, in bytes.
 const MAX_ENTITY_BYTES: usize = 8;
 
-/// Every letter that the start of `text` may mean, in [`folded`] form: itself, or what it spells percent-encoded once or
-/// twice, escaped as in JSON, or as an entity of HTML. `found` is given the letter and the bytes it takes.
+/// Every character that the start of `text` may mean, in [`folded`] form: itself, or what it spells if it is
+/// percent-encoded once or twice, escaped as in JSON, or an HTML entity. `found` is given the character and the bytes
+/// that it takes.
 fn readings(text: &str, found: &mut dyn FnMut(char, usize)) {
     let Some(first) = text.chars().next() else { return };
     let mut found = |letter, length| found(folded(letter), length);
@@ -283,7 +286,7 @@ fn readings(text: &str, found: &mut dyn FnMut(char, usize)) {
     }
 }
 
-/// One letter of one to four bytes, each written as `percent` and two hexadecimal digits.
+/// A character of one to four bytes, each written as `percent` and two hexadecimal digits.
 fn percent_encoded(text: &str, percent: &str) -> Option<(char, usize)> {
     let mut bytes = [0; 4];
     let mut rest = text;
@@ -298,7 +301,7 @@ fn percent_encoded(text: &str, percent: &str) -> Option<(char, usize)> {
     None
 }
 
-/// `\u00fc`, or two of them for a letter that takes both.
+/// `\u00fc`, or two of these for a character that needs a surrogate pair.
 fn unicode_escape(text: &str) -> Option<(char, usize)> {
     const LENGTH: usize = 6;
     let unit = |at: usize| {
@@ -312,7 +315,7 @@ fn unicode_escape(text: &str) -> Option<(char, usize)> {
     }
 }
 
-/// The letter that an entity stands for: `amp`, `#252`, `#xfc`.
+/// The character that an entity stands for: `amp`, `#252`, `#xfc`.
 fn entity_letter(entity: &str) -> Option<char> {
     match entity.strip_prefix('#') {
         Some(number) => match number.strip_prefix(['x', 'X']) {
@@ -330,8 +333,8 @@ fn entity_letter(entity: &str) -> Option<char> {
     }
 }
 
-/// Hexadecimal, and base64 alone or inside of something longer: for each of the three ways in which a secret can lie
-/// across the groups of three bytes, the letters that depend on nothing else.
+/// Hexadecimal, and base64 alone or inside something longer: for each of the three offsets that a secret can have in
+/// base64's groups of three bytes, the characters that depend on the secret alone.
 fn encoded_forms(secret: &[u8]) -> Vec<String> {
     let hex = hex::text(secret);
     let mut forms = vec![hex.to_uppercase(), hex];
@@ -399,7 +402,7 @@ mod tests {
         }
     }
 
-    /// A hostile text and many secrets: each place of the text meets few of them.
+    /// A hostile text and many secrets: each place of the text is compared with few of them.
     #[test]
     fn g2_masking_takes_time_in_proportion_to_the_text() {
         let many: Vec<String> = (0..2000).map(|number| format!("&key-{number:05}-{}", number * 7919)).collect();
@@ -410,7 +413,7 @@ mod tests {
         assert_eq!(secrets.mask(&many.concat()), MASK.repeat(many.len()));
     }
 
-    /// A backslash is itself or begins an escape: as many readings as there are ways to take one or two at a time.
+    /// A backslash is itself or begins an escape, so a text has as many readings as ways to take one or two at a time.
     #[test]
     fn g2_a_secret_of_backslashes_is_found_in_any_form_and_in_time() {
         let secret = "\\".repeat(60);
@@ -419,8 +422,8 @@ mod tests {
         assert_eq!(secrets.mask(&"\\".repeat(59)), "\\".repeat(59));
     }
 
-    /// A text of the letters that secrets are made of, in as many readings as there can be. What is not found in time is
-    /// not shown.
+    /// A text made of the characters of secrets, with as many readings as possible. What the search does not reach in
+    /// time is not shown.
     #[test]
     fn g2_a_hostile_text_shows_no_secret_and_takes_no_longer() {
         for (letter, form) in [("\\", "\\"), ("%", "%25"), ("&", "&amp;")] {
@@ -443,7 +446,7 @@ mod tests {
             ["com", "host17", "example.com", "e", "t1", "ample.net", "xyz", "q", "hos", "203.0.113.7", "__IP__"];
         let secrets = Secrets::new(literals.map(str::to_owned), &public);
         assert_eq!(secrets.plain.0, ["ample.net", "xyz"], "one letter hides nothing");
-        // Made of parts of the domains, but part of none.
+        // Made of parts of the domains, but not part of any.
         let many = (0..5000).map(|number| format!("host{number}.example.comhost{number}"));
         assert_eq!(Secrets::new(many, &public).plain.0.len(), 5000);
         let long = "a".repeat(200_000);

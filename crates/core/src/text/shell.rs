@@ -2,7 +2,7 @@
 
 use super::screen;
 
-/// A word in quotes, where it needs them. What would drive the terminal that shows it is left to `printf`.
+/// A word, in quotes if it needs them. `printf` writes the characters that would control the terminal that shows it.
 pub fn quote(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_@%+=:,./-".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -21,7 +21,7 @@ pub fn quote(word: &str) -> String {
     format!("'{}'", word.chars().map(letter).collect::<String>())
 }
 
-/// A command, as it can be typed.
+/// A command, ready to paste into a shell.
 pub fn line<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
     words.into_iter().map(quote).collect::<Vec<_>>().join(" ")
 }

@@ -13,10 +13,10 @@ use crate::text::number::grouped;
 const MAX_HEADERS: usize = 100;
 
 impl Maker<'_, '_> {
-    /// None where there is no address: that is among the errors then.
+    /// `None`: there is no valid URL, which is noted as an error.
     pub(super) fn callback(&mut self) -> Option<Callback> {
         let mut variables = self.variables();
-        // Their values come with the domains.
+        // The domains set their values later.
         for name in own_names(&self.reader.layers) {
             variables.declare(&name);
         }
@@ -29,14 +29,14 @@ impl Maker<'_, '_> {
         Some(callback)
     }
 
-    /// The same for a notification, which has placeholders of its own (I5).
+    /// The callback of a notification, which has its own placeholders (I5).
     pub(in super::super) fn notice(&mut self) -> Option<Callback> {
         let variables = self.with_extra(Variables::of_notice());
         let request = self.request(&variables, &["none", "forget"])?;
         Some(Callback { request, variables, around: None })
     }
 
-    /// One request. `not_here` are the parts of `expect` that have no meaning for it.
+    /// One request. `not_here` are the parts of `expect` that it must not have.
     pub(super) fn request(&mut self, variables: &Variables, not_here: &[&str]) -> Option<RequestTemplate> {
         let mut unknown = Vec::new();
         let target = self.target(variables, &mut unknown);
@@ -61,7 +61,7 @@ impl Maker<'_, '_> {
         method
     }
 
-    /// `headers`: those that are wrong are among the errors.
+    /// `headers`, without invalid ones, which are noted as errors.
     fn headers(&mut self, variables: &Variables, unknown: &mut Vec<String>) -> Vec<Header> {
         let mut headers: Vec<Header> = Vec::new();
         let members = self.reader.headers(Key::Headers);
@@ -103,7 +103,7 @@ impl Maker<'_, '_> {
         self.with_extra(variables)
     }
 
-    /// Part of a second means nothing in DNS; NewFuture/DDNS takes it.
+    /// `ttl`, rounded: NewFuture/DDNS accepts fractions of a second, which DNS does not have.
     fn ttl(&mut self) -> Option<u32> {
         let written = self.reader.setting(Key::Ttl).and_then(|setting| digits(&setting.node.value));
         let exact = written.filter(|text| text.contains('.')).and_then(|text| text.parse::<f64>().ok());
@@ -117,7 +117,7 @@ impl Maker<'_, '_> {
         self.reader.or_wrong(Key::Ttl, &text, text.parse().ok())
     }
 
-    /// NewFuture/DDNS takes several, and uses the first.
+    /// `line`: like NewFuture/DDNS, accepts several values, and uses the first.
     fn line(&mut self) -> Option<String> {
         let words = match self.reader.setting(Key::Line).map(|setting| &setting.node.value) {
             Some(Value::Number(number)) => return Some(number.clone()),
@@ -132,7 +132,7 @@ impl Maker<'_, '_> {
         Some(first.to_owned())
     }
 
-    /// With the values of `extra`; those that are wrong are among the errors.
+    /// Adds the values of `extra`, except invalid ones, which are noted as errors.
     fn with_extra(&mut self, mut variables: Variables) -> Variables {
         let Some(Value::Object(members)) = self.reader.object(Key::Extra).map(|node| node.value) else {
             return variables;
@@ -208,7 +208,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// `token` as `format` wants it; `None` if it is empty (B7), or wrong.
+    /// `token` in the form that `format` requires; `None` if it is empty (B7), or wrong.
     fn body(&mut self, variables: &Variables, unknown: &mut Vec<String>) -> Option<Body> {
         let format = self.format()?;
         let node = &self.reader.setting(Key::Token)?.node;
@@ -219,10 +219,10 @@ impl Maker<'_, '_> {
     }
 }
 
-/// Why a `token` is no body: where, what is wrong, and the way out.
+/// Why a `token` is not a valid body: place, message and hint.
 type BodyMistake = (Span, String, &'static str);
 
-/// A `token` as a format wants it; `None` if it is empty (B7).
+/// A `token` in the form that a format requires; `None` if it is empty (B7).
 pub(crate) fn read_body(
     format: Format,
     node: &Node,
@@ -256,7 +256,7 @@ fn form_body(node: &Node, variables: &Variables, unknown: &mut Vec<String>) -> R
     Body::form(members, variables, unknown).map_err(|member| {
         let kind = member.node.value.kind();
         let message = format!("`token`: a value in a form must be a string, a number or a boolean, not {kind}");
-        // Places inside of a text mean nothing in the file.
+        // Positions inside a string are not positions in the file.
         let place = if node.value.text().is_some() { node.span } else { member.node.span };
         (place, message, "")
     })

@@ -11,7 +11,7 @@ use crate::text::json::{Node, Value};
 const MAX_DOMAINS: usize = 1000;
 
 impl Maker<'_, '_> {
-    /// Refuses placeholders that have no single meaning, and a `combine` that is never seen.
+    /// Refuses placeholders that have no single meaning in a combined request.
     pub(super) fn check_combine(&mut self, callback: &Callback) {
         if let Some(name) = callback.ambiguous() {
             let message = format!("{name} is ambiguous if `combine` puts several updates in one request");

@@ -21,7 +21,7 @@ use crate::update::domain::Domain;
 #[derive(Default)]
 pub(super) struct Domains {
     pub(super) names: Vec<Domain>,
-    /// What some of them have for themselves.
+    /// `extra` of the domains that have their own.
     pub(super) extra: Vec<(Domain, Vec<Member>)>,
     pub(super) interface_ids: HashMap<Domain, InterfaceId>,
     pub(super) verify: HashMap<Domain, Option<Verify>>,
@@ -29,7 +29,7 @@ pub(super) struct Domains {
 
 impl Maker<'_, '_> {
     pub(super) fn domains(&mut self, key: Key) -> Domains {
-        // NewFuture/DDNS has no domains then.
+        // In NewFuture/DDNS, these values mean no domains.
         let is_none = |setting: &Setting| match &setting.node.value {
             Value::Array(items) => items.len() == 1 && is_off(&items[0].value),
             value => is_off(value),
@@ -40,7 +40,7 @@ impl Maker<'_, '_> {
         let (items, field) = (self.reader.list(key), Field::of(key).name);
         let mut domains = Domains { names: Vec::with_capacity(items.len()), ..Domains::default() };
         let mut known = HashSet::with_capacity(items.len());
-        // Those that are written as objects.
+        // The domains that are written as objects.
         let mut objects = HashSet::new();
         for item in items {
             let (name, own) = match &item.value {
@@ -76,7 +76,7 @@ impl Maker<'_, '_> {
             self.reader.wrong(key, node.span, message, "remove it");
             return None;
         }
-        // One look at each letter: there may be many domains.
+        // A single pass for the common case: there may be many domains.
         if text.bytes().any(|byte| matches!(byte, b',' | b';' | b'/' | b':' | b'@')) {
             if text.contains([',', ';']) {
                 let message = format!("`{field}`: `{domain}` is more than one domain");
@@ -107,7 +107,7 @@ impl Maker<'_, '_> {
     fn own(&mut self, key: Key, domain: &Domain, members: &[Member], domains: &mut Domains) {
         let field = Field::of(key).name;
         for member in members {
-            // The value may be a secret: the key is the place.
+            // Messages point at the key, because the value may be a secret.
             let place = member.key_span;
             match (member.key.as_str(), &member.node.value) {
                 ("name", _) | ("extra" | "interface_id" | "verify", Value::Null) => {}
@@ -139,7 +139,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// The variables that domains have for themselves.
+    /// Adds the domains' own `extra` to the variables.
     pub(super) fn own_variables(&mut self, domains: &[Domains; 2], variables: &mut crate::callback::Variables) {
         for (family, key) in Family::ALL.into_iter().zip([Key::Ipv4, Key::Ipv6]) {
             for (domain, members) in &domains[family.index()].extra {
@@ -161,7 +161,8 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// Every domain must be in a zone, and have a value for each placeholder that others have one for.
+    /// Every domain must be in a zone, if there are zones, and have a value for each placeholder for which others have
+    /// one.
     pub(super) fn check_domains(&mut self, callback: &Callback, domains: &[Domains; 2]) {
         let has_own = domains.iter().any(|domains| !domains.extra.is_empty());
         let has_zones = !callback.variables.zones.is_empty();
@@ -187,11 +188,11 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// `zone`: names, each once.
+    /// `zone`: names, without repeats.
     pub(super) fn zones(&mut self) -> Vec<Domain> {
         let mut zones = Vec::new();
         for item in self.reader.short_list(Key::Zone) {
-            // A name server's way to write a zone.
+            // Name servers write a zone with a dot at its end.
             let text = item.value.text().unwrap_or_default().trim();
             let text = text.strip_suffix('.').filter(|text| !text.is_empty()).unwrap_or(text);
             let zone = Domain::parse(text).map_err(|why| format!("`zone`: `{text}` is not a domain name: {why}"));

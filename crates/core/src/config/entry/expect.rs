@@ -10,7 +10,7 @@ use crate::callback::steps::unknown_in;
 use crate::text::duration;
 use crate::text::json::{Member, Node, Span, Value, pretty};
 
-/// A part of `expect` that is wrong: where, why, and the way out.
+/// Why a part of `expect` is wrong: place, message and hint.
 type ExpectMistake = (Span, String, String);
 
 fn wrong<T>(at: &Node, message: impl Into<String>, hint: impl Into<String>) -> Result<T, ExpectMistake> {
@@ -18,7 +18,7 @@ fn wrong<T>(at: &Node, message: impl Into<String>, hint: impl Into<String>) -> R
 }
 
 impl Maker<'_, '_> {
-    /// None where the status decides. `not_here` are the parts that have no meaning where it stands.
+    /// `None`: the status decides. `not_here` are the parts that `expect` must not have here.
     pub(super) fn expect(
         &mut self,
         variables: &Variables,

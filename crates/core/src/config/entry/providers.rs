@@ -1,4 +1,4 @@
-//! What other clients call a service, and what serves it here.
+//! The names of services in other clients, and the recipes for them.
 
 const ROWS: &str = include_str!("providers.txt");
 
@@ -8,7 +8,7 @@ pub fn providers() -> impl Iterator<Item = (std::str::Split<'static, char>, Resu
     rows.map(|(names, served)| (names.split(','), served.strip_prefix("- ").map_or(Ok(served), Err)))
 }
 
-/// What is said to somebody whose configuration names a service as another client does; `None` if no such name is known.
+/// The hint for a configuration that names a service as another client does; `None` if the name is unknown.
 pub(super) fn way_out(provider: &str) -> Option<String> {
     let is_it = |name: &str| name.eq_ignore_ascii_case(provider.trim());
     let (_, served) = providers().find(|(names, _)| names.clone().any(is_it))?;

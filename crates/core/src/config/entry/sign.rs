@@ -7,7 +7,7 @@ use crate::callback::{Header, RsaKey, SIGNATURE_HEADERS, SchemeSigning, SignSche
 use crate::text::json::{Member, Node, Value};
 
 impl Maker<'_, '_> {
-    /// A key that is wrong is among the errors, and never shown.
+    /// An invalid key is noted as an error, and never shown.
     pub(super) fn sign(&mut self, headers: &[Header]) -> Option<Signing> {
         let items = self.reader.short_list(Key::Sign);
         let schemes = items.iter().filter(|item| is_scheme(&item.value)).count();
@@ -90,7 +90,7 @@ impl Maker<'_, '_> {
         Some(SchemeSigning::new(scheme, parts, self.reader.valid(Key::Sign, item.span, key, hint)?))
     }
 
-    /// The text of a part: on one line, but for a key.
+    /// The text of a part: one line, except for `key`.
     fn part_of_scheme(&mut self, name: &str, member: &Member) -> Option<String> {
         let (span, what) = (member.node.span, format!("`sign`: `{name}`"));
         let has_lines = name == "key";
@@ -116,7 +116,6 @@ impl Maker<'_, '_> {
     }
 }
 
-/// Whether a value names a scheme.
 fn is_scheme(value: &Value) -> bool {
     value.member("scheme").is_some()
 }

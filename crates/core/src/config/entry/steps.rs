@@ -1,5 +1,5 @@
-//! `before`, `absent` and `after`: requests around the update (H14 to H21). Each is read as an entry is, from its own fields and
-//! those of the entry that it does not set.
+//! `before`, `absent` and `after`: requests around the update (H14 to H21). Each is read like an entry, from its own
+//! fields, and from those of the entry that it does not set.
 
 use std::time::Duration;
 
@@ -16,17 +16,16 @@ use crate::text::diagnostic::nearest;
 use crate::text::duration;
 use crate::text::json::{Member, Node, Span, Value, is_placeholder_name, pretty};
 
-/// How many steps there may be.
 const MAX_STEPS: usize = 3;
 
-/// The limits of `keep`.
+/// The shortest and the longest `keep`.
 const KEEP: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(30 * 86_400)];
 
-/// What a step does not have of the entry; the other requests have all of it where they do not set it.
+/// What a step does not inherit from the entry, but `absent` and `after` do.
 const OWN_OF_STEP: [Key; 4] = [Key::Method, Key::Token, Key::Format, Key::Expect];
 
 impl Maker<'_, '_> {
-    /// The objects of `before`.
+    /// The objects in `before`.
     pub(super) fn step_objects(&mut self) -> Vec<Node> {
         let steps = self.reader.objects(Key::Before);
         if steps.len() > MAX_STEPS {
@@ -36,7 +35,7 @@ impl Maker<'_, '_> {
         steps
     }
 
-    /// The names that steps give values to.
+    /// Declares the placeholders that steps take values for.
     pub(super) fn take_names(&mut self, steps: &[Node], variables: &mut Variables) {
         for (at, step) in steps.iter().enumerate() {
             for (part, is_secret) in [("take", false), ("secret", true)] {
@@ -71,7 +70,7 @@ impl Maker<'_, '_> {
     /// `absent` or `after`.
     fn one(&mut self, key: Key, variables: &Variables) -> Option<RequestTemplate> {
         let setting = self.reader.setting(key)?;
-        // `{}` is the update's own request.
+        // `{}` sends the same request as the update.
         let objects = if setting.node.value.members().is_some_and(<[Member]>::is_empty) {
             vec![setting.node.clone()]
         } else {
@@ -85,7 +84,7 @@ impl Maker<'_, '_> {
         self.template(key, object, variables, &["none"])
     }
 
-    /// A request that has what it does not set from the entry.
+    /// A request that inherits from the entry what it does not set.
     fn template(
         &mut self,
         key: Key,
@@ -102,7 +101,7 @@ impl Maker<'_, '_> {
                 of_entry.set(inherited, setting.node.clone(), setting.origin.clone());
             }
         }
-        // A path is one at the origin of the entry.
+        // A relative `id` belongs to the origin of the entry's `id`.
         let base = self.reader.setting(Key::Id).and_then(|setting| setting.node.value.text()).and_then(origin_text);
         if let (Some(base), Some(node)) = (base, own.get(Key::Id).map(|setting| setting.node.clone()))
             && let Some(path) = node.value.text().map(str::trim).filter(|path| split_scheme(path).is_none())
@@ -171,7 +170,7 @@ impl Maker<'_, '_> {
         })
     }
 
-    /// What was found is used where it is known, and steps are sent where the update is.
+    /// A placeholder that a step takes must not be used before it has a value.
     fn check_order(&mut self, steps: &[Node], callback: &Callback) {
         let Some(around) = &callback.around else { return };
         for (at, (step, object)) in around.before.iter().zip(steps).enumerate() {
@@ -189,7 +188,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// Keys go to no other host than the update.
+    /// All requests go to the origin of the update, so that no other host receives its keys.
     fn check_origins(&mut self, callback: &Callback) {
         let Some(around) = &callback.around else { return };
         let origin = |template: &RequestTemplate| template.target.fixed_part().map(|url| url.origin());
@@ -211,7 +210,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// What a value of a step means; notes why that is nothing.
+    /// Unwraps what a value of a step means, or notes why it is wrong.
     fn valid<T>(&mut self, at: Span, meant: Option<T>, why: impl FnOnce() -> String, hint: &str) -> Option<T> {
         self.reader.valid(Key::Before, at, meant.ok_or_else(|| format!("`before`: {}", why())), hint)
     }
@@ -273,13 +272,13 @@ impl Maker<'_, '_> {
     }
 }
 
-/// A part that is set; where it is written twice, the last.
+/// A part that is set; the last one if it is written twice.
 fn member<'n>(object: &'n Node, name: &str) -> Option<&'n Node> {
     let member = object.value.members().unwrap_or_default().iter().rfind(|member| member.key == name);
     member.map(|member| &member.node).filter(|node| node.value != Value::Null)
 }
 
-/// What a step has besides a request, but for `keep`.
+/// What a step has besides its request, except `keep`: part of the key of the cache.
 fn written(object: &Node) -> String {
     let is_meant =
         |member: &&Member| names(Field::of(Key::Before).parts).any(|name| name == member.key && name != "keep");
@@ -287,7 +286,7 @@ fn written(object: &Node) -> String {
     pretty(&Value::Object(members))
 }
 
-/// Scheme, host and port of an address as it was written.
+/// Scheme, host and port of a URL, as written.
 fn origin_text(id: &str) -> Option<&str> {
     let id = id.trim();
     let (_, rest) = split_scheme(id)?;

@@ -1,4 +1,4 @@
-//! `verify`: whether and how the world is asked what it sees (K1).
+//! `verify`: whether and how ddns checks in DNS that an accepted address is visible (K1).
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -12,7 +12,7 @@ use crate::dns::{DnsWay, PORT, Verify};
 use crate::text::duration;
 use crate::text::json::{Member, Node, Value};
 
-/// How many servers may be named: as many as one message can hold of a zone.
+/// As many servers as one DNS message can name for a zone.
 const MAX_SERVERS: usize = 13;
 
 /// As many resolvers as the C library asks.
@@ -73,7 +73,7 @@ impl Maker<'_, '_> {
     }
 }
 
-/// Sets one part. The error is what it must be.
+/// Sets one part. The error says what it must be.
 fn set(verify: &mut Verify, name: &str, node: &Node) -> Result<(), &'static str> {
     match name {
         "ask" => verify.way = node.value.text().and_then(DnsWay::parse).ok_or("`zone` or `resolver`")?,
@@ -104,7 +104,7 @@ fn set(verify: &mut Verify, name: &str, node: &Node) -> Result<(), &'static str>
 fn items<T>(node: &Node, most: usize, read: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
     let items = match &node.value {
         Value::Array(items) => items.clone(),
-        // `[fd00::1]:53` is an address.
+        // `[fd00::1]:53` is an address, not a list.
         Value::String(text) => list(text).unwrap_or_else(|_| vec![node.clone()]),
         _ => return None,
     };

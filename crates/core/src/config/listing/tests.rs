@@ -1,4 +1,4 @@
-//! A table of values as they are shown, and a property: no listing holds a secret.
+//! A table of values as they are shown, and a property: no listing contains a secret.
 
 use std::rc::Rc;
 
@@ -90,7 +90,7 @@ fn what_is_wrong_is_one_mask() {
     let s = "s3cretvalue";
     for value in [format!("\"{s}\""), format!("[\"{s}\"]"), format!("{{\"a\": \"{s}\"}}"), "7777777".to_owned()] {
         for key in ["token", "headers", "extra", "index4", "proxy"] {
-            // One word in `proxy` is the name of a host.
+            // A single word in `proxy` is a host name.
             let is_host = key == "proxy" && !value.starts_with(['{', '7']);
             let rows = rows(&list(&format!("{{\"{key}\": {value}}}"), &Surroundings::default(), false));
             let shown = rows.concat();
@@ -112,7 +112,7 @@ fn what_is_wrong_is_one_mask() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
-    /// Secrets in every place where one can be written, in any order, form and combination.
+    /// Secrets wherever they can be written, in any order, form and combination.
     #[test]
     fn g2_no_listing_holds_a_secret(
         tail in "[a-zA-Z0-9'\"\\\\ü /?&=#@:+%-]{0,12}",
@@ -142,8 +142,8 @@ proptest! {
         prop_assert!(!shown.contains(&coded), "{}\n{}", text, shown);
     }
 
-    /// A password with anything in it, behind a scheme that is right, mistyped or forgotten: neither the listing nor an
-    /// error shows it.
+    /// Whatever a password contains, and whether the scheme before it is right, mistyped or missing: neither the
+    /// listing nor an error shows it.
     #[test]
     fn g2_no_mistyped_address_shows_its_password(
         scheme in "(http|https|htp|)",

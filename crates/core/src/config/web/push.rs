@@ -13,7 +13,7 @@ use crate::net::network::Network;
 use crate::text::duration;
 use crate::text::json::{Member, Node};
 
-/// The limits of `max_age`: a minute, and a year.
+/// The shortest and the longest `max_age`: a minute and a year.
 const MAX_AGES: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(365 * 86_400)];
 
 /// One host that may push its address.
@@ -21,13 +21,13 @@ const MAX_AGES: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(36
 pub struct PushRule {
     /// The name of the source: `push:NAME`.
     pub name: String,
-    /// `user`, or the name.
+    /// `user`, by default the name.
     pub user: String,
     /// `password_file`: a password, or a hash made by `ddns password`.
     pub password: SecretFile,
-    /// `from`: who may push; everybody where it is empty.
+    /// `from`: who may push; empty: anybody.
     pub from: Vec<Network>,
-    /// `max_age`: what is older does not count.
+    /// `max_age`: older addresses do not count; `None`: an address counts until the next push.
     pub max_age: Option<Duration>,
 }
 
@@ -69,7 +69,7 @@ fn push(
     let user = of.part("user", |node| node.value.text().filter(is_user), ["a name without a colon", ""]);
     let password = secret_file(&mut of, "password_file", files);
     let from = of.list("from", "an address or a network", Network::parse);
-    // Without any of them, everybody might push.
+    // An empty list would let anybody push.
     if let Some(node) = of.get("from").filter(|_| from.is_empty()) {
         let message = format!("`{}.from` must name an address or a network", of.name);
         of.reader.wrong(Key::Web, node.span, message, "leave it out to allow any");

@@ -1,5 +1,5 @@
-//! The line of a file that an error points at, fit to be printed: keys and punctuation as they are, every value but the
-//! one in question masked, because what stands beside a typing mistake may be a key.
+//! The line of a file that an error points at, safe to print: keys and punctuation as written, and every value masked
+//! except the one in question, because the text beside a typing mistake may be a secret.
 
 use super::Span;
 use super::token::{self, TokenKind};
@@ -15,7 +15,7 @@ pub struct Excerpt {
     pub span: Span,
     /// The line as it may be shown, cut to a readable width.
     pub shown: String,
-    /// How many characters of `shown` stand before the place.
+    /// How many characters of `shown` come before the place.
     pub before: usize,
     /// How many characters of `shown` the place takes; at least one.
     pub width: usize,
@@ -24,18 +24,18 @@ pub struct Excerpt {
 /// The most characters shown on either side of the place.
 const MARGIN: usize = 50;
 
-/// More bytes than the characters of a margin can take.
+/// More bytes than a margin can take.
 const MAX_MARGIN_BYTES: usize = 10 * MARGIN;
 
-/// The line of `text` at `span`. The value at the place itself is shown only where `reveal` is set: the caller knows
-/// whether its field may hold a secret.
+/// The line of `text` at `span`. The value at the place itself is shown only with `reveal`: the caller knows whether
+/// its field may contain a secret.
 pub fn excerpt(text: &str, span: Span, reveal: bool) -> Excerpt {
     let start = floor(text, span.start);
     let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
     let end = floor(text, span.end).clamp(start, line_end);
 
-    // Of a list or an object only the brackets and keys are shown: who knows what it holds.
+    // Of a list or an object, only the brackets and keys are shown, because it may contain secrets.
     let reveal = reveal && !text[start..end].starts_with(['{', '[']);
     let mut before = String::new();
     let mut inside = String::new();
@@ -90,14 +90,14 @@ pub fn excerpt(text: &str, span: Span, reveal: bool) -> Excerpt {
     }
 }
 
-/// Where to begin with the tokens of a line.
+/// Where to begin to split the text into tokens.
 fn beginning(text: &str, line_start: usize, start: usize) -> usize {
-    // Nobody reads what stands before a place so far to the right.
+    // Text before a place that is so far to the right is not worth showing.
     const FAR: usize = 10_000;
     if start - line_start > FAR {
         start
     } else if text[..line_start].contains("/*") {
-        // A comment may reach into this line.
+        // A comment may extend into this line.
         0
     } else {
         line_start
@@ -155,7 +155,8 @@ mod tests {
         assert_eq!(at("{\u{a0}\"dns\": 1}", "\u{a0}", false).column, 2);
     }
 
-    /// Nothing before a place so far to the right is looked at, and a line in a comment over several lines is known as such.
+    /// Text before a place that is far to the right is skipped, and a line inside a comment of several lines is
+    /// recognized.
     #[test]
     fn what_is_shown_does_not_depend_on_where_the_tokens_begin() {
         let text = format!("[{} 7, \"s3cret\"]", "\"s3cret\", ".repeat(5000));

@@ -1,5 +1,5 @@
-//! Text to values, by the crate `jsonc-parser`. What it reads otherwise than we do is settled in one pass before it; its
-//! errors become sentences that say what was expected at the place.
+//! Turns text into values with the crate `jsonc-parser`. A pass before it settles what the crate treats differently,
+//! and its errors become sentences that say what was expected at the place.
 
 use jsonc_parser::ast;
 use jsonc_parser::common::Range;
@@ -9,12 +9,12 @@ use jsonc_parser::{CollectOptions, ParseOptions, ParseStringErrorKind, parse_to_
 use super::scan::{Expected, Scan};
 use super::{Dialect, Member, Node, Span, SyntaxError, Value};
 
-/// Reads one value; nothing but blanks (and comments) may surround it. A byte order mark at the start is passed over.
+/// Reads one value, which only white space (and comments) may surround. Skips a byte order mark at the start.
 pub fn parse(text: &str, dialect: Dialect) -> Result<Node, SyntaxError> {
     let mut scan = Scan::new(text, dialect);
     let problem = scan.run(usize::MAX).err();
     let prepared = scan.prepared();
-    // Nothing behind a problem is looked at: it may be that there is too much.
+    // Nothing after a problem is parsed: the text may be too large, or too deeply nested.
     let end = problem.as_ref().map_or(prepared.len(), |problem| problem.span.start);
     let options = ParseOptions {
         allow_comments: dialect.relaxed,
@@ -36,11 +36,11 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<Node, SyntaxError> {
         (Ok(_), Some(problem)) => return Err(problem.clone()),
         (Err(error), _) => sentence(text, &error, dialect),
     };
-    // What comes first in the text is what the user did; the rest may follow from it.
+    // The first mistake in the text is the user's; the others may follow from it.
     Err(problem.filter(|problem| problem.span.start <= error.span.start).unwrap_or(error))
 }
 
-/// The crate's value as ours. `text` is the original, in which placeholders still stand.
+/// The crate's value as ours. `text` is the original, which still has its placeholders.
 fn node(value: ast::Value<'_>, text: &str) -> Node {
     let (range, value) = match value {
         ast::Value::NullKeyword(null) => (null.range, Value::Null),
@@ -72,7 +72,7 @@ fn span(range: Range) -> Span {
     Span { start: range.start, end: range.end }
 }
 
-/// What the crate found, in our words.
+/// An error of the crate in our words.
 fn sentence(text: &str, error: &ParseError, dialect: Dialect) -> SyntaxError {
     let Range { start, end } = error.range();
     match error.kind() {
@@ -88,9 +88,9 @@ fn sentence(text: &str, error: &ParseError, dialect: Dialect) -> SyntaxError {
         ParseErrorKind::String(
             ParseStringErrorKind::InvalidEscape | ParseStringErrorKind::InvalidEscapeInDoubleQuoteString,
         ) => SyntaxError::new(start, start + 1, "this escape is unknown; a backslash itself is written `\\\\`"),
-        // These begin where the bracket was opened.
+        // These point at the opening bracket.
         ParseErrorKind::UnterminatedArray | ParseErrorKind::UnterminatedObject => expected(text, text.len(), dialect),
-        // These stand behind what is wrong.
+        // These point behind the mistake.
         ParseErrorKind::ExpectedDigit
         | ParseErrorKind::ExpectedDigitFollowingNegativeSign
         | ParseErrorKind::ExpectedPlusMinusOrDigitInNumberLiteral => expected(text, start.saturating_sub(1), dialect),
@@ -98,7 +98,7 @@ fn sentence(text: &str, error: &ParseError, dialect: Dialect) -> SyntaxError {
     }
 }
 
-/// What should stand at `from`, or at the first thing after it.
+/// Says what was expected at `from`, or at the first token after it.
 fn expected(text: &str, from: usize, dialect: Dialect) -> SyntaxError {
     let mut scan = Scan::new(text, dialect);
     if let Err(problem) = scan.run(from) {

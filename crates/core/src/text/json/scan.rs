@@ -1,8 +1,8 @@
-//! One pass over a text before it is parsed, for what the parser reads otherwise than we do: `#` comments and placeholders
-//! outside quotes are overwritten by something of the same length, so that every place stays true. Control characters in
-//! strings, blanks that JSON does not know and deep nesting are refused here.
+//! One pass over a text before it is parsed, for what the parser treats differently: `#` comments and placeholders
+//! outside quotes are overwritten by something of the same length, so that every place stays correct. Control
+//! characters in strings, spaces that JSON does not allow, and deep nesting are refused here.
 //!
-//! The pass also knows what may stand at a place, which the sentence of an error needs.
+//! The pass also knows what may come next at a place, which error messages need.
 
 use std::borrow::Cow;
 
@@ -13,13 +13,13 @@ use crate::text::number::grouped;
 /// How deep lists and objects may nest.
 const MAX_DEPTH: usize = 100;
 
-/// What may stand next.
+/// What may come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expected {
     Value,
     Key,
     Colon,
-    /// A comma or the closing bracket; outside of all brackets nothing.
+    /// A comma or the closing bracket; outside all brackets, nothing.
     Separator,
 }
 
@@ -27,12 +27,12 @@ pub(super) struct Scan<'a> {
     text: &'a str,
     dialect: Dialect,
     at: usize,
-    /// The brackets that are open, and where.
+    /// The open brackets, and where they are.
     pub(super) open: Vec<(usize, u8)>,
     pub(super) expected: Expected,
-    /// How many values and keys there were.
+    /// How many values and keys were read.
     count: usize,
-    /// Stretches to overwrite, each with the letter that takes the place of every byte.
+    /// Ranges to overwrite, each with the character that replaces every byte.
     overwrite: Vec<(usize, usize, char)>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// Where the token begins and ends before which [`Scan::run`] stopped.
+    /// Where the token before which [`Scan::run`] stopped begins and ends.
     pub(super) fn token(&self) -> (usize, usize) {
         (self.at, self.at + token::first(&self.text[self.at..], self.dialect.relaxed).0)
     }
@@ -124,7 +124,7 @@ impl<'a> Scan<'a> {
             "," if matches!(self.open.last(), Some((_, b'{'))) => Expected::Key,
             "," | ":" => Expected::Value,
             _ => {
-                // A number is a value, too.
+                // The parser reads a placeholder as a number.
                 overwrite = (self.dialect.placeholders && is_placeholder_name(token)).then_some('1');
                 if self.expected == Expected::Key { Expected::Colon } else { Expected::Separator }
             }
@@ -134,7 +134,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Looks at every byte, however early one is found: that is quicker on the short strings of a large cache.
+/// Checks every byte without stopping early, which is faster for the short strings of a large cache.
 fn has_control(text: &str) -> bool {
     text.bytes().fold(u8::MAX, u8::min) < 0x20
 }

@@ -145,13 +145,13 @@ fn without_spans(mut node: Node) -> Value {
 }
 
 proptest! {
-    /// Another reader is the judge: what it accepts we accept with the same value, what it refuses we refuse.
+    /// `serde_json` is the reference: we accept the same texts with the same values, and refuse the same texts.
     #[test]
     fn plain_json_is_read_as_serde_json_reads_it(text in r#"[\[\]{}:,"0-9.eE+\-truefalsn \\ub]{0,24}"#) {
         let ours = parse(&text, Dialect::STRICT);
         match serde_json::from_str::<serde_json::Value>(&text) {
             Ok(theirs) => {
-                // Repeated keys: theirs keeps the last one only.
+                // Of repeated keys, `serde_json` keeps only the last one.
                 let ours = without_spans(ours.expect("accepted by both"));
                 let repeated = format!("{ours:?}").matches("key:").count() != format!("{theirs:?}").matches("\": ").count();
                 prop_assert!(repeated || same_numbers(&ours, &from_serde(&theirs)), "{ours:?} {theirs:?}");

@@ -1,10 +1,10 @@
-//! Cuts a text into tokens, whether it is JSON or not: what is wrong must be found and masked, too.
+//! Splits a text into tokens, whether it is valid JSON or not: mistakes must be found, and masked too.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenKind {
-    /// One blank, also one that JSON does not know.
+    /// One space character, including those that JSON does not allow.
     Blank,
-    /// `# …`, `// …`, `/* … */`; without its end, all the rest.
+    /// `# …`, `// …`, `/* … */`; without `*/`, the rest of the text.
     Comment,
     /// A string with both quotes.
     String,
@@ -12,11 +12,11 @@ pub(crate) enum TokenKind {
     OpenString,
     /// One of `{}[],:`.
     Mark,
-    /// All else up to the next of these: a number or a word, right or wrong.
+    /// Anything else up to the next token: a number or a word, valid or not.
     Word,
 }
 
-/// The length and the kind of the first token. Only where `comments` is set there are comments.
+/// The length and the kind of the first token. Comments are recognized only if `comments` is set.
 pub(crate) fn first(text: &str, comments: bool) -> (usize, TokenKind) {
     let line = || text.find(['\n', '\r']).unwrap_or(text.len());
     let is_comment =
@@ -35,7 +35,7 @@ pub(crate) fn first(text: &str, comments: bool) -> (usize, TokenKind) {
                 let ends = letter.is_whitespace() || letter == '"' || is_mark(letter) || is_comment(&text[at..]);
                 ends.then_some(at)
             };
-            // Most words are no more than this.
+            // Most words consist only of these.
             let plain = text.bytes().take_while(u8::is_ascii_alphanumeric).count().max(first.len_utf8());
             let mut rest = text[plain..].char_indices().map(|(at, letter)| (plain + at, letter));
             (rest.find_map(is_end).unwrap_or(text.len()), TokenKind::Word)

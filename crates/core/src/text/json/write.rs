@@ -1,4 +1,4 @@
-//! Values to text: the escaping of strings, which bodies and the cache share, and indented text for people.
+//! Turns values into text: escapes strings, for request bodies and the cache, and indents text for people.
 
 use std::fmt::Write as _;
 
@@ -11,9 +11,9 @@ pub fn push_string(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Appends `text` as the inside of a JSON string.
+/// Appends `text`, escaped for a JSON string, without quotes.
 pub(crate) fn push_escaped(out: &mut String, text: &str) {
-    // Most texts have nothing to escape, and many bytes are looked at together where none ends the search.
+    // Most texts have nothing to escape. Without an early end, the search checks many bytes at once.
     if text.bytes().fold(0, |found, byte| found | u8::from(matches!(byte, 0..0x20 | b'"' | b'\\'))) == 0 {
         out.push_str(text);
         return;
@@ -40,7 +40,7 @@ pub(crate) fn push_escaped(out: &mut String, text: &str) {
     out.push_str(&text[plain..]);
 }
 
-/// The value as indented text, two blanks a level, with a line end.
+/// The value as indented text, two spaces for each level, with a line end.
 pub fn pretty(value: &Value) -> String {
     let mut out = String::new();
     push_pretty(&mut out, value, 0);
@@ -83,7 +83,7 @@ fn push_pretty(out: &mut String, value: &Value, level: usize) {
     }
 }
 
-/// Appends a member that is not known, to be written back: a comma before it.
+/// Appends a comma and an unknown member, so that a rewritten text keeps it.
 pub(crate) fn push_member(out: &mut String, member: &Member) {
     out.push(',');
     push_string(out, &member.key);
@@ -91,7 +91,7 @@ pub(crate) fn push_member(out: &mut String, member: &Member) {
     *out += &one_line(&member.node.value);
 }
 
-/// The value on one line. Line ends inside of texts are escaped.
+/// The value on one line. Line ends inside strings are escaped.
 pub fn one_line(value: &Value) -> String {
     pretty(value).lines().map(str::trim_start).collect()
 }
