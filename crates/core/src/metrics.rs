@@ -1,5 +1,4 @@
-//! Metrics (I3): what happened, counted, and how every update stands, as the text that Prometheus reads; and whether a
-//! service is ready.
+//! Metrics (I3): counts of what happened, and the state of every update, as text for Prometheus; and whether a service is ready.
 
 mod counts;
 mod readiness;

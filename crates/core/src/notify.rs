@@ -1,7 +1,7 @@
-//! Notifications (I5): what happened becomes counts, and counts become at most one message of each kind.
+//! Notifications (I5): events are counted, and become at most one message of each kind.
 //!
-//! [`NotifyEvent`] is what a notification may be about. A [`Ledger`] takes in what happens, and says what is to be reported; what must outlive
-//! a run is in the streaks of the cache ([`Streak`](crate::update::streak::Streak)). [`notice`] makes the words.
+//! [`NotifyEvent`] is what a notification may be about. A [`Ledger`] takes in events, and says what to report; what must outlive
+//! a run is in the streaks of the cache ([`Streak`](crate::update::streak::Streak)). [`notice`] writes the text.
 
 mod event;
 mod ledger;

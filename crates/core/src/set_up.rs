@@ -1,6 +1,6 @@
 //! The questions behind a new configuration: what is asked, in which order, what is suggested, and what an answer means. Every
-//! answer is judged at once, by the rules of a file; none is lost by going back. A terminal asks one question after the other, the
-//! page shows all of them in a form: both draw what is decided here. Looking up addresses is the program's.
+//! answer is judged at once, by the rules of a file, and going back loses none. A terminal asks one question after the other, and
+//! the page shows all of them in a form; both show what is decided here. The program looks up the addresses.
 
 mod ask;
 mod disclose;
@@ -21,9 +21,9 @@ use crate::update::domain::Domain;
 
 pub use service::ServiceChoice;
 
-/// An answer that leaves something out.
+/// The answer that leaves something out.
 pub const NONE: &str = "none";
-/// The service that is no recipe: a URL of the user's own.
+/// The service without a recipe: the user's own URL.
 pub const OWN: &str = "own";
 
 /// What a question is about.
@@ -32,11 +32,11 @@ enum SetUpSubject {
     Service,
     Url,
     Body,
-    /// What is added to the URL.
+    /// Parameters that are added to the URL.
     Query,
     Domains,
     Source(Family),
-    /// A question of the recipe, or of that for notifications.
+    /// A question of the recipe, or of the recipe for notifications.
     Answer {
         is_notify: bool,
         slot: AnswerSlot,
@@ -46,30 +46,30 @@ enum SetUpSubject {
 /// One question, ready to be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetUpQuestion {
-    /// What a form calls its field.
+    /// The name of its field in a form.
     pub name: String,
-    /// A few words.
+    /// The question in a few words.
     pub label: String,
-    /// What to know for an answer: sentences, or a clause where a service says it. Empty where that is plain.
+    /// Help for the answer: sentences, or a clause if it comes from a recipe. Empty if the label says enough.
     pub help: String,
-    /// What an empty answer means; `None` if there is nothing to suggest.
+    /// What an empty answer means; `None`: there is no suggestion.
     pub suggested: Option<String>,
-    /// Whether the answer must not be seen.
+    /// Whether the answer is a secret.
     pub is_secret: bool,
-    /// Whether the answer is the path of a file of this host.
+    /// Whether the answer is the path of a file on this host.
     pub is_file: bool,
-    /// The family whose source is asked for.
+    /// The family whose source is asked for; `None`: the question is about something else.
     pub family: Option<Family>,
 }
 
-/// What is known of this host's addresses, by [`Family::index`].
+/// What is known about this host's addresses, by [`Family::index`].
 #[derive(Debug, Clone, Default)]
 pub struct Survey {
-    /// The one that it uses toward the internet.
+    /// The address that this host uses toward the internet.
     pub own: [Option<IpAddr>; 2],
-    /// What services on the internet see; `None` if they were not asked, or do not matter.
+    /// The address that services on the internet see; `None`: they were not asked.
     pub public: [Option<Result<IpAddr, String>>; 2],
-    /// What the router says its public IPv4 address is; `None` if it was not asked, or has none.
+    /// The public IPv4 address of the router; `None`: it was not asked, or has none.
     pub router: Option<IpAddr>,
 }
 
@@ -89,40 +89,40 @@ enum ChosenService {
 /// A conversation about a new configuration.
 #[derive(Debug, Default)]
 pub struct SetUp {
-    /// What options say. It is not asked.
+    /// The settings from options; there are no questions about them.
     given: Raw,
-    /// Answers that are given by their names: `--set`.
+    /// Answers that were given by name: `--set`.
     set: Vec<(String, String)>,
     service: Option<ChosenService>,
     /// Whether the service was named from the start.
     is_fixed: bool,
-    /// Whether only what is needed is asked.
+    /// Whether only the necessary questions are asked.
     asks_little: bool,
     notify: Option<Recipe>,
     /// The services that a number can choose from.
     listed: Vec<String>,
-    /// In the order in which they were given.
+    /// The answers, in the order in which they were given.
     taken: Vec<(SetUpSubject, String)>,
-    /// What was typed before somebody went back, by the names of the questions.
+    /// Answers from before the user went back, by the name of the question.
     before: Vec<(String, String)>,
-    /// What is known of this host.
+    /// What is known about this host's addresses.
     pub survey: Survey,
 }
 
 impl SetUp {
-    /// Begins with what options say.
+    /// Begins with the settings from options.
     pub fn new(given: Raw, survey: Survey) -> Self {
         Self { given, survey, ..Self::default() }
     }
 
-    /// The same for a URL of the user's own.
+    /// Uses the user's own URL as the service.
     #[must_use]
     pub fn with_own(mut self) -> Self {
         (self.service, self.is_fixed) = (Some(ChosenService::Own), true);
         self
     }
 
-    /// The same for a service. Fails where it does not take what options say.
+    /// Uses the service of a recipe. Fails if the service does not take the domains from the options.
     pub fn with_recipe(mut self, recipe: Recipe) -> Result<Self, String> {
         (self.service, self.is_fixed) = (Some(ChosenService::Recipe(Box::new(recipe))), true);
         if !lacks_domains(&self.given) {
@@ -138,7 +138,7 @@ impl SetUp {
         self
     }
 
-    /// Takes answers by their names; those for notifications begin with `notify.`. Fails with what is wrong with one, and with a
+    /// Takes an answer by its name; names for notifications begin with `notify.`. The error is what is wrong, and an example of a
     /// name that can be set.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), (String, String)> {
         let (is_notify, own) = of_notify(name);
@@ -147,7 +147,7 @@ impl SetUp {
         let tried = match self.form(is_notify) {
             Some(Ok(mut form)) if is_notify || form.has_domains() => form.set(own, value),
             Some(Err(why)) => Err(why),
-            // Which domains there are is not known yet: the name and the value are looked at.
+            // The domains are not known yet: check the name and the value with an example.
             _ => {
                 let home = Domain::parse(&format!("home.{}", recipe.suffix().unwrap_or("example.com"))).into_iter();
                 let some = Family::ALL.map(|family| home.clone().filter(|_| recipe.takes(family)).collect());
@@ -163,7 +163,7 @@ impl SetUp {
         Ok(())
     }
 
-    /// Whether an answer by this name is the path of a file.
+    /// Whether the answer with this name is the path of a file.
     pub fn is_file(&self, name: &str) -> bool {
         let (is_notify, own) = of_notify(name);
         let is_it = |question: &Question| question.is_file && question.name == first(own);
@@ -178,17 +178,17 @@ impl SetUp {
         }
     }
 
-    /// The same, or the recipe for notifications.
+    /// The recipe of the service, or the one for notifications.
     fn recipe_of(&self, is_notify: bool) -> Option<&Recipe> {
         if is_notify { self.notify.as_ref() } else { self.recipe() }
     }
 
-    /// The next question; `None` if everything is known, or the service must be chosen.
+    /// The next question; `None`: everything is known, or the service must be chosen first.
     pub fn question(&self) -> Option<SetUpQuestion> {
         self.next(&[]).filter(|_| !self.needs_service()).map(|subject| self.about(&subject))
     }
 
-    /// Every question, with what was answered.
+    /// Every question that is known by now, except the service; an answer that was given is its suggestion.
     pub fn questions(&self) -> Vec<SetUpQuestion> {
         self.subjects()
             .iter()
@@ -197,15 +197,15 @@ impl SetUp {
             .collect()
     }
 
-    /// Takes the answer to the next question; an empty one is what was suggested. Gives what there is to say about it, or why it
-    /// must be asked again.
+    /// Takes the answer to the next question; an empty answer means the suggestion. Returns remarks about the answer, or why the
+    /// question must be asked again.
     pub fn answer(&mut self, text: &str) -> Result<Vec<String>, String> {
         let Some(subject) = self.next(&[]) else { return Ok(Vec::new()) };
         self.take(&subject, text)
     }
 
-    /// Takes all answers of a form. Gives the questions whose answers are wrong or missing, each with the reason; there is none
-    /// where a question was not in the form.
+    /// Takes all answers of a form. Returns the questions whose answers are wrong or missing, each with the reason; `None`: the
+    /// question was not in the form.
     pub fn fill(&mut self, typed: impl Fn(&str) -> Option<String>) -> Vec<(String, Option<String>)> {
         let (mut wrong, mut seen) = (Vec::new(), Vec::new());
         while let Some(subject) = self.next(&seen) {
@@ -220,7 +220,7 @@ impl SetUp {
         wrong
     }
 
-    /// Asks the last question again, and suggests what was answered. Whether there is one.
+    /// Asks the last question again, and suggests its former answer. Returns whether there was a question to go back to.
     pub fn back(&mut self) -> bool {
         let Some((subject, text)) = self.taken.pop() else { return false };
         if subject == SetUpSubject::Service {
@@ -232,7 +232,7 @@ impl SetUp {
         true
     }
 
-    /// Takes what is suggested; gives the questions that are left. Without `all`, only what a service takes for granted.
+    /// Accepts the suggestions, and returns the questions that are left. Without `all`, accepts only the defaults of the recipe.
     pub fn take_suggestions(&mut self, all: bool) -> Vec<SetUpQuestion> {
         let (mut left, mut seen) = (Vec::new(), Vec::new());
         while let Some(subject) = self.next(&seen) {
@@ -247,19 +247,19 @@ impl SetUp {
         left
     }
 
-    /// Whether options say where to send what: sources and bodies are not asked for then.
+    /// Whether the options already say which domains are updated, and where: sources and bodies are not asked for then.
     pub fn is_begun(&self) -> bool {
         self.service.is_some()
             && !lacks_domains(&self.given)
             && (self.recipe().is_some() || !lacks_address(&self.given))
     }
 
-    /// Asks only for what is needed: sources and bodies stay as they are without a word.
+    /// Asks only the necessary questions: sources and bodies keep their defaults.
     pub fn ask_little(&mut self) {
         self.asks_little = true;
     }
 
-    /// What was answered so far, as settings: all but what a recipe fills.
+    /// The answers so far as settings, except those that a recipe fills in.
     pub fn settings(&self) -> Raw {
         let mut settings = self.given.clone();
         for (subject, text) in &self.taken {
@@ -288,8 +288,7 @@ impl SetUp {
         settings
     }
 
-    /// The configuration that the answers make; secrets of a recipe go to files in `folder`, where there is one. Fails where an
-    /// answer is missing.
+    /// The configuration from the answers; with a `folder`, the secrets of a recipe go to files in it. Fails if an answer is missing.
     pub fn configuration(&self, folder: Option<&str>) -> Result<Filled, String> {
         let mut settings = self.settings();
         let (notify, secrets) = self.answered_form(true)?.map(|form| form.notification(folder)).unzip();
@@ -311,7 +310,7 @@ impl SetUp {
         Ok(filled)
     }
 
-    /// What is asked, in this order, as far as it is known by now.
+    /// The questions in their order, as far as they are known by now.
     fn subjects(&self) -> Vec<SetUpSubject> {
         let mut all = Vec::new();
         if !self.is_fixed {
@@ -346,7 +345,7 @@ impl SetUp {
         all
     }
 
-    /// The first that has no answer, and is none of these.
+    /// The first question without an answer that is not in `seen`.
     fn next(&self, seen: &[SetUpSubject]) -> Option<SetUpSubject> {
         self.subjects().into_iter().find(|subject| self.taken(subject).is_none() && !seen.contains(subject))
     }
@@ -359,13 +358,13 @@ impl SetUp {
         self.recipe().is_none_or(|recipe| recipe.takes(family))
     }
 
-    /// Whether a service that takes one address for a name has that of the other family.
+    /// Whether a family is left out because the service takes one address for a name, and gets the IPv4 address.
     fn is_spare(&self, family: Family) -> bool {
         let has_one = self.recipe().is_some_and(|recipe| recipe.has_one_address);
         family == Family::V6 && has_one && self.is_wanted(Family::V4)
     }
 
-    /// Whether a family is not left out.
+    /// Whether the addresses of a family are updated.
     fn is_wanted(&self, family: Family) -> bool {
         let given = self.given.get(index_key(family)).is_some_and(|setting| is_off(&setting.node.value));
         let is_none = given || self.taken(&SetUpSubject::Source(family)) == Some(NONE);
@@ -377,7 +376,7 @@ impl SetUp {
         self.taken(&SetUpSubject::Url).is_some() || !lacks_address(&self.given)
     }
 
-    /// Whether the URL contains the address.
+    /// Whether the URL contains a placeholder for the address.
     fn has_ip(&self) -> bool {
         self.taken(&SetUpSubject::Url).map_or_else(|| text_of(&self.given, Key::Id), str::to_owned).contains("__IP")
     }
@@ -396,12 +395,12 @@ impl SetUp {
         Family::ALL.map(|family| config.entries.iter().flat_map(|entry| entry.domains_of(family)).map(whole).collect())
     }
 
-    /// The form of a recipe with its domains and what `--set` answers; `None` without a recipe.
+    /// The form of a recipe with its domains and the answers of `--set`; `None`: there is no recipe.
     fn form(&self, is_notify: bool) -> Option<Result<Form<'_>, String>> {
         let domains = if is_notify { Default::default() } else { self.domains() };
         let form = Form::new(self.recipe_of(is_notify)?, domains);
         Some(form.and_then(|mut form| {
-            // Which domains there are may not be known yet.
+            // An answer may not fit yet while the domains are not known.
             let is_known = is_notify || form.has_domains();
             for (name, value) in &self.set {
                 let (is_other, own) = of_notify(name);
@@ -417,7 +416,7 @@ impl SetUp {
         }))
     }
 
-    /// The same with every answer.
+    /// The form with every answer. Fails if one is missing.
     fn answered_form(&self, is_notify: bool) -> Result<Option<Form<'_>>, String> {
         let Some(mut form) = self.form(is_notify).transpose()? else { return Ok(None) };
         for slot in form.unanswered() {
@@ -434,7 +433,7 @@ impl SetUp {
     }
 }
 
-/// What a form calls the field of a question.
+/// The name of a question's field in a form.
 fn name_of(subject: &SetUpSubject) -> String {
     match subject {
         SetUpSubject::Service => "name".to_owned(),
@@ -447,12 +446,12 @@ fn name_of(subject: &SetUpSubject) -> String {
     }
 }
 
-/// Whether the name of an answer is about notifications, and what it is called then.
+/// Whether the name of an answer is about notifications, and the name without this prefix.
 fn of_notify(name: &str) -> (bool, &str) {
     name.strip_prefix("notify.").map_or((false, name), |own| (true, own))
 }
 
-/// The name of a question, in front of a domain or record.
+/// The name of the question: what comes before a domain or record in the name of an answer.
 fn first(name: &str) -> &str {
     name.split('.').next().unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! Notifications (I5): takes in what happened, asks the core what is to be reported, and sends it. Nothing here changes the outcome of
-//! an update, and a synchronization does not wait for it.
+//! Notifications (I5): takes in events, asks the core what to report, and sends it. A notification never changes the outcome of
+//! an update, and no synchronization waits for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -28,32 +28,32 @@ use crate::http::{Client, Failure, How, Over, Response, Want};
 use crate::output::log::Log;
 use ddns_core::net::status::with_reason;
 
-/// A notification is tried so often at once, where it certainly did not arrive.
+/// How often ddns tries to send a notification in a row, if it certainly did not arrive.
 const TRIES: u32 = 3;
 
-/// Pauses between tries: this, and twice this.
+/// The pause before the second try; it doubles before the third.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// So many characters are shown of what came back.
+/// How many characters of a response are shown.
 const MAX_SAID: usize = 200;
 
-/// What follows within this is a step of the same change.
+/// Failed lookups within this time belong to the same change of the network.
 const STEP: Duration = Duration::from_secs(1);
 
 /// All notifications of a run.
 pub(crate) struct Notifier<'a> {
     each: Vec<One<'a>>,
     client: &'a Client,
-    /// By place in `each`, and whether it arrived.
+    /// The requests under way: each returns its place in `each`, and whether it arrived.
     sending: FuturesUnordered<LocalBoxFuture<'a, (usize, bool)>>,
     plan: Rc<Plan>,
-    /// Families of entries that have no address.
+    /// The entries and families without an address.
     missing: BTreeSet<(usize, Family)>,
-    /// Lookups of them since the last review, and why the last one failed.
+    /// The families whose lookup failed since the last synchronization, and why.
     unanswered: BTreeMap<(usize, Family), String>,
-    /// When the want of an address was last counted as a failure.
+    /// When a missing address was last counted as a failure.
     counted: BTreeMap<(usize, Family), Option<Instant>>,
-    /// Where this is a single run: when it began to notify.
+    /// When a single run began to notify; `None`: it has not yet, or this is a service.
     began: Option<Instant>,
 }
 
@@ -62,15 +62,15 @@ struct One<'a> {
     notification: &'a Notification,
     log: &'a Log<'a>,
     config: usize,
-    /// Those of its configuration.
+    /// The entries of its configuration.
     entries: Range<usize>,
-    /// What they are called where their failures are counted.
+    /// The names under which failures of these entries are counted.
     names: Vec<String>,
     ledger: Ledger,
 }
 
 impl<'a> Notifier<'a> {
-    /// None where nothing is to be notified.
+    /// `None`: no notification is configured.
     pub(crate) fn new(
         configs: &'a [Valid],
         logs: &'a [Log<'a>],
@@ -101,7 +101,7 @@ impl<'a> Notifier<'a> {
             match what {
                 What::Settled(settled) => {
                     let about = &settled.about;
-                    // Where nothing is remembered, nobody knows whether it changed anything.
+                    // Without a cache, ddns does not know whether the address changed.
                     if settled.is_change() && engine.remembers(about.entry) {
                         let meant = self.each.iter_mut().filter(|one| one.entries.contains(&about.entry));
                         meant.for_each(|one| one.ledger.change(about, settled.ip, settled.previous));
@@ -140,12 +140,12 @@ impl<'a> Notifier<'a> {
         }
     }
 
-    /// A synchronization ended: what failed for want of an address is counted, and what is to be reported is sent.
+    /// Takes in the end of a synchronization: counts updates without an address as failed, and sends what is due.
     pub(crate) fn rest(&mut self, tallies: &[Tally], postponed: usize, engine: &mut Engine) {
         let now = unix_time().seconds;
         let plan = Rc::clone(&self.plan);
         for ((entry, family), why) in std::mem::take(&mut self.unanswered) {
-            // One change of the network comes in steps, each with a lookup.
+            // One change of the network comes in steps, each with a lookup: count it once.
             let counted = self.counted.entry((entry, family)).or_default();
             if counted.is_some_and(|at| at.elapsed() < STEP) {
                 continue;
@@ -161,13 +161,13 @@ impl<'a> Notifier<'a> {
         for one in &mut self.each {
             let tally = tallies[one.config];
             let is_all = postponed == 0 && tally.exit_code() == 0 && tally.accepted + tally.up_to_date > 0;
-            // What was not due this time counts, too: it may be stopped.
+            // Updates that were not due count, too: they may be stopped.
             one.ledger.synchronized(is_all && engine.is_well(one.config));
         }
         self.review(engine);
     }
 
-    /// Sends what is to be reported now.
+    /// Sends the notifications that are due.
     pub(crate) fn review(&mut self, engine: &mut Engine) {
         for number in 0..self.each.len() {
             let one = &mut self.each[number];
@@ -193,7 +193,7 @@ impl<'a> Notifier<'a> {
         }
     }
 
-    /// Waits until something that was sent has ended.
+    /// Waits until a notification arrived or failed.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<(usize, bool)> {
         match self.sending.poll_next_unpin(context) {
             Poll::Ready(Some(ended)) => Poll::Ready(ended),
@@ -201,7 +201,7 @@ impl<'a> Notifier<'a> {
         }
     }
 
-    /// Takes in that something that was sent has ended, and sends what is next.
+    /// Takes in whether a notification arrived, and sends the next one.
     pub(crate) fn ended(&mut self, (number, has_arrived): (usize, bool), engine: &mut Engine) {
         let one = &mut self.each[number];
         let Some(outgoing) = one.ledger.ended(has_arrived, steady_time()) else { return };
@@ -218,18 +218,18 @@ impl<'a> Notifier<'a> {
         self.each.iter().filter_map(|one| one.ledger.wake_at()).min()
     }
 
-    /// Whether something is being sent.
+    /// Whether a notification is being sent.
     pub(crate) fn is_sending(&self) -> bool {
         !self.sending.is_empty()
     }
 
-    /// Pauses no longer: the program ends. What is to be reported is sent.
+    /// Sends everything that is due without further pauses, because the program ends.
     pub(crate) fn hurry(&mut self, engine: &mut Engine) {
         self.each.iter_mut().for_each(|one| one.ledger.hurry());
         self.review(engine);
     }
 
-    /// A single run came to this: what is to be reported is sent, each notification no longer than its `timeout`.
+    /// Sends everything that is due at the end of a single run. Each notification must arrive within its `timeout` from now.
     pub(crate) fn finish(&mut self, tallies: &[Tally], postponed: usize, engine: &mut Engine) {
         self.began = Some(Instant::now());
         self.rest(tallies, postponed, engine);
@@ -243,7 +243,7 @@ impl One<'_> {
     }
 }
 
-/// Sends a notification, with more tries where it certainly did not arrive. Whether it arrived, or may have.
+/// Sends a notification, and tries again if it certainly did not arrive. Returns whether it arrived, or may have.
 async fn deliver(
     notification: &Notification,
     outgoing: &Outgoing,
@@ -251,7 +251,7 @@ async fn deliver(
     limit: Duration,
     log: &Log<'_>,
 ) -> bool {
-    // A single run gives all of them together the time of one.
+    // In a single run, all notifications share the time of one.
     if limit < notification.timeout / 10 {
         log.warning(format!("notification `{}`: not sent: those before it took all the time", outgoing.event.key()));
         return false;
@@ -287,19 +287,19 @@ async fn deliver(
     false
 }
 
-/// Why a notification was not sent, or not taken.
+/// Why a notification was not sent, or not accepted.
 #[derive(Default)]
 struct NotSent {
-    /// A sentence, which may hold what the service said.
+    /// The reason, which may contain text from the service.
     why: String,
-    /// Whether the service may have got it all the same.
+    /// Whether it may have reached the service anyway.
     may_have_arrived: bool,
-    /// Whether another try would end in the same way.
+    /// Whether another try would fail in the same way.
     is_final: bool,
     warnings: Vec<String>,
 }
 
-/// Sends a notification once: where it went, and the response of a service that took it.
+/// Sends a notification once. Returns its origin, and the response of a service that accepted it.
 async fn send(
     notification: &Notification,
     notice: &Notice,
@@ -336,7 +336,7 @@ async fn send(
     (origin, sent)
 }
 
-/// What a notification could report: about the first update of its configuration. None where there is none.
+/// An example of a notification, about the first update of its configuration; `None`: there is no update.
 pub(crate) fn example(config: &Config, notification: &Notification, event: NotifyEvent) -> Option<Notice> {
     let mut updates = config.entries.iter().flat_map(|entry| {
         Family::ALL.into_iter().filter_map(|family| Some((entry.domains[family.index()].first()?, family)))
@@ -345,16 +345,16 @@ pub(crate) fn example(config: &Config, notification: &Notification, event: Notif
     Some(notify::notice(&notify::example(event, domain, family, notification.after)))
 }
 
-/// What came of an example.
+/// The result of sending an example.
 pub(crate) struct TriedExample {
     pub(crate) origin: String,
     pub(crate) message: String,
-    /// What came back, or why nothing did, without secrets.
+    /// The response, or why there was none, without secrets.
     pub(crate) said: String,
     pub(crate) has_arrived: bool,
 }
 
-/// Sends an example of a notification. None where there is no update to tell of.
+/// Sends an example of a notification; `None`: there is no update to report.
 pub(crate) async fn try_example(
     config: &Config,
     notification: &Notification,
@@ -363,7 +363,7 @@ pub(crate) async fn try_example(
 ) -> Option<TriedExample> {
     let secrets = config.secrets();
     let mut notice = example(config, notification, event)?;
-    // It arrives where real ones do.
+    // It goes to the receiver of real notifications.
     notice.message.insert_str(0, "an example: ");
     let began = Instant::now();
     let (origin, sent) = send(notification, &notice, client, notification.timeout, None).await;
@@ -380,7 +380,7 @@ pub(crate) async fn try_example(
     Some(TriedExample { origin, message: notice.message, said, has_arrived })
 }
 
-/// What a request depends on beside what it reports: a signed one has a number of its own.
+/// The time and the number of a request: each signed one has a number of its own.
 pub(crate) fn moment() -> Moment {
     let number = getrandom::u32().unwrap_or_else(|_| std::process::id());
     let moment = Moment::from(unix_time());
@@ -399,7 +399,7 @@ pub(crate) fn how(notification: &Notification, limit: Duration) -> How<'_> {
     }
 }
 
-/// Whether the service took it: by the status, or by `expect`.
+/// Whether the service accepted it, by the status or by `expect`. The error is why not.
 fn judged(notification: &Notification, notice: &Notice, response: &Response) -> Result<(), String> {
     let status = with_reason(response.status);
     let Some(expect) = &notification.callback.request.expect else {

@@ -1,4 +1,4 @@
-//! What set-up does, at a terminal and on the page: looks where addresses come from here, shows what would be sent, and sends it once.
+//! What set-up does, at a terminal and on the page: finds out where addresses come from here, shows what would be sent, and sends it once.
 
 use std::env;
 use std::net::IpAddr;
@@ -32,22 +32,22 @@ use crate::http::Client;
 use crate::lookup::{Query, look_up, own_address};
 use crate::output::log::Log;
 
-/// So long services on the internet may take to say which address they see.
+/// How long services on the internet may take to say which address they see.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// So long the router may take: enough for both of its protocols.
+/// How long the router may take: enough for both of its protocols.
 const ROUTER_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The longest text of a response that is shown, in characters.
 const MAX_TEXT: usize = 500;
 
-/// The addresses of this host itself; asks nobody.
+/// The addresses of this host itself, without asking others.
 pub(crate) fn own_addresses() -> Survey {
     Survey { own: Family::ALL.map(own_address), ..Survey::default() }
 }
 
-/// Asks services on the internet, and the router, where the host's own address will not do. `first` is the first family whose source
-/// is asked for: there is no question about one before it.
+/// Asks services on the internet, and the router, if others cannot reach the host's own address. `first` is the first family with
+/// a question about its source; ddns asks nothing about an earlier one.
 pub(crate) async fn ask_around(survey: &mut Survey, first: Family, client: &Client) {
     let ask = async |family: Family, source: Source, patience: Duration| {
         if family < first || !survey.needs_public(family) {
@@ -64,18 +64,18 @@ pub(crate) async fn ask_around(survey: &mut Survey, first: Family, client: &Clie
     (survey.public, survey.router) = ([v4, v6], router.and_then(Result::ok));
 }
 
-/// What was sent once, and what came of it.
+/// An update that was sent once, and its result.
 pub(crate) struct SentOnce {
     pub(crate) about: About,
     pub(crate) is_accepted: bool,
-    /// The status and the words of the service, or why there was no response.
+    /// The result in words: the status of the response, or why there was none.
     pub(crate) words: String,
     /// The text of the response, without secrets.
     pub(crate) text: String,
 }
 
-/// Sends what a new configuration has to send, through the engine: what is accepted is remembered, so that the first run does not
-/// send it again. Nothing comes back for what was accepted before, or has no address.
+/// Sends the updates of a new configuration through the engine. What is accepted is remembered, so that the first run does not
+/// send it again. The result leaves out updates that were accepted before, or that have no address.
 pub(crate) async fn send_once(valid: Valid, client: &Client, environment: &Environment) -> Vec<SentOnce> {
     let configs = Rc::new(vec![valid]);
     let logs = [Log::silent(&configs[0].0, environment)];
@@ -83,7 +83,7 @@ pub(crate) async fn send_once(valid: Valid, client: &Client, environment: &Envir
     let mut driver = Driver::new(compose::engine(Rc::clone(&plan), Mode::Once), &plan, (client, &logs), None);
     driver.listen();
     let mut history = History::new(Rc::clone(&plan), &logs, environment);
-    // Somebody asks for it now, whatever a service said before.
+    // The user asks for it now, even if the service refused it before.
     driver.on(Event::RetryStopped);
     driver.on(Event::Begin);
     let mut sent = Vec::new();
@@ -116,7 +116,7 @@ pub(crate) async fn send_once(valid: Valid, client: &Client, environment: &Envir
     sent
 }
 
-/// Whether the last response is that to the update, not to a step before it.
+/// Whether the last response belongs to the update itself, not to a step before it.
 fn is_of_update(outcome: &Outcome) -> bool {
     !matches!(outcome, Outcome::AlreadyThere | Outcome::Failed(Why::Step { .. } | Why::NoResponse { .. }))
 }
@@ -134,38 +134,38 @@ fn words_of(settled: &Settled) -> String {
     }
 }
 
-/// The command that makes a service of a configuration, with whole paths: one that survives a reboot.
+/// The command that installs a configuration as a service that survives a reboot, with absolute paths.
 pub(crate) fn install_command(file: &str) -> String {
     let program = env::current_exe().map_or_else(|_| "ddns".to_owned(), |path| path.display().to_string());
     let file = absolute(file).map_or_else(|_| file.to_owned(), |path| path.display().to_string());
-    // The host's service sees no home folders.
+    // The system's service cannot see home folders.
     let is_hidden = ["/home/", "/root/", "/tmp/", "/var/tmp/"].iter().any(|folder| file.starts_with(folder));
     let sudo = if is_hidden || rustix::process::geteuid().is_root() { "" } else { "sudo " };
-    // One of the user's own would end when they log out.
+    // Without lingering, the user's own service would end when they log out.
     let (user, then) = if is_hidden { (" --user", " && loginctl enable-linger") } else { ("", "") };
     format!("{sudo}{} service install{user} -c {}{then}", shell::quote(&program), shell::quote(&file))
 }
 
-/// A request as it may be seen.
+/// A request as it may be shown.
 pub(crate) struct RedactedRequest {
     /// The number of its entry.
     pub(crate) entry: usize,
-    /// The updates that it is about: families, and places in their lists.
+    /// The updates in it: families, and places in their lists.
     pub(crate) members: Vec<(Family, usize)>,
-    /// The same in words.
+    /// The updates in words.
     pub(crate) about: String,
     pub(crate) origin: String,
     pub(crate) shown: String,
-    /// The same with those around it, in order.
+    /// The request with those around it, in order.
     pub(crate) all: String,
-    /// What names of placeholders in it mean; `None` if there are none.
+    /// Which values ddns asks the service for first; `None`: there are none.
     pub(crate) sought: Option<String>,
-    /// The families that have no address: an example stands in its place, and the request cannot be sent (A8).
+    /// The families without an address: the request shows an example instead, and cannot be sent (A8).
     pub(crate) missing: Vec<Family>,
 }
 
-/// The first requests of a configuration with these addresses, by [`Family::index`], and how many there are; examples where an
-/// address is not known. What can be sent comes first.
+/// The first requests of a configuration with these addresses, by [`Family::index`], and how many there are in all. An example
+/// replaces an unknown address. Requests that can be sent come first.
 pub(crate) fn requests(
     most: usize,
     config: &Config,
@@ -218,7 +218,7 @@ fn sent(
     Some(RedactedRequest { entry: number, about: about.join(", "), origin, shown, all, sought, missing, members })
 }
 
-/// A request in lines.
+/// A request as lines of text, or why there is none.
 fn text(request: Result<Redacted, String>) -> String {
     match request {
         Ok(request) => {

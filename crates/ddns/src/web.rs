@@ -1,5 +1,5 @@
-//! The page of a service (I1): a server on this thread that shows how the service stands. It knows nothing by itself: it
-//! asks the event loop, which responds between two of its steps.
+//! The page of a service (I1): a server on this thread that shows the state of the service. It keeps no state of the updates: it
+//! asks the event loop, which answers between two of its steps.
 
 mod api;
 mod configuration;

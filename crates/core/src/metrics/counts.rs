@@ -1,4 +1,4 @@
-//! What happened, counted since the service began.
+//! Counts of what happened since the service started.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -9,36 +9,36 @@ use crate::net::family::Family;
 /// How many sources are counted by name.
 const MAX_SOURCES: usize = 100;
 
-/// The bounds of the buckets of a request, in milliseconds.
+/// The bounds of the buckets for the time of a request, in milliseconds.
 const REQUEST: &[u64] = &[5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000];
 
-/// The bounds from a change to its acceptance, in milliseconds.
+/// The bounds for the time from a change to its acceptance, in milliseconds.
 const CHANGE: &[u64] = &[10, 50, 100, 500, 1000, 5000, 15_000, 60_000, 300_000, 1_800_000, 7_200_000];
 
-/// The bounds from acceptance to visibility in DNS, in milliseconds.
+/// The bounds for the time from acceptance to visibility in DNS, in milliseconds.
 const VISIBLE: &[u64] = &[2000, 5000, 15_000, 45_000, 120_000, 300_000, 900_000, 1_800_000, 3_600_000, 14_400_000];
 
-/// What is counted.
+/// Everything that is counted.
 #[derive(Debug, Clone)]
 pub struct Counts {
-    /// By what they are called.
+    /// Events, by kind.
     pub(super) events: [u64; EventKind::ALL.len()],
-    /// Tries after the first one.
+    /// Attempts after the first one.
     pub(super) retries: u64,
     pub(super) requests: Histogram,
     /// From the moment a new address was found until an endpoint accepted it.
     pub(super) changes: Histogram,
     /// From the moment an endpoint accepted an address until DNS servers had it.
     pub(super) visible: Histogram,
-    /// Questions to DNS servers: those that were answered, and those that were not.
+    /// Questions to DNS servers: answered and unanswered.
     pub(super) questions: [u64; 2],
     /// Updates that were accepted again because DNS had something else.
     pub(super) repairs: u64,
-    /// Other addresses than before, by [`Family::index`].
+    /// Changes of the address, by [`Family::index`].
     pub(super) addresses: [u64; 2],
-    /// By family and source.
+    /// Failures of sources, by family and source.
     pub(super) source_failures: BTreeMap<(Family, String), u64>,
-    /// When the address of an entry changed, on a steady clock.
+    /// When the address of an entry last changed, on a steady clock.
     changed: HashMap<(usize, Family), Duration>,
 }
 
@@ -60,7 +60,7 @@ impl Default for Counts {
 }
 
 impl Counts {
-    /// Takes in what happened; `now` is the time on a steady clock.
+    /// Counts an event; `now` is the time on a steady clock.
     pub fn take(&mut self, event: &JournalEvent, now: Duration) {
         if let Some(kind) = event.what.kind() {
             self.events[kind as usize] += 1;
@@ -101,18 +101,18 @@ impl Counts {
         }
     }
 
-    /// Another configuration begins: its entries have other numbers.
+    /// Forgets the numbers of entries: those of a new configuration differ.
     pub fn renumber(&mut self) {
         self.changed.clear();
     }
 }
 
-/// How often something took how long.
+/// A histogram of durations.
 #[derive(Debug, Clone)]
 pub struct Histogram {
-    /// In milliseconds.
+    /// The upper bounds of the buckets, in milliseconds.
     pub(super) bounds: &'static [u64],
-    /// Those that took no longer than each bound, and longer than the one before; at the end those beyond all.
+    /// How many durations are in each bucket; at the end, those above all bounds.
     pub(super) counts: Vec<u64>,
     pub(super) sum: Duration,
 }

@@ -1,5 +1,5 @@
-//! Whether a service does its work: nothing is stopped, nothing has failed for longer than an interval, and one that stands by in a
-//! group sees the store.
+//! Whether a service does its work: nothing is stopped, nothing has failed for longer than its interval, and a host on standby
+//! sees the store of its group.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -12,16 +12,16 @@ use crate::text::duration::duration;
 /// What fails, and since when.
 #[derive(Debug, Clone, Default)]
 pub struct ServiceReadiness {
-    /// Updates that failed when they were last sent: since when, on a steady clock.
+    /// Updates that failed when they were last sent, and since when they have been failing, on a steady clock.
     failing: HashMap<About, Duration>,
-    /// Entries without an address, and how long that has been so.
+    /// Entries without an address, and since when, on a steady clock.
     missing: HashMap<(usize, Family), Duration>,
     /// How long each entry may fail: the interval of its configuration.
     limits: Vec<Duration>,
 }
 
 impl ServiceReadiness {
-    /// Nothing fails yet. `limits`: the interval of each entry.
+    /// Begins without failures. `limits`: the interval of each entry.
     pub fn new(limits: Vec<Duration>) -> Self {
         Self { limits, ..Self::default() }
     }
@@ -44,9 +44,9 @@ impl ServiceReadiness {
                     self.missing.remove(&(*entry, *family));
                 }
             }
-            // What failed is the business of the next holder.
+            // After a change of the lease, earlier failures do not count any more.
             What::Role(_) => self.failing.clear(),
-            // Whether the world sees an address is no matter of this host's health (K2).
+            // What DNS shows does not affect readiness (K2).
             What::Sight(_)
             | What::DnsQuestions { .. }
             | What::Held(_)
@@ -56,7 +56,7 @@ impl ServiceReadiness {
         }
     }
 
-    /// Why it is not ready, without a name; `None` if it is.
+    /// Why the service is not ready, without domain names; `None`: it is ready.
     pub fn objection(&self, status: &Status, now: Duration) -> Option<String> {
         let is_over = |entry: usize, since: Duration| {
             now.saturating_sub(since) > self.limits.get(entry).copied().unwrap_or_default()
@@ -64,7 +64,7 @@ impl ServiceReadiness {
         let stopped: Vec<&Row> = status.rows.iter().filter(|row| row.state == UpdateState::Stopped).collect();
         let named: HashSet<(&str, &str)> = stopped.iter().map(|row| (row.domain.as_str(), row.kind.as_str())).collect();
         let is_stopped = |about: &About| named.contains(&(about.domain.as_str(), about.family.record_type()));
-        // What was withdrawn or accepted by another process meanwhile does not fail any more.
+        // A failed update may have been withdrawn, or accepted by another process, in the meantime.
         let is_open = status.rows.iter().any(|row| !row.state.is_good());
         let failing: Vec<Duration> = self
             .failing

@@ -57,7 +57,7 @@ fn failed_source(source: &str) -> What {
     What::SourceFailed { entries, family: Family::V4, source, why: String::new(), is_repeat: true }
 }
 
-/// What a service counts of these, each at its second.
+/// The counts after these events, each at its second.
 fn counted(all: impl IntoIterator<Item = (u64, What)>) -> Counts {
     let mut counts = Counts::default();
     for (at, what) in all {

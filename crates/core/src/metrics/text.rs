@@ -11,16 +11,16 @@ use crate::lease::membership::Membership;
 use crate::lease::standing::Role;
 use crate::net::family::Family;
 
-/// What the text is, for the header of a response.
+/// The `Content-Type` of the text.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// How many domains have series of their own.
 const MAX_DOMAINS: usize = 1000;
 
-/// What the text needs to know besides.
+/// The times and the version that the text contains.
 #[derive(Debug, Clone, Copy)]
 pub struct ServiceTime {
-    /// In seconds since the epoch.
+    /// The current time, in seconds since the epoch.
     pub at: u64,
     /// When the service began, in seconds since the epoch.
     pub started: u64,
@@ -250,13 +250,13 @@ impl Exposition {
     }
 }
 
-/// What one domain and type has in common, where several updates have both.
+/// All updates with the same domain, type and endpoint, taken together.
 struct Series<'a> {
     row: &'a Row,
     worst: UpdateState,
     failures: u64,
     accepted: Option<u64>,
-    /// `None` where nobody knows.
+    /// `None`: not known.
     is_visible: Option<bool>,
 }
 
@@ -267,7 +267,7 @@ impl<'a> Series<'a> {
         [("domain", row.domain.as_str()), ("type", row.kind.as_str())].into_iter().chain(endpoint).collect()
     }
 
-    /// One for each domain, type and endpoint, of the first thousand domains: the worst counts.
+    /// One series for each domain, type and endpoint, of the first [`MAX_DOMAINS`] domains: the worst update counts.
     fn of(rows: &'a [Row]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         let mut places: HashMap<(&str, &str, Option<&str>), usize> = HashMap::new();

@@ -2,32 +2,32 @@
 
 use crate::text::vocabulary::vocabulary;
 
-/// Failures in a row before `failed` is reported, where `after` is not set.
+/// Failures in a row before `failed` is reported if `after` is not set.
 pub const DEFAULT_AFTER: u32 = 3;
 
 vocabulary! {
-    /// Something to report; its key is the word of the configuration, and `__EVENT__`.
+    /// Something to report; its key is used in the configuration and as `__EVENT__`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     pub enum NotifyEvent {
         /// An endpoint accepted another address than before.
         Changed = "changed",
-        /// An update failed so often in a row.
+        /// An update failed `after` times in a row.
         Failed = "failed",
-        /// An update that was reported as failing is fine again.
+        /// An update that was reported as failing is up to date again.
         Recovered = "recovered",
-        /// A service refused an update for good (H5).
+        /// A service refused an update permanently (H5).
         Stopped = "stopped",
-        /// An accepted address is not visible in DNS in time (K11).
+        /// An accepted address did not become visible in DNS in time (K11).
         NotVisible = "not-visible",
-        /// DNS has something else now (K12).
+        /// DNS shows something else than the accepted address (K12).
         Drifted = "drifted",
-        /// It is visible after one of these.
+        /// The accepted address is visible in DNS, after one of these two.
         Visible = "visible",
         /// A synchronization ended, and everything is up to date: for services that expect a sign of life.
         Synchronized = "synchronized",
         /// This host took over the lease of its group (J1).
         TookOver = "took-over",
-        /// It lost the lease, or gave it back.
+        /// This host lost the lease, or gave it back.
         Lost = "lost",
     }
 }
@@ -38,7 +38,7 @@ impl NotifyEvent {
         matches!(self, Self::TookOver | Self::Lost)
     }
 
-    /// Whether it is about what the world sees.
+    /// Whether it is about what DNS shows.
     pub fn is_of_dns(self) -> bool {
         matches!(self, Self::NotVisible | Self::Drifted | Self::Visible)
     }
@@ -54,29 +54,29 @@ impl NotifyEvent {
 pub struct NotifyEvents([bool; NotifyEvent::ALL.len()]);
 
 impl NotifyEvents {
-    /// Where `on` is not set: whatever concerns an update.
+    /// The default of `on`: everything that happens to an update.
     pub const DEFAULT: Self = Self::NONE
         .with(NotifyEvent::Changed)
         .with(NotifyEvent::Failed)
         .with(NotifyEvent::Recovered)
         .with(NotifyEvent::Stopped);
 
-    /// None.
+    /// No events.
     pub const NONE: Self = Self([false; NotifyEvent::ALL.len()]);
 
-    /// With one more.
+    /// The set with one more event.
     #[must_use]
     pub const fn with(mut self, event: NotifyEvent) -> Self {
         self.0[event as usize] = true;
         self
     }
 
-    /// Whether an event is one of them.
+    /// Whether the set contains an event.
     pub fn has(self, event: NotifyEvent) -> bool {
         self.0[event as usize]
     }
 
-    /// All of them, in the order of [`NotifyEvent::ALL`].
+    /// The events of the set, in the order of [`NotifyEvent::ALL`].
     pub fn iter(self) -> impl Iterator<Item = NotifyEvent> {
         NotifyEvent::ALL.into_iter().filter(move |event| self.has(*event))
     }

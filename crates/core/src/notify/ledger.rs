@@ -1,5 +1,5 @@
-//! What is to be reported, and what was: one ledger for each notification. Time is a parameter: a duration since some fixed
-//! moment, and seconds since the epoch where it is kept.
+//! What to report, and what was reported: one ledger for each notification. Time is a parameter: a duration since some fixed
+//! moment, or seconds since the epoch if it is kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -14,19 +14,19 @@ use crate::text::order;
 use crate::update::outcome::{Outcome, Why};
 use crate::update::streak::Streak;
 
-/// A service sends two notifications of one kind at least so long apart: what happens meanwhile is reported together.
+/// The shortest time between two notifications of one kind: what happens in between is reported together.
 pub const PAUSE: Duration = Duration::from_secs(60);
 
 /// How often the pause doubles after notifications that could not be sent.
 const MAX_DOUBLINGS: u32 = 6;
 
-/// How often ddns tries to report changed addresses, which the cache does not hold.
+/// After this many unsent notifications in a row, ddns drops what the cache does not contain: changed addresses, what DNS shows, the lease.
 const MAX_TRIES: u32 = 10;
 
-/// So many synchronizations try to report how an update stands; then it counts as reported.
+/// After this many attempts to report a streak, it counts as reported.
 const MAX_SYNCHRONIZATIONS: u8 = 10;
 
-/// What is reported first, where several things are to be reported.
+/// The order of reports if several are due.
 const ORDER: [NotifyEvent; NotifyEvent::ALL.len()] = [
     NotifyEvent::Lost,
     NotifyEvent::TookOver,
@@ -40,12 +40,12 @@ const ORDER: [NotifyEvent; NotifyEvent::ALL.len()] = [
     NotifyEvent::Synchronized,
 ];
 
-/// How an update stands that failed before.
+/// The state of an update that failed before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreakStatus {
-    /// Which one.
+    /// The update.
     pub about: About,
-    /// Its failures.
+    /// Its failures in a row.
     pub streak: Streak,
     /// The address that it should have; `None` if no address was found.
     pub ip: Option<IpAddr>,
@@ -56,15 +56,15 @@ pub struct StreakStatus {
 /// One update in a notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdateLine {
-    /// Which one.
+    /// The update.
     pub about: About,
     /// The address that it has or should have; `None` if no address was found.
     pub ip: Option<IpAddr>,
-    /// The address before; `None` if there was no other, or it does not matter.
+    /// The previous address; `None`: there was none, or it does not matter.
     pub previous: Option<IpAddr>,
     /// Failures in a row.
     pub failures: u32,
-    /// Why it failed; empty where that is not known.
+    /// Why it failed; empty if not known.
     pub why: String,
 }
 
@@ -73,46 +73,46 @@ pub struct UpdateLine {
 pub struct Outgoing {
     /// What it is about.
     pub event: NotifyEvent,
-    /// The updates that it is about; none for a sign of life, and for what happens to the group.
+    /// The updates that it is about; empty for a sign of life and for what happens to the group.
     pub lines: Vec<UpdateLine>,
-    /// What happened to the group; empty where it is about something else.
+    /// What happened to the group; empty for everything else.
     pub words: String,
 }
 
-/// Streaks that changed, and what they are of.
+/// Streaks that changed, each with its update.
 pub type Changes = Vec<(About, Streak)>;
 
-/// What one notification has to report, beside what the streaks say.
+/// What one notification has to report, in addition to the streaks.
 #[derive(Debug, Default)]
 pub struct Ledger {
     on: NotifyEvents,
     after: u32,
-    /// Addresses before and now, until they are reported.
+    /// The previous and the new address of updates, until they are reported.
     changed: BTreeMap<About, (Option<IpAddr>, IpAddr)>,
-    /// What the world sees, until it is reported: the address that was accepted, and what was seen.
+    /// What DNS shows, until it is reported: the event, the accepted address, and the reason.
     seen: BTreeMap<About, (NotifyEvent, IpAddr, String)>,
     /// Why updates failed last.
     reasons: BTreeMap<About, String>,
     is_synchronized: bool,
     /// What happened to the lease of the group, until it is reported.
     role: Option<(NotifyEvent, String)>,
-    /// What is being sent.
+    /// The notification that is being sent.
     under_way: Option<Outgoing>,
-    /// Not before then, by event.
+    /// The earliest time of the next notification, by event.
     not_before: [Duration; ORDER.len()],
-    /// How many could not be sent in a row.
+    /// How many notifications in a row could not be sent.
     unsent: u32,
-    /// When what must wait may be reported.
+    /// When to report what has to wait.
     wake_at: Option<Duration>,
 }
 
 impl Ledger {
-    /// Nothing happened yet.
+    /// An empty ledger. `after`: failures in a row before `failed` is reported.
     pub fn new(on: NotifyEvents, after: u32) -> Self {
         Self { on, after, ..Self::default() }
     }
 
-    /// Takes in how an update ended. Its streak then.
+    /// Takes in how an update ended, and returns its new streak.
     #[must_use]
     pub fn take(&mut self, about: &About, outcome: &Outcome, streak: Streak, now: u64) -> Streak {
         if outcome.is_accepted() {
@@ -127,8 +127,8 @@ impl Ledger {
         if matches!(outcome, Outcome::Stopped { .. }) { streak.stopped(now) } else { streak.failed(now) }
     }
 
-    /// An endpoint accepted another address than before.
-    /// Of several changes the address before the first and that of the last are reported; back and forth is no change.
+    /// Takes in that an endpoint accepted another address than before. Several changes are reported as one, from the first
+    /// address to the last; if these are equal, nothing is reported.
     pub fn change(&mut self, about: &About, ip: IpAddr, previous: Option<IpAddr>) {
         if !self.on.has(NotifyEvent::Changed) {
             return;
@@ -139,7 +139,7 @@ impl Ledger {
         }
     }
 
-    /// What the world sees of an accepted address. That it is visible is news where something else was reported.
+    /// Takes in what DNS shows of an accepted address. *Visible* is only reported after something else was.
     pub fn sight(&mut self, sight: &SightChange) {
         let event = match sight.verdict {
             DnsVerdict::Drifted => NotifyEvent::Drifted,
@@ -150,16 +150,16 @@ impl Ledger {
         let is_back = event == NotifyEvent::Visible && (!sight.was_reported || unsent.is_some());
         if self.on.has(event) && !is_back {
             self.seen.insert(sight.about.clone(), (event, sight.ip, sight.reason.clone()));
-            // No synchronization follows.
+            // Report it now: no synchronization follows.
             self.wake_at = Some(Duration::ZERO);
         }
     }
 
-    /// This host took over the lease of its group, or lost it. Back and forth is no change.
+    /// Takes in that this host took over the lease of its group, or lost it. Until they are reported, the two cancel each other out.
     pub fn change_role(&mut self, change: &RoleChange) {
         let event = if change.kind == LeaseChange::TookOver { NotifyEvent::TookOver } else { NotifyEvent::Lost };
         self.keep_role(event, format!("{} {}", change.member, change.sentence()));
-        // It does not wait for a synchronization: a host that stands by has none.
+        // Do not wait for a synchronization: a host on standby has none.
         if self.role.is_some() {
             self.wake_at = Some(Duration::ZERO);
         }
@@ -172,12 +172,12 @@ impl Ledger {
         }
     }
 
-    /// A synchronization ended, and this is whether everything is up to date.
+    /// Takes in the end of a synchronization; `is_good`: everything is up to date.
     pub fn synchronized(&mut self, is_good: bool) {
         self.is_synchronized = is_good && self.on.has(NotifyEvent::Synchronized);
     }
 
-    /// Pauses no longer: the program ends.
+    /// Cancels all pauses, because the program ends.
     pub fn hurry(&mut self) {
         self.not_before = [Duration::ZERO; ORDER.len()];
     }
@@ -187,8 +187,8 @@ impl Ledger {
         self.wake_at.filter(|_| self.under_way.is_none())
     }
 
-    /// What is to be sent now, one at a time, and streaks that changed. `waiting` are updates that wait for an endpoint that
-    /// fails: they are reported with those that failed.
+    /// The notification to send now, one at a time, and the streaks that changed. `waiting` returns the updates that wait for a
+    /// failing endpoint: they are reported with those that failed.
     #[must_use]
     pub fn review(
         &mut self,
@@ -227,14 +227,14 @@ impl Ledger {
                     words: words.unwrap_or_default(),
                 });
             } else {
-                // It is next.
+                // This event is next.
                 self.wake_at = Some(now);
             }
         }
         if let Some(outgoing) = &outgoing {
             self.is_synchronized &= outgoing.event != NotifyEvent::Synchronized;
             self.not_before[outgoing.event as usize] = now + PAUSE;
-            // What only waits has failed as well: it is fine again when it is accepted.
+            // Waiting updates count as failed, too, so that they are reported as recovered once they are accepted.
             for line in outgoing.lines.iter().filter(|line| outgoing.event == NotifyEvent::Failed && line.failures == 0)
             {
                 changes.push((line.about.clone(), Streak::default().failed(unix)));
@@ -251,7 +251,7 @@ impl Ledger {
         (changes, outgoing)
     }
 
-    /// The streak where nobody wants to know of it.
+    /// The streak, marked as reported if this notification does not want its event.
     fn without_telling(&self, streak: Streak) -> Streak {
         match self.event_of(streak) {
             Some(event) if !self.on.has(event) => Self::streak_after(event, true, streak),
@@ -259,7 +259,7 @@ impl Ledger {
         }
     }
 
-    /// What is to be reported because of a streak.
+    /// The event that a streak has to report; `None`: there is nothing to report.
     fn event_of(&self, streak: Streak) -> Option<NotifyEvent> {
         match streak {
             _ if streak.is_recovered() => Some(NotifyEvent::Recovered),
@@ -267,7 +267,7 @@ impl Ledger {
                 Some(NotifyEvent::Stopped)
             }
             Streak { is_reported: true, .. } | Streak { failures: 0, .. } => None,
-            // It is not tried again: however many were wanted, this was the last failure.
+            // A stopped update is not sent again, so it cannot reach `after`: report it now.
             Streak { is_stopped: true, .. } => Some(NotifyEvent::Failed),
             _ if streak.failures >= self.after => Some(NotifyEvent::Failed),
             _ => None,
@@ -284,7 +284,7 @@ impl Ledger {
         }
     }
 
-    /// What a notification names. Where one update failed often enough, everything that fails is named with it.
+    /// The updates that a notification names. Once one update failed often enough, everything that fails is named with it.
     fn lines(
         &self,
         event: NotifyEvent,
@@ -322,14 +322,14 @@ impl Ledger {
             .filter(is_meant)
             .map(|standing| line(&standing.about, standing.ip, standing.streak.failures))
             .collect();
-        // Those that failed often have the reasons.
+        // The updates that failed most come first: they have the reasons.
         order::sort_by_key(&mut lines, |line| std::cmp::Reverse(line.failures));
         let known: BTreeSet<&About> = standings.iter().map(|standing| &standing.about).collect();
         lines.extend(waiting.iter().filter(|(about, _)| !known.contains(about)).map(|(about, ip)| line(about, *ip, 0)));
         lines
     }
 
-    /// What was sent has ended: it arrived, or it did not. What it was about, for [`Ledger::streak_after`].
+    /// Takes in whether the notification arrived, and returns it for [`Ledger::streak_after`].
     pub fn ended(&mut self, has_arrived: bool, now: Duration) -> Option<Outgoing> {
         let outgoing = self.under_way.take()?;
         self.unsent = if has_arrived { 0 } else { self.unsent + 1 };
@@ -350,7 +350,7 @@ impl Ledger {
         }
         if outgoing.event == NotifyEvent::Changed && is_lost {
             for line in &outgoing.lines {
-                // It may have changed again meanwhile.
+                // The address may have changed again in the meantime.
                 let ip = self.changed.remove(&line.about).map(|(_, ip)| ip).or(line.ip);
                 if let Some(ip) = ip.filter(|ip| line.previous != Some(*ip)) {
                     self.changed.insert(line.about.clone(), (line.previous, ip));
@@ -360,7 +360,7 @@ impl Ledger {
         Some(outgoing)
     }
 
-    /// The streak of an update that was reported, or could not be: that is not tried for ever.
+    /// The streak of an update after its report arrived, or did not. After `MAX_SYNCHRONIZATIONS` attempts, it counts as reported.
     #[must_use]
     pub fn streak_after(event: NotifyEvent, has_arrived: bool, streak: Streak) -> Streak {
         let tries = streak.tries.saturating_add(1);
@@ -371,7 +371,7 @@ impl Ledger {
             (NotifyEvent::Failed, _) => reported,
             (NotifyEvent::Stopped, _) => Streak { is_stop_reported: streak.is_stopped, ..reported },
             (NotifyEvent::Recovered, 0) => Streak::default(),
-            // It failed again meanwhile: that is a new streak.
+            // The update failed again in the meantime: this is a new streak.
             _ => Streak { is_reported: false, is_stop_reported: false, ..reported },
         }
     }

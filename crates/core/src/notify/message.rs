@@ -1,4 +1,4 @@
-//! The words of a notification.
+//! The text of a notification.
 
 use std::net::IpAddr;
 
@@ -17,7 +17,7 @@ const MAX_NAMES: usize = 5;
 /// How many addresses a sentence names.
 const MAX_ADDRESSES: usize = 4;
 
-/// Longer reasons are cut, in characters: services cut long messages or refuse them.
+/// Longer reasons are cut, in characters, because services cut or refuse long messages.
 const MAX_REASON_CHARS: usize = 200;
 
 /// The texts of a notification.
@@ -33,7 +33,7 @@ pub fn notice(outgoing: &Outgoing) -> Notice {
     }
 }
 
-/// A notification that could be: for somebody who wants to see one.
+/// An example of a notification, to show or to test.
 pub fn example(event: NotifyEvent, domain: &Domain, family: Family, after: u32) -> Outgoing {
     let addresses = match family {
         Family::V4 => ["203.0.113.7", "198.51.100.4"],
@@ -63,7 +63,7 @@ pub fn example(event: NotifyEvent, domain: &Domain, family: Family, after: u32) 
     Outgoing { event, lines: if event.names_updates() { vec![line] } else { Vec::new() }, words }
 }
 
-/// Each text once, in their order.
+/// Joins texts with commas; each occurs once, in their order.
 fn joined(texts: impl Iterator<Item = String>) -> String {
     let mut known = std::collections::HashSet::new();
     let each: Vec<String> = texts.filter(|text| known.insert(text.clone())).collect();
@@ -104,7 +104,7 @@ fn sentence(outgoing: &Outgoing) -> String {
     }
 }
 
-/// What the world sees.
+/// A sentence about what DNS shows.
 fn seen(event: NotifyEvent, lines: &[&UpdateLine]) -> String {
     let (one, many) = match event {
         NotifyEvent::NotVisible => ("is not visible in DNS", "are not visible in DNS"),
@@ -134,7 +134,7 @@ fn changed(lines: &[&UpdateLine]) -> String {
     for line in lines {
         match by_address.iter().position(|(ip, _)| *ip == line.ip) {
             Some(at) => by_address[at].1.push(line),
-            // Hosts behind one prefix may all have addresses of their own.
+            // Hosts behind one prefix may all have different addresses: the rest is only counted.
             None if by_address.len() < MAX_ADDRESSES => by_address.push((line.ip, vec![line])),
             None => {}
         }
@@ -156,7 +156,7 @@ fn now_at(ip: Option<IpAddr>, lines: &[&UpdateLine]) -> String {
     }
 }
 
-/// The first names, and how many there are besides.
+/// The first names, and how many more there are.
 fn names(lines: &[&UpdateLine]) -> String {
     let shown: Vec<String> = lines.iter().take(MAX_NAMES).map(|line| line.about.to_string()).collect();
     let more = lines.len() - shown.len();
@@ -176,7 +176,7 @@ fn on_one_line(text: &str) -> String {
     words.join(" ").chars().take(MAX_REASON_CHARS).collect()
 }
 
-/// The first reason among them.
+/// The first reason of these updates, with the name of its update.
 fn of_first(lines: &[&UpdateLine]) -> String {
     let line = lines.iter().find(|line| !line.why.is_empty());
     line.map(|line| reason(&format!("; {}: ", line.about), line)).unwrap_or_default()

@@ -5,9 +5,9 @@ use crate::net::family::Family;
 use crate::net::reach::is_private;
 use crate::recipe::Recipe;
 
-/// The body that is suggested where the URL does not hold the address.
+/// The suggested body if the URL does not contain the address.
 const BODY: &str = r#"{"domain": "__DOMAIN__", "type": "__RECORDTYPE__", "ip": "__IP__"}"#;
-/// What is suggested to be added to such a URL where there is no body.
+/// The suggested parameters if neither the URL nor a body contains the address.
 const QUERY: &str = "name=__DOMAIN__&type=__RECORDTYPE__&ip=__IP__";
 
 impl SetUp {
@@ -59,7 +59,7 @@ impl SetUp {
         let (own, public) = (own[family.index()], &public[family.index()]);
         let router = router.filter(|_| family == Family::V4);
         let other = Family::ALL[1 - family.index()];
-        // Something must be updated.
+        // One family must remain.
         let may_leave = self.takes(other) && self.is_wanted(other);
         let (why, suggested) = match (own, public, router) {
             (Some(ip), ..) if !is_private(ip) => (format!("This host's own address is {ip}."), "default"),
@@ -75,7 +75,7 @@ impl SetUp {
                 (why, if family == Family::V6 && may_leave { NONE } else { "public" })
             }
         };
-        // Whoever was asked for the other one has just read it.
+        // The question about the other family has just explained these.
         let is_second = family == Family::V6 && self.takes(other) && self.given.get(index_key(other)).is_none();
         let [public, own] = if is_second {
             ["", ""]

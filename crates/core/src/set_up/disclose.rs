@@ -1,4 +1,4 @@
-//! What may be seen of a request in set-up. Only here it is known who wrote a text: in a file it could be a key (G2).
+//! What set-up may show of a request. Only set-up knows who wrote a text: in a file, it could be a key (G2).
 
 use super::SetUp;
 use crate::config::Config;
@@ -6,8 +6,8 @@ use crate::config::fields::{FIELDS, Key, RequestPart};
 use crate::config::raw::Raw;
 
 impl SetUp {
-    /// A configuration of these answers, layered with what is `around`, to be shown: what a recipe says and what was typed in
-    /// sight can be seen. It hides what it always hides where a secret of the user's could be part of a text.
+    /// The configuration of these answers, layered with what is `around`, as it may be shown: texts of the recipe and answers
+    /// that are not secret can be seen. They stay hidden as usual if a secret of the user's could be part of a text.
     #[must_use]
     pub fn disclosed(&self, config: &Config, around: &[&Raw]) -> Config {
         let mut shown = config.clone();
@@ -23,7 +23,7 @@ impl SetUp {
     }
 }
 
-/// Whether a field that somebody sets besides the recipe can put a text into a request.
+/// Whether a field that is set outside of the recipe can put a text into a request.
 fn is_text(key: Key, part: RequestPart) -> bool {
     part == RequestPart::Content && !matches!(key, Key::Ipv4 | Key::Ipv6)
 }
@@ -39,7 +39,7 @@ mod tests {
     use crate::set_up::{NONE, Survey, put};
     use crate::text::json::{Node, Value};
 
-    /// One of them fits most questions that ask for a secret; the others, those that do not.
+    /// One of these fits most questions for a secret; one of `OPEN`, most other questions.
     const SECRETS: [&str; 6] = [
         "Zq9-s3cret:of/mine=",
         "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
@@ -58,7 +58,8 @@ mod tests {
         "https://user:s3cret@example.com/x",
     ];
 
-    /// The first request of a service as it may be seen, and the secrets that were typed for it; `None` if it needs a file, or no sample fits.
+    /// The first request of a service as set-up shows it, and the secrets that were typed for it; `None`: it needs a file, or no
+    /// sample fits.
     fn shown(recipe: Recipe, given: Raw) -> Option<(String, Vec<&'static str>)> {
         let suffix = recipe.suffix().unwrap_or("example.com").to_owned();
         let name = recipe.name.clone();
@@ -125,7 +126,7 @@ mod tests {
             let text = text(name, Raw::default());
             assert!(text.contains(part), "{name}, {part}: {text}");
         }
-        // A key in the address: nothing of it is known to be none. So is an address that was typed, and a header besides.
+        // The URL contains a key: any part of it could be the key. The same holds for a typed URL, and for an additional header.
         assert!(text("freedns", Raw::default()).contains("?***&address="));
         let mut given = Raw::default();
         let header = Value::object([("X-Own", Value::string("k3y-of-mine"))]);

@@ -13,15 +13,15 @@ use crate::text::diagnostic::{Diagnostic, Severity};
 use crate::text::json::Value;
 use crate::update::domain::Domain;
 
-/// So many domains are named in a form; more go into the file.
+/// How many domains an answer may name; more can be added to the file.
 const MAX_DOMAINS: usize = 100;
 
 impl SetUp {
-    /// Takes an answer where it is valid; gives what there is to say about it.
+    /// Takes an answer if it is valid, and returns remarks about it.
     pub(super) fn take(&mut self, subject: &SetUpSubject, text: &str) -> Result<Vec<String>, String> {
         let text = match (text.trim(), self.about(subject).suggested) {
             ("", Some(suggested)) => suggested,
-            // What it means depends on the URL, which is wrong.
+            // The default body depends on the URL, which is wrong.
             ("", None) if *subject == SetUpSubject::Body => return Ok(Vec::new()),
             ("", None) => return Err("Please enter a value.".to_owned()),
             (text, _) => text.to_owned(),
@@ -35,7 +35,7 @@ impl SetUp {
         Ok(notes)
     }
 
-    /// The value of an answer, and what there is to say about it.
+    /// The value of an answer, and remarks about it.
     fn judged(&self, subject: &SetUpSubject, text: String) -> Result<(String, Vec<String>), String> {
         let is_none = text.eq_ignore_ascii_case(NONE);
         let notes = match subject {
@@ -102,14 +102,14 @@ impl SetUp {
         }
         let text = all.iter().map(Domain::as_str).collect::<Vec<_>>().join(", ");
         notes.extend(self.checked_with(&SetUpSubject::Domains, &text)?);
-        // It holds for both families.
+        // Both families may give the same remark.
         notes.dedup();
         Ok((text, notes))
     }
 
-    /// A name, with what names of the service end in where it has no dot.
+    /// A domain; a name without a dot gets the suffix of the service.
     pub(super) fn completed(&self, name: &str) -> Result<Domain, String> {
-        // The zone itself, as many services write it.
+        // Many services write `@` for the zone itself.
         let name = name.strip_prefix("@.").unwrap_or(name);
         let domain = Domain::parse(name).map_err(|why| format!("{name} is not a domain name: {why}."))?;
         let Some(recipe) = self.recipe() else { return Ok(domain) };
@@ -130,7 +130,7 @@ impl SetUp {
         }
     }
 
-    /// What the rules of a file say about one more answer: errors, or the warnings.
+    /// Checks one more answer by the rules of a file. Returns the new warnings; the error contains the new errors.
     fn checked_with(&self, subject: &SetUpSubject, text: &str) -> Result<Vec<String>, String> {
         let mut now = Self { given: self.given.clone(), taken: self.taken.clone(), ..Self::default() };
         let before = findings(&now.settings());
@@ -140,12 +140,12 @@ impl SetUp {
         let words = |all: Vec<Diagnostic>| all.iter().map(spoken).collect::<Vec<_>>();
         match subject {
             _ if wrong.is_empty() => Ok(words(warnings)),
-            // The hint names all forms: too much for somebody who mistyped a word.
+            // Leave out the hint: it lists all kinds of sources, too much for a mistyped word.
             SetUpSubject::Source(family) => {
                 let field = format!("`{}`: ", name_of(&SetUpSubject::Source(*family)));
                 let clause = |it: &Diagnostic| {
                     let text = it.message.strip_prefix(&field).unwrap_or(&it.message);
-                    // What was typed stays as it is.
+                    // Do not capitalize what was typed.
                     let text = if text.starts_with('`') { text.to_owned() } else { sentence(text) };
                     ended(&text.replace('`', ""))
                 };
@@ -161,7 +161,7 @@ fn findings(settings: &Raw) -> Vec<Diagnostic> {
     checked(settings).map_or_else(|wrong| wrong, |(_, warnings)| warnings)
 }
 
-/// A finding in the words of the questions: who answers them has seen no field.
+/// A finding in the words of the questions: the user has seen no names of fields.
 fn spoken(finding: &Diagnostic) -> String {
     let hint = finding.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
     let mut text = sentence(&format!("{}{hint}", finding.message));
@@ -184,7 +184,7 @@ fn not_a_source(ip: IpAddr) -> String {
 /// A clause as a sentence.
 pub(super) fn sentence(clause: &str) -> String {
     let mut letters = clause.chars();
-    // The name of a domain stays as it is.
+    // Do not capitalize a domain name.
     let is_word = |rest: &str| rest.split(' ').next().is_some_and(|word| word.chars().all(char::is_alphabetic));
     let Some(first) = letters.next() else { return String::new() };
     let first = if is_word(clause) { first.to_uppercase().collect() } else { first.to_string() };

@@ -1,16 +1,16 @@
-//! Which service is meant: by a number of a list, or by what people call it.
+//! Finds the service that the user means: by its number in a list, or by one of its names.
 
 use super::{ChosenService, OWN, SetUp, SetUpSubject};
 use crate::recipe::{Recipe, is_exactly, named, search};
 
-/// What became of a search for a service.
+/// The result of a search for a service.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ServiceChoice {
-    /// It is this one: its title.
+    /// The service was chosen; this is its title.
     Taken(String),
-    /// One of [`SetUp::listed`] is meant, by its number.
+    /// Several services match: the user chooses from [`SetUp::listed`] by number.
     Several,
-    /// Why there is none.
+    /// No service was chosen, and why.
     Nothing(String),
 }
 
@@ -20,17 +20,17 @@ impl SetUp {
         self.service.is_none()
     }
 
-    /// The services that a number chooses from: a URL of the user's own is 0.
+    /// The services that a number chooses from, counted from 1; 0 is the user's own URL.
     pub fn listed(&self) -> &[String] {
         &self.listed
     }
 
-    /// The number that an empty answer means: nobody chose one of several.
+    /// The number that an empty answer means: that of the only service in the list; `None`: there are several, or none.
     pub fn only_listed(&self) -> Option<usize> {
         (self.listed.len() == 1).then_some(1)
     }
 
-    /// Takes a service by a number of the last list, or by what people call it.
+    /// Chooses a service by its number in the last list, or by one of its names.
     pub fn choose(&mut self, text: &str) -> ServiceChoice {
         let text = text.trim();
         let number = if text.is_empty() { self.only_listed() } else { text.parse().ok() };
@@ -72,7 +72,7 @@ impl SetUp {
     fn take_service(&mut self, name: &str, service: ChosenService) {
         self.taken.push((SetUpSubject::Service, name.to_owned()));
         self.service = Some(service);
-        // Who goes back chooses anew.
+        // After going back, the user starts a new search.
         self.listed.clear();
     }
 }

@@ -138,14 +138,14 @@ fn no_answer_is_lost_by_going_back() {
     for part in ["url:https://ip.example/", "t0ken", "\"zone\": \"myhome.dedyn.io\""] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // To another service: the name stays.
+    // Choose another service: the name is kept.
     (0..5).for_each(|_| assert!(set_up.back()));
     assert!(set_up.needs_service() && !set_up.back());
     set_up.choose("cloudflare");
     assert_eq!(set_up.question().and_then(|question| question.suggested).as_deref(), Some("myhome.dedyn.io"));
 }
 
-/// A zone is only asked for where the names leave a doubt about it.
+/// A zone is only asked for if the names leave it in doubt.
 #[test]
 fn nobody_is_asked_twice_for_a_domain() {
     for (service, domains, zone) in [
@@ -165,10 +165,10 @@ fn nobody_is_asked_twice_for_a_domain() {
             None => assert_eq!(set_up.question().map(|it| it.name).as_deref(), Some("answer.zone"), "{domains}"),
         }
     }
-    // In a form, too.
+    // The same in a form.
     let names: Vec<String> = for_service("desec").questions().into_iter().map(|question| question.name).collect();
     assert_eq!(names, ["domains", "index4", "index6", "answer.token"]);
-    // What is given counts.
+    // An answer that was given by name counts.
     let mut set_up = for_service("desec");
     set_up.set("zone", "dedyn.io").expect("a zone");
     talk(&mut set_up, &["domains < myhome > becomes", "index4 [public] < ", "index6 [none] < ", "answer.token < t"]);
@@ -193,12 +193,12 @@ fn a_service_is_chosen_by_a_word_or_by_its_number() {
     let mut set_up = SetUp::new(Raw::default(), private());
     set_up.choose("https://h.example/?ip=__IP__");
     assert_eq!(set_up.question().and_then(|it| it.suggested).as_deref(), Some("https://h.example/?ip=__IP__"));
-    // Who receives notifications alone has no domain.
+    // A service that only receives notifications has no domain.
     assert!(matches!(set_up.choose("uptime kuma"), ServiceChoice::Nothing(_)));
     let mut set_up = SetUp::new(Raw::default(), private());
     assert_eq!(set_up.choose("?"), ServiceChoice::Several);
     assert!(set_up.listed().len() > 60);
-    // Enter takes no service that nobody chose.
+    // Enter chooses nothing from a list of several services.
     assert!(matches!(set_up.choose(""), ServiceChoice::Nothing(why) if why.contains("its number, or a few letters")));
     assert!(set_up.needs_service());
 }
@@ -235,7 +235,7 @@ fn sources_are_suggested_by_what_answers_here() {
     }
 }
 
-/// The router is offered where it has an address, and suggested where nobody else knows one.
+/// The router is offered if it has an address, and suggested if no other source knows one.
 #[test]
 fn f9_the_router_is_offered_where_it_answers() {
     let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
@@ -312,7 +312,7 @@ fn a_form_is_filled_at_once_and_every_error_stands_at_its_field() {
     assert_eq!(why(&wrong, "answer.id").as_deref(), Some("This does not look like the access key ID."));
 }
 
-/// A form shows all questions at once, before the URL is known: a body is not suggested for one that needs none.
+/// A form shows all questions at once, before the URL is known, so it suggests no body.
 #[test]
 fn i7_an_empty_body_is_what_is_suggested_for_the_url() {
     let asked = form(OWN, &[]).0.questions();
@@ -360,7 +360,7 @@ fn suggestions_are_taken_where_nobody_answers() {
     let mut set_up = SetUp::new(Raw::default(), private()).with_own();
     let names: Vec<String> = set_up.take_suggestions(true).into_iter().map(|question| question.name).collect();
     assert_eq!(names, ["id", "domains"]);
-    // The zone is only a guess; a TTL is what the service takes for granted.
+    // The zone is only a guess, so it is asked for; the TTL is a default of the recipe.
     let given = raw(&[(Key::Ipv4, "a.example.com")]);
     for (name, left) in [
         ("cloudflare", &["answer.token", "answer.zone"][..]),
@@ -373,7 +373,7 @@ fn suggestions_are_taken_where_nobody_answers() {
     }
 }
 
-/// Both may call a question `token`: no key goes to the other.
+/// Both recipes may call a question `token`: neither gets the key of the other.
 #[test]
 fn notifications_get_no_answer_of_the_service() {
     let set_up = SetUp::new(raw(&[(Key::Ipv4, "a")]), private()).with_notify(named("telegram").ok());

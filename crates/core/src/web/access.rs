@@ -2,16 +2,16 @@
 
 use crate::config::web::{PushRule, SecretFile, Web};
 
-/// Why a page is not opened: a sentence, and the way out.
+/// Why the page is not opened, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessRefusal {
-    /// Names the field.
+    /// The reason; it names the field.
     pub why: String,
     /// What to do.
     pub hint: &'static str,
 }
 
-/// Refuses a page that everybody could open, and one whose files cannot be used.
+/// Refuses a page that anybody could open, and a page whose files cannot be used.
 pub fn judge(web: &Web) -> Result<(), AccessRefusal> {
     for (name, file) in [("certificate", &web.certificate), ("key", &web.key)] {
         file.as_ref().map(|file| held(name, file, "name a PEM file that this user can read", |_| None)).transpose()?;
@@ -31,7 +31,7 @@ pub fn judge(web: &Web) -> Result<(), AccessRefusal> {
     })
 }
 
-/// What a file of `web` holds; `wrong` is a phrase that follows its name, where it cannot be used.
+/// The content of a file of `web`. `wrong` says why a content cannot be used: a phrase that follows the name of the file.
 fn held<'a>(
     name: &str,
     file: &'a SecretFile,
@@ -57,7 +57,7 @@ pub fn password(web: &Web) -> Result<Option<&str>, AccessRefusal> {
     web.password.as_ref().map(hash).transpose()
 }
 
-/// What programs send as a bearer token; `None` if no token is configured. A shorter one can be guessed.
+/// The bearer token of programs; `None` if no token is configured. A short token could be guessed.
 pub fn token(web: &Web) -> Result<Option<&str>, AccessRefusal> {
     const HINT: &str = "write a long random text: `head -c 24 /dev/urandom | base64 > FILE`";
     let wrong = |text: &str| match text.len() {
@@ -68,7 +68,7 @@ pub fn token(web: &Web) -> Result<Option<&str>, AccessRefusal> {
     web.token.as_ref().map(|file| held("token_file", file, HINT, wrong)).transpose()
 }
 
-/// What a host that pushes must know (F10b).
+/// What a host must know to push (F10b).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum PushKey<'a> {
     /// The password itself.
@@ -77,7 +77,7 @@ pub enum PushKey<'a> {
     Hash(&'a str),
 }
 
-/// What a host must know that pushes.
+/// The password of a push rule, or its hash.
 pub fn push_key(rule: &PushRule) -> Result<PushKey<'_>, AccessRefusal> {
     const HINT: &str = "write a long random text: `head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \\n' > FILE`";
     let wrong = |text: &str| match text {

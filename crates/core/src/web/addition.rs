@@ -1,5 +1,5 @@
-//! What the forms of the page add to the configuration (I2): one more entry in a file, or the first file. The new entry alone is
-//! checked; of the file nothing is changed but what must move.
+//! What the forms of the page add to the configuration (I2): another entry of a file, or the first file. Only the new entry is
+//! checked, and the file changes only where something must move.
 
 use super::check::{Finding, check};
 use super::controls::is_locked;
@@ -13,7 +13,7 @@ use crate::config::value::{flag, list};
 use crate::text::diagnostic::Severity;
 use crate::text::json::{Dialect, Member, Node, TokenKind, Value, first_token, parse, pretty};
 
-/// What of a setting a browser may not put there; `None` if it may. `value` is `None` where it is only removed.
+/// The part of a setting that a browser may not set; `None`: it may. `value` is `None` if the setting is only removed.
 pub(super) fn refusal(field: &'static Field, value: Option<&Value>) -> Option<String> {
     if is_locked(field) {
         return Some(format!("`{}`", field.name));
@@ -39,7 +39,7 @@ pub(super) fn names_file(field: &Field, node: &Node) -> bool {
     !named(&alone).is_empty()
 }
 
-/// The sources that a value names, as far as they are some.
+/// The sources that a value names; everything else in it is left out.
 fn sources(value: &Value) -> Vec<Source> {
     let texts = match value {
         Value::Array(items) => items.iter().filter_map(|item| item.value.text()).collect(),
@@ -52,8 +52,8 @@ fn sources(value: &Value) -> Vec<Source> {
     texts.into_iter().flat_map(parts).filter_map(|text| Source::parse(&text).ok()).collect()
 }
 
-/// Refuses a configuration from a browser that is wrong by itself, or makes the program run, read or write something of the
-/// host. The error is a clause.
+/// Refuses a configuration from a browser that is invalid by itself, or that would make ddns run a program, or read or write a
+/// file of the host. The error is a clause.
 pub fn checked(text: &str) -> Result<(), String> {
     valid("config.json", text, &Surroundings::default())?;
     refused_field(text).map_or(Ok(()), |(_, why)| Err(why))
@@ -67,7 +67,7 @@ pub fn refused_field(text: &str) -> Option<(&'static str, String)> {
     Some((field, format!("{what} cannot be added in a browser: edit the configuration on the host")))
 }
 
-/// What the first configuration means where it is layered with its surroundings. The error is a clause.
+/// Checks the text of the first configuration, layered with its surroundings. The error is a clause.
 pub fn first(name: &str, text: &str, around: &Surroundings) -> Result<Config, String> {
     refuse_inherited(&read(text)?, &Raw::default(), around)?;
     valid(name, text, around)
@@ -84,14 +84,14 @@ fn read(text: &str) -> Result<FileLayers, String> {
     raw::read(&Document::local("", text)).map_err(|wrong| wrong.message)
 }
 
-/// Refuses entries that would inherit what shapes their requests: they would send something else, or a secret that was meant for
-/// somebody else.
+/// Refuses entries that would inherit the content of their requests: they would send something else, or a secret that was meant
+/// for another receiver.
 fn refuse_inherited(new: &FileLayers, file: &Raw, around: &Surroundings) -> Result<(), String> {
     for &Field { key, name, .. } in FIELDS.iter().filter(|field| field.request == RequestPart::Content) {
         let is_own = new.file.get(key).is_some()
             || new.entries.as_ref().is_some_and(|entries| entries.iter().all(|(entry, _)| entry.get(key).is_some()));
         let is_of_file = !is_own && file.get(key).is_some();
-        // What an option says counts for every entry.
+        // An option overrides every entry.
         let environment = around.environment.get(key).filter(|_| !is_own && !is_of_file);
         let outside = around.options.get(key).or(environment).map(|setting| &setting.origin);
         if let Some(Origin::Environment(from) | Origin::Option(from)) = outside {
@@ -107,26 +107,26 @@ fn refuse_inherited(new: &FileLayers, file: &Raw, around: &Surroundings) -> Resu
     Ok(())
 }
 
-/// The text of a file with the entries of another configuration behind its own. The error is a clause.
+/// Appends the entries of another configuration to a file. The error is a clause.
 pub fn appended(old: &str, addition: &str, around: &Surroundings) -> Result<String, String> {
     let invalid = |_| "the file is not valid JSON: mend it on the host first".to_owned();
     let (root, new) =
         (parse(old, Dialect::CONFIG).map_err(invalid)?, parse(addition, Dialect::CONFIG).map_err(invalid)?);
     let members = root.value.members().ok_or("the file is not a JSON object: mend it on the host first")?;
     let providers = members.iter().rfind(|member| member.key == "providers");
-    // Where there are none, what the file holds becomes an entry of its own.
+    // Without `providers`, the settings of the file become its first entry, and the new entries do not inherit them.
     let file = if providers.is_some() { read(old)?.file } else { Raw::default() };
     let entries = entries(new.value.members().unwrap_or_default());
     let text: Vec<String> = entries.iter().map(indented).collect();
     let text = text.join(",\n");
-    // What is written is judged, not what it was made of.
+    // Judge the text that is written, not the text that it was made from.
     let written = format!("{{\"providers\": [{text}]}}");
     if let Some((_, why)) = refused_field(&written) {
         return Err(why);
     }
     refuse_inherited(&read(&written)?, &file, around)?;
     let Some(providers) = providers else {
-        // It has no effect there, and would have one in the entry.
+        // `provider` has no effect outside of an entry, but would have one inside.
         return if members.iter().any(|member| member.key == "provider") {
             Err("the file has a `provider` without `providers`: mend it on the host first".to_owned())
         } else {
@@ -146,7 +146,7 @@ pub fn appended(old: &str, addition: &str, around: &Surroundings) -> Result<Stri
 
 pub(crate) type NewEntry = Vec<(String, Value)>;
 
-/// The entries of a configuration, each whole.
+/// The entries of a configuration, each with the settings that it inherits.
 pub(crate) fn entries(members: &[Member]) -> Vec<NewEntry> {
     let is_own = |field: &Field| field.scope == FieldScope::Entry || field.key == Key::Recipe;
     let is_field = |member: &&Member| Field::written(&member.key).is_some_and(is_own);
@@ -158,7 +158,7 @@ pub(crate) fn entries(members: &[Member]) -> Vec<NewEntry> {
         entry.extend(common.iter().filter(|(name, _)| own.iter().all(|(known, _)| known != name)).cloned());
         entry
     };
-    // Where it is written twice, the last counts.
+    // If `providers` is written twice, the last one counts.
     let providers = members.iter().rfind(|member| member.key == "providers").map(|member| &member.node.value);
     match providers {
         Some(Value::Array(items)) => items
@@ -175,8 +175,8 @@ fn indented(entry: &NewEntry) -> String {
     text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// A file without `providers`: what it holds becomes the first entry; what is for the whole file stays outside, and so does the way
-/// that notifications go, too.
+/// Wraps a file without `providers`: its settings become the first entry. Settings of the whole file stay outside, and so do the
+/// ones that notifications inherit (`proxy`, `ssl`, `timeout`).
 fn wrapped(old: &str, root: &Node, members: &[Member], added: &str) -> String {
     let mut outside = String::new();
     let mut inside = String::new();
@@ -193,7 +193,7 @@ fn wrapped(old: &str, root: &Node, members: &[Member], added: &str) -> String {
             inside += &old[at..start];
             outside += &format!("  {},\n", &old[start..end]);
             at = end;
-            // Its comma goes with it.
+            // Leave out the comma after it.
             if let Some(comma) = comma_after(&old[end..]) {
                 inside += &old[end..end + comma];
                 at = end + comma + 1;
@@ -205,7 +205,7 @@ fn wrapped(old: &str, root: &Node, members: &[Member], added: &str) -> String {
     format!("{before}{{\n{outside}  \"providers\": [\n{inside},\n{added}\n  ]\n}}{after}")
 }
 
-/// Where the comma stands that follows a value; `None` if it is the last.
+/// The position of the comma that follows a value; `None`: the value is the last one.
 pub(super) fn comma_after(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -251,7 +251,7 @@ mod tests {
         }
         let config = config_of(&text);
         assert!(config.interval.is_some() && config.entries[1].callback.request.headers.len() == 1);
-        // A second time, to `providers`: every byte stays.
+        // Add another entry to `providers`: every byte stays.
         let more = added(&text, &NEW.replace("n.example", "m.example")).expect("added");
         assert_eq!(config_of(&more).entries.len(), 3);
         let inserted = |new: &str, old: &str| {
@@ -272,7 +272,7 @@ mod tests {
         }
     }
 
-    /// I5: a notification inherits the way that it goes, and goes no other one when an entry is added.
+    /// I5: notifications inherit `proxy`, `ssl` and `timeout`; adding an entry must not change that.
     #[test]
     fn i2_the_way_of_notifications_stays() {
         let old = r#"{"dns": "callback", "id": "https://o.example/__IP__", "ipv4": "o.example", "proxy": "http://p.example:1",
@@ -299,7 +299,7 @@ mod tests {
             let why = added(&old(outside), NEW).expect_err(outside);
             assert!(why.contains("outside of `providers`"), "{why}");
         }
-        // It has headers of its own.
+        // The new entry has headers of its own.
         for outside in [r#""headers": {"X": "s3cret"}"#, r#""ttl": 5"#] {
             let config = config_of(&added(&old(outside), NEW).expect(outside));
             assert!(!config.entries[1].callback.secrets().contains(&"s3cret".to_owned()));
@@ -323,7 +323,7 @@ mod tests {
         }
         let own = NEW.replace("\"headers\"", "\"token\": {\"ip\": \"__IP__\"}, \"headers\"");
         assert!(appended(old, &own, &around).is_ok() && first("c", &own, &around).is_ok());
-        // An option counts whatever the entry says.
+        // An option overrides the entry.
         let around = Surroundings { options: token(), ..Surroundings::default() };
         assert!(appended(old, &own, &around).is_err() && first("c", &own, &around).is_err());
         let ttl = set(Key::Ttl, "60", Origin::Option("--ttl".to_owned()));

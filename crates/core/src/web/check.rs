@@ -1,4 +1,4 @@
-//! What is wrong with a text from a browser, and where. Nothing of what the text names is run, read or asked.
+//! Checks the text of a configuration from a browser. Runs no program, reads no file and asks no host that the text names.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use crate::text::diagnostic::{Diagnostic, Place, Severity, without_repeats};
 use crate::text::json::{Dialect, Excerpt, Member, Span, Value, parse};
 use crate::text::order;
 
-/// What stands in for a file that the text names: right for a value of `extra` and for a secret of `sign`.
+/// The stand-in for the content of a file that the text names: valid in `extra`, and as a secret of `sign`.
 const STAND_IN: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 /// One error or warning.
@@ -23,36 +23,36 @@ const STAND_IN: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
-    /// Where; `None` if the text as a whole is meant, or what stands outside of it.
+    /// The place; `None`: it is about the whole text, or about a setting outside of it.
     pub spot: Option<Spot>,
     /// What is wrong.
     pub message: String,
-    /// How to mend it; `None` if the message is enough.
+    /// How to correct it; `None`: the message is enough.
     pub hint: Option<String>,
-    /// The field that it is about.
+    /// The field that it is about; `None`: it is about no field.
     pub field: Option<&'static Field>,
 }
 
-/// A place in a text: on one line.
+/// A place in a text, on one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spot {
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// In characters, from 1.
+    /// The column in characters, from 1.
     pub column: usize,
-    /// In characters; at least 1.
+    /// The length in characters, at least 1.
     pub length: usize,
-    /// The same in bytes of the text.
+    /// The same place in bytes of the text.
     pub span: Span,
 }
 
 impl Finding {
-    /// What is wrong with an edit; `field` is where it stands.
+    /// An error in an edit; `field` is the field that it is about.
     pub(super) fn refused(field: Option<&'static Field>, message: impl Into<String>) -> Self {
         Self { severity: Severity::Error, spot: None, message: message.into(), hint: None, field }
     }
 
-    /// For the API.
+    /// The finding as JSON for the API.
     pub fn json(&self) -> impl Serialize {
         object! {
             severity: self.severity.key(),
@@ -67,8 +67,8 @@ impl Finding {
     }
 }
 
-/// Everything that is wrong with a text, in the order of its lines; with what it means, where nothing of that is an error. `around` is what the
-/// text is layered with; the files of it are not looked at.
+/// Everything that is wrong with a text, in the order of its lines; and its configuration, if there are no errors. `around`
+/// contains the other layers; the files that they name are not read.
 pub fn check(name: &str, text: &str, around: &Surroundings) -> (Option<Config>, Vec<Finding>) {
     let (config, diagnostics) = judged(&Document::local(name, text), around);
     let mut fields = Vec::new();
@@ -89,7 +89,7 @@ fn judged(document: &Rc<Document>, around: &Surroundings) -> (Option<Config>, Ve
     let around = without_files(around, named_in(&written));
     match validate(&document.name, Some(written), &around) {
         Ok((config, mut warnings)) => {
-            // Reading takes it apart: for a second look it is read again.
+            // `validate` consumes what was read: read the text again for `lint`.
             warnings.extend(lint(&config, raw::read(document).ok().as_ref(), &around));
             warnings.extend(sent_twice(&[&config]));
             (Some(config), warnings)
@@ -98,7 +98,7 @@ fn judged(document: &Rc<Document>, around: &Surroundings) -> (Option<Config>, Ve
     }
 }
 
-/// The same surroundings, with something that stands in for every file.
+/// The same surroundings, with a stand-in for the content of every file.
 fn without_files(around: &Surroundings, inside: Vec<String>) -> Surroundings {
     let mut without = around.parcelled().unpacked();
     for path in inside.into_iter().chain(around.named_files()) {
@@ -107,7 +107,7 @@ fn without_files(around: &Surroundings, inside: Vec<String>) -> Surroundings {
     without
 }
 
-/// The innermost field at the place of a diagnostic is what it is about.
+/// Makes a diagnostic a finding: it is about the innermost field at its place.
 fn finding(diagnostic: Diagnostic, text: &str, fields: &[(Span, &'static Field)]) -> Finding {
     let Diagnostic { severity, place, message, hint, .. } = diagnostic;
     let (spot, message) = match place {
@@ -125,7 +125,7 @@ fn finding(diagnostic: Diagnostic, text: &str, fields: &[(Span, &'static Field)]
     Finding { severity, spot, message, hint, field }
 }
 
-/// Where fields stand in a text: their keys and values.
+/// Collects where the fields of a text are: their keys and values.
 fn collect(members: &[Member], prefix: &str, places: &mut Vec<(Span, &'static Field)>) {
     for member in members {
         let name = format!("{prefix}{}", member.key);
@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    /// A file stays unread, whatever it is named for.
+    /// No file is read, whichever field names it.
     #[test]
     fn i2_checking_reads_no_file() {
         let text = r#"{"dns":"callback","id":"https://h.example/?k=__K__&ip=__IP__","ipv4":"a.example",

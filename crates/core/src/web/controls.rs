@@ -1,5 +1,5 @@
-//! What the page shows of a configuration, and what can be edited there (I7): one form for each entry, made from the table of fields.
-//! No secret is in it, no comment, and nothing of a field that is not known.
+//! What the page shows of a configuration, and what can be edited there (I7): one form for each entry, made from the table of
+//! fields. The forms contain no secrets, no comments and no unknown fields.
 
 use crate::config::fields::{EditRight, FIELDS, Field, FieldScope, Key, Kind};
 use crate::config::layers::Layers;
@@ -13,12 +13,12 @@ use crate::text::secrets::{MASK, Secrets};
 /// Shorter secrets, in bytes, match ordinary words.
 const MIN_SECRET_BYTES: usize = 6;
 
-/// So many characters of an outline are shown.
+/// The longest outline that is shown, in characters.
 const MAX_OUTLINE: usize = 500;
 
 /// The settings of one entry, or those of the whole file.
 pub struct EditForm {
-    /// The number of the entry; `None` for what holds for the whole file.
+    /// The number of the entry; `None`: the settings of the whole file.
     pub entry: Option<usize>,
     /// In the order of the table.
     pub controls: Vec<EditControl>,
@@ -28,24 +28,24 @@ pub struct EditForm {
 pub struct EditControl {
     /// Its row of the table.
     pub field: &'static Field,
-    /// What stands in the file.
+    /// What the file says.
     pub content: Content,
-    /// What counts in its place, and where that was set; `None` if nothing does.
+    /// The value that applies instead, and where it is set; `None`: no other value applies.
     pub elsewhere: Option<(String, String)>,
 }
 
 /// What may be seen of a setting, and what can be done with it.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Content {
-    /// It is not set here.
+    /// Not set here.
     Unset,
-    /// All of it, as it is typed.
+    /// The whole value, as it is typed into a form.
     Open(String),
-    /// It can be replaced, not read: an outline.
+    /// An outline of a value that can be replaced, but not read.
     WriteOnly(String),
-    /// A list: each item as it may be seen, and whether that is all of it.
+    /// A list: each item as it may be shown, and whether that is the whole item.
     Items(Vec<(String, bool)>),
-    /// Only the host sets it: an outline.
+    /// An outline of a value that only the host can set.
     Locked(String),
 }
 
@@ -56,12 +56,12 @@ impl EditControl {
     }
 }
 
-/// Whether only the host sets a field: it belongs to it, or is always a path.
+/// Whether only the host can set a field, because it belongs to the host or is always a path.
 pub fn is_locked(field: &Field) -> bool {
     field.edit == EditRight::Host || field.key == Key::LogFile
 }
 
-/// A message without names that a reader of the form cannot see.
+/// A message in the words of the form: with labels instead of the names of fields.
 pub fn in_words(message: &str, field: Option<&'static Field>) -> String {
     if message.contains("must start with http:// or https://") {
         return "The URL must start with http:// or https://.".to_owned();
@@ -77,8 +77,8 @@ pub fn in_words(message: &str, field: Option<&'static Field>) -> String {
     if text.ends_with(['.', '?', '!']) { text } else { text + "." }
 }
 
-/// The forms of a file: that of the whole file, then one for each entry; none where it cannot be read. `config` is what the file
-/// means, where it is valid.
+/// The forms of a file: first that of the whole file, then one for each entry; empty if the file cannot be read. `config` is the
+/// configuration in the file, if it is valid: its secrets are hidden.
 pub fn controls(text: &str, around: &Surroundings, config: Option<&Config>) -> Vec<EditForm> {
     let Ok(written) = read(&Document::local("", text)) else { return Vec::new() };
     let secrets = config.map_or_else(|| Secrets::new([], &[]), |config| config.secrets().longer_than(MIN_SECRET_BYTES));
@@ -92,14 +92,14 @@ pub fn controls(text: &str, around: &Surroundings, config: Option<&Config>) -> V
     let Some(entries) = &written.entries else {
         return vec![form(None, file, &of_file), form(Some(0), file, &|field| !of_file(field))];
     };
-    // What stands outside of the entries holds for each that does not set it.
+    // Settings outside of the entries apply to each entry that does not set them.
     let mut all = vec![form(None, file, &|field| of_file(field) || file.get(field.key).is_some())];
     all.extend(entries.iter().enumerate().map(|(at, (own, _))| form(Some(at), own, &|field| !of_file(field))));
     all
 }
 
 fn control(field: &'static Field, own: &Raw, file: &Raw, around: &Surroundings, secrets: &Secrets) -> EditControl {
-    // What stands here is shown, also where an option wins over it.
+    // Show what is set here, even if an option overrides it.
     let here = Layers(vec![own, file, &around.environment]);
     let content = match own.get(field.key) {
         None => Content::Unset,
@@ -133,7 +133,7 @@ fn control(field: &'static Field, own: &Raw, file: &Raw, around: &Surroundings, 
     EditControl { field, content, elsewhere: elsewhere() }
 }
 
-/// As much as a line of the page should have.
+/// Cuts an outline to [`MAX_OUTLINE`] characters.
 fn cut(outline: &str) -> String {
     match outline.char_indices().nth(MAX_OUTLINE) {
         Some((end, _)) => format!("{} …", &outline[..end]),

@@ -1,5 +1,5 @@
-//! Edits of a configuration by forms and programs (I7): operations on fields, applied to the text. What no operation names keeps its
-//! bytes. Nothing of the host can be set, and nobody new gets a secret (I2).
+//! Edits a configuration for forms and programs (I7): operations on fields, applied to the text. Everything else keeps its bytes.
+//! An edit sets nothing that belongs to the host, and sends no secret to a new receiver (I2).
 
 mod patch;
 #[cfg(test)]
@@ -21,26 +21,26 @@ use crate::text::diagnostic::Severity;
 use crate::text::json::{Dialect, Node, Value, parse, pretty};
 use crate::text::secrets::MASK;
 
-/// Each change reads the text again: so much is read at most, in bytes.
+/// The limit for the text that all changes read together, in bytes: each reads the whole text again.
 const MAX_WORK_BYTES: usize = 64 * 1024 * 1024;
 
-/// Where a setting stands.
+/// The place of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct At {
-    /// The number of the entry; `None` for what holds for the whole file.
+    /// The number of the entry; `None`: the whole file.
     pub entry: Option<usize>,
     /// The field.
     pub key: Key,
 }
 
-/// One change. Numbers are those that hold after the changes before it.
+/// One change. Its numbers are those after the changes before it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Op {
     /// Sets a field, or an item of its list.
     Set {
         /// The field.
         at: At,
-        /// The item; `None` for the whole value.
+        /// The number of the item; `None`: the whole value.
         item: Option<usize>,
         /// The new value.
         value: Value,
@@ -50,7 +50,7 @@ pub enum Op {
         /// The field.
         at: At,
     },
-    /// Puts an item behind the others of a list.
+    /// Appends an item to a list.
     Add {
         /// The list.
         list: At,
@@ -61,7 +61,7 @@ pub enum Op {
     Remove {
         /// The list.
         list: At,
-        /// Its number.
+        /// The number of the item.
         item: usize,
     },
     /// Adds an entry with these fields.
@@ -97,7 +97,7 @@ impl Op {
         })
     }
 
-    /// The setting that it changes, and what it puts there.
+    /// The setting that the operation changes, and the value that it puts there; `None`: it only removes something.
     fn target(&self) -> Option<(At, Option<&Value>)> {
         match self {
             Self::Set { at, value, .. } => Some((*at, Some(value))),
@@ -108,7 +108,8 @@ impl Op {
     }
 }
 
-/// The text after some changes, and what it means. Fails with everything that is wrong with them; nothing is run, read or asked.
+/// The text after these changes, and its configuration. Fails with everything that is wrong. Runs no program, reads no file and
+/// asks no host.
 pub fn apply(old: &str, ops: &[Op], around: &Surroundings) -> Result<(String, Config), Vec<Finding>> {
     let whole = |message: &str| vec![Finding::refused(None, message)];
     if ops.len().saturating_mul(old.len()) > MAX_WORK_BYTES {
@@ -137,13 +138,13 @@ pub fn apply(old: &str, ops: &[Op], around: &Surroundings) -> Result<(String, Co
     if wrong.is_empty() { Ok((text, after)) } else { Err(wrong) }
 }
 
-/// Why a browser may not put this there; `None` if it may.
+/// Why a browser may not change a field like this; `None`: it may.
 fn objection(field: &'static Field, value: Option<&Value>) -> Option<String> {
     let what = if field.label.is_empty() { Some(format!("`{}`", field.name)) } else { refusal(field, value) };
     what.map(|what| format!("{what} cannot be set in a browser: edit the configuration on the host"))
 }
 
-/// What a text sets; nothing where it cannot be read.
+/// The settings of a text; empty if it cannot be read.
 fn layers(text: &str) -> FileLayers {
     read(&Document::local("", text)).unwrap_or_default()
 }
@@ -185,7 +186,7 @@ fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, Finding
             None => set(*at, &Value::list([item.clone()])),
         },
         Op::Remove { list: at, item: number } => match item(*at, *number)? {
-            // An empty list would be the default; and without any, what stands outside would count.
+            // An empty list would mean the default; without the field, a value from outside would apply.
             node if patch::items(text, node).len() == 1 => {
                 let unset = unset(*at)?;
                 let is_set = counts(Field::of(at.key), &layers(&unset), at.entry, around).is_some();
@@ -211,20 +212,20 @@ fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, Finding
     }
 }
 
-/// Why a secret stays where it is.
+/// Why an edit that would move a secret is refused.
 const RETYPE: &str = "type this again: it would go to another host, or in another way, than before";
 const OUTSIDE: &str =
     "this would go to another host, and it is not set in this file: edit the configuration on the host";
 const INHERITED: &str =
     "the secret that is set outside of this entry would be used: edit the configuration on the host";
 
-/// What became of entries, and what was typed.
+/// Follows the entries through the operations, and notes what was typed.
 struct Trace {
-    /// The number that each entry had, `None` if it is new; and its settings that were set as a whole.
+    /// Each entry: its former number (`None`: it is new), and the settings that were set as a whole.
     entries: Vec<(Option<usize>, Vec<Key>)>,
-    /// Those of the whole file.
+    /// The settings of the whole file that were set as a whole.
     of_file: Vec<Key>,
-    /// The items of lists of sources.
+    /// The items of source lists that were typed.
     sources: Vec<Source>,
 }
 
@@ -236,7 +237,7 @@ impl Trace {
                 None => self.of_file.push(at.key),
             },
             Op::AddEntry(_) => {
-                // What stood in the file is in its first entry now, or still outside.
+                // The settings of the flat file are in its first entry now, or still outside.
                 if let Some((_, typed)) = self.entries.first_mut().filter(|_| was_flat) {
                     typed.extend(&self.of_file);
                 }
@@ -252,7 +253,7 @@ impl Trace {
         }
     }
 
-    /// Who would get a secret that was meant for somebody else; and what belongs to the host and would be another.
+    /// Refuses an edit that would send a secret to another receiver, or change what belongs to the host.
     fn objections(&self, old: (&str, &Config), new: (&str, &Config), around: &Surroundings) -> Vec<Finding> {
         let (before, after) = (old.1, new.1);
         if (&before.web, &before.group, &before.notify) != (&after.web, &after.group, &after.notify) {
@@ -267,10 +268,10 @@ impl Trace {
             let is_wider = former.is_none_or(|(_, former)| is_wider(former, entry));
             for field in &FIELDS {
                 let is_content = field.request == RequestPart::Content;
-                // A source asks its own host, whoever gets the updates: only the check of certificates matters.
+                // A source asks its own host, so the endpoint does not matter to it: only the check of certificates does.
                 let is_kept = |source: &Source| source.has_secret() && !self.sources.contains(source);
                 let is_source = entry.ssl != Ssl::Verify && sources(entry, field.key).iter().any(is_kept);
-                // A proxy is asked for with its password.
+                // Without a check of certificates, anybody could pose as the proxy and get its password.
                 let is_proxy = field.key == Key::Proxy && entry.ssl != Ssl::Verify;
                 if !is_content && !is_source && !is_proxy {
                     continue;
@@ -282,7 +283,7 @@ impl Trace {
                 if !is_secret && !is_source || place.is_some_and(is_typed) {
                     continue;
                 }
-                // It stands where it stood, or says what it said.
+                // Its place or its value is unchanged.
                 let is_same = |(from, _): (usize, &Entry)| {
                     counts(field, &was, Some(from), around).is_some_and(|(was, former_place, _)| {
                         let former_place = former_place.map(|at| At { entry: at.entry.map(|_| number), ..at });
@@ -303,8 +304,8 @@ impl Trace {
     }
 }
 
-/// The setting of an entry, or of the whole file, that counts, and where it stands: an entry or the whole file, `None` if outside of
-/// the file; and whether it holds, or names, something that its endpoint alone may get.
+/// The setting that applies to an entry or to the whole file; its place (`None`: outside of the file); and whether it contains a
+/// secret or names a file with one.
 fn counts<'a>(
     field: &'static Field,
     written: &'a FileLayers,
@@ -321,7 +322,7 @@ fn counts<'a>(
     Some((setting, place, is_secret))
 }
 
-/// What a field of an entry asks for its address.
+/// The sources in a field of an entry.
 fn sources(entry: &Entry, key: Key) -> &[Source] {
     match key {
         Key::Index4 => entry.sources_of(Family::V4),
@@ -330,14 +331,14 @@ fn sources(entry: &Entry, key: Key) -> &[Source] {
     }
 }
 
-/// Whether somebody gets the requests of an entry who did not before, or they go another way.
+/// Whether the requests of an entry go to a new origin, through other proxies, or with a looser check of certificates.
 fn is_wider(old: &Entry, new: &Entry) -> bool {
     let origins = |entry: &Entry| -> Option<Vec<String>> {
         entry.callback.requests().iter().map(|(_, request)| Some(request.target.fixed_part()?.origin())).collect()
     };
     let is_known = match (origins(old), origins(new)) {
         (Some(old), Some(new)) => new.iter().all(|origin| old.contains(origin)),
-        // A placeholder says who gets it: whatever fills that.
+        // A placeholder decides who gets the request, so nothing that fills it may change.
         _ => {
             (&old.callback, &old.domains, &old.interface_ids, &old.sources)
                 == (&new.callback, &new.domains, &new.interface_ids, &new.sources)
@@ -346,7 +347,7 @@ fn is_wider(old: &Entry, new: &Entry) -> bool {
     !is_known || old.proxies != new.proxies || is_looser(old, new)
 }
 
-/// Whether the requests of an entry trust somebody whom they did not trust before.
+/// Whether the requests of an entry trust certificates that they did not trust before.
 fn is_looser(old: &Entry, new: &Entry) -> bool {
     old.ssl != new.ssl && new.ssl != Ssl::Verify && old.ssl != Ssl::Off
 }
@@ -357,7 +358,7 @@ pub fn told(findings: &[Finding]) -> Vec<(Option<&'static Field>, String)> {
     errors.map(|finding| (finding.field, in_words(&finding.message, finding.field))).collect()
 }
 
-/// The operations of a form; `typed` is what its fields hold. What was left as it is makes none.
+/// The operations that a form asks for; `typed` gives the content of its fields. An unchanged field makes no operation.
 pub fn operations(form: &EditForm, typed: impl Fn(&str) -> Option<String>) -> Vec<Op> {
     let text_of = |name: &str| typed(name).map(|text| text.replace("\r\n", "\n").trim().to_owned());
     let is_json = text_of("format").is_none_or(|format| format.is_empty() || format.eq_ignore_ascii_case("json"));
@@ -380,7 +381,7 @@ pub fn operations(form: &EditForm, typed: impl Fn(&str) -> Option<String>) -> Ve
             Content::Unset => ops.extend(full(&text).map(set)),
             Content::Open(now) => match text {
                 Some(text) if text == now.trim() => {}
-                // The form has the word in its own letters.
+                // The form may write the word in another case.
                 Some(text) if !field.words.is_empty() && text.eq_ignore_ascii_case(now.trim()) => {}
                 Some(text) if text.is_empty() => ops.push(Op::Unset { at }),
                 text => ops.extend(text.map(set)),
@@ -395,7 +396,7 @@ pub fn operations(form: &EditForm, typed: impl Fn(&str) -> Option<String>) -> Ve
     ops
 }
 
-/// A list has a field for each item (`keep`, `remove`, or what stands in its place), and one for more of them.
+/// A list has a field for each item (`keep`, `remove` or a new value), and fields for more items.
 fn of_list(at: At, items: &[(String, bool)], text_of: &dyn Fn(&str) -> Option<String>, ops: &mut Vec<Op>) {
     let name = Field::of(at.key).name;
     let each: Vec<Option<String>> = (0..items.len()).map(|number| text_of(&format!("{name}.{number}"))).collect();
@@ -424,7 +425,7 @@ fn of_list(at: At, items: &[(String, bool)], text_of: &dyn Fn(&str) -> Option<St
     ops.extend(more.into_iter().map(|item| Op::Add { list: at, item: Value::string(item) }));
 }
 
-/// Items on lines of their own, or separated.
+/// Items on lines of their own, or several on a line as in a list.
 fn split(text: &str) -> Vec<String> {
     let lines = text.lines().flat_map(|line| list(line).unwrap_or_default());
     lines

@@ -16,12 +16,12 @@ fn pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
-/// A text of a form without its escapes.
+/// Decodes a name or value of a form.
 fn decoded(text: &str) -> String {
     percent_decode(&text.replace('+', " "))
 }
 
-/// Whether a text is the address of a page of ours, and of no other host.
+/// Whether a text is a path of this page that cannot lead to another host.
 pub fn is_own_path(text: &str) -> bool {
     let is_plain = |byte: u8| (0x21..0x7f).contains(&byte) && byte != b'\\';
     text.starts_with('/') && !text.starts_with("//") && text.len() <= 2_000 && text.bytes().all(is_plain)

@@ -1,4 +1,4 @@
-//! What a list on the page is narrowed down to, and in which order: part of the address of its view.
+//! How a list on the page is filtered and sorted: this is part of the URL of its view.
 
 use crate::journal::{RecordKind, UpdateState};
 use crate::net::url::push_form;
@@ -7,28 +7,28 @@ use crate::text::vocabulary::vocabulary;
 /// Which items are wanted, in which order, and which page of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListQuery {
-    /// What a domain, an address or a source must contain.
+    /// Text that the domain, address, source or endpoint must contain.
     pub search: String,
-    /// Only updates in this state.
+    /// Only updates in this state; `None`: all of them.
     pub state: Option<UpdateState>,
     /// Only records of this kind.
     pub outcome: RecordKind,
-    /// By what updates are sorted.
+    /// How updates are sorted.
     pub sort: Sort,
-    /// The last one first.
+    /// Whether the order is reversed.
     pub is_reverse: bool,
-    /// From 1.
+    /// The page, from 1.
     pub page: usize,
 }
 
 vocabulary! {
-    /// By what updates are sorted.
+    /// How updates are sorted.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum Sort {
-        /// As the configuration has them.
+        /// In the order of the configuration.
         #[default]
         Written = "",
-        /// By their names.
+        /// By name.
         Name = "name",
         /// The worst first.
         State = "state",
@@ -40,7 +40,7 @@ vocabulary! {
 }
 
 impl ListQuery {
-    /// Reads the values of an address; what is not understood counts as not given.
+    /// Reads the query of a URL; an invalid value counts as not given.
     pub fn read(value: impl Fn(&str) -> Option<String>) -> Self {
         let sort = value("sort").unwrap_or_default();
         let (key, is_reverse) = sort.strip_prefix('-').map_or((sort.as_str(), false), |key| (key, true));
@@ -54,7 +54,7 @@ impl ListQuery {
         }
     }
 
-    /// The address of a view with this query.
+    /// The URL of a view with this query.
     pub fn link(&self, path: &str) -> String {
         let sign = if self.is_reverse && self.sort != Sort::Written { "-" } else { "" };
         let pairs = [
@@ -67,26 +67,26 @@ impl ListQuery {
         link(path, pairs.into_iter().filter(|(_, value)| !value.is_empty()))
     }
 
-    /// The same on another page.
+    /// The same query on another page.
     #[must_use]
     pub fn on_page(&self, page: usize) -> Self {
         Self { page, ..self.clone() }
     }
 
-    /// The same with those in one state, or all.
+    /// The same query for one state; `None`: for all.
     #[must_use]
     pub fn in_state(&self, state: Option<UpdateState>) -> Self {
         Self { state, page: 1, ..self.clone() }
     }
 
-    /// The same in another order; the other way around where it is in this order already.
+    /// The same query in another order; reversed if it already has this order.
     #[must_use]
     pub fn sorted(&self, sort: Sort) -> Self {
         Self { sort, is_reverse: self.sort == sort && !self.is_reverse, page: 1, ..self.clone() }
     }
 }
 
-/// The address of a view with these values.
+/// The URL of a view with these values.
 pub fn link<'a>(path: &str, pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let mut text = path.to_owned();
     for (at, (name, value)) in pairs.into_iter().enumerate() {

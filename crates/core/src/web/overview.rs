@@ -23,7 +23,7 @@ const MAX_NAMED: usize = 3;
 /// How many addresses are shown for each family.
 const MAX_ADDRESSES: usize = 3;
 
-/// Whether a query wants an update; `search` is what it searches for, in lower case.
+/// Whether a query includes an update; `search` is its search text in lower case.
 fn includes(query: &ListQuery, row: &Row, search: &str) -> bool {
     let has = |text: &str| text.to_lowercase().contains(search);
     query.state.is_none_or(|state| state == row.state)
@@ -45,13 +45,13 @@ fn order(query: &ListQuery, rows: &mut Vec<&Row>) {
     order::sort_by(rows, |one, other| if query.is_reverse { by(other, one) } else { by(one, other) });
 }
 
-/// The address of the details of an update.
+/// The URL of the details of an update.
 pub fn details_link(domain: &str, kind: &str, endpoint: Option<&str>) -> String {
     let pairs = [("domain", Some(domain)), ("type", Some(kind)), ("endpoint", endpoint)];
     link("/update", pairs.into_iter().filter_map(|(name, value)| Some((name, value?.to_owned()))))
 }
 
-/// The address that an update has, or is to have: the one that was looked up, or the one that was accepted last.
+/// The address of an update: the one that was looked up, or else the one that was accepted last.
 pub fn address(row: &Row) -> Option<IpAddr> {
     row.address.or(row.accepted_address)
 }
@@ -61,23 +61,23 @@ pub fn address(row: &Row) -> Option<IpAddr> {
 pub struct Overview<'a> {
     /// `11 of 12 up to date`
     pub headline: String,
-    /// The worst state of all updates, and of the group; up to date where there are none.
+    /// The worst state of all updates, and of the group; up to date if there are no updates.
     pub worst: UpdateState,
-    /// The addresses that were found, those of most updates first.
+    /// The addresses that were found, IPv4 first; in each family, those of the most updates first.
     pub addresses: Vec<Current<'a>>,
     /// What is not up to date, the worst first.
     pub trouble: Vec<Trouble<'a>>,
-    /// How many sentences more there would be.
+    /// How many more reasons there are than `trouble` contains.
     pub more_trouble: usize,
-    /// How many updates there are in each state, those that some are in.
+    /// How many updates are in each state; states without updates are left out.
     pub counts: Vec<(UpdateState, usize)>,
-    /// How many there are in all.
+    /// How many updates there are in all.
     pub all: usize,
-    /// How many the query wants.
+    /// How many updates match the query.
     pub total: usize,
-    /// The page that is shown: the last one, where the query wants one behind it.
+    /// The page that is shown: the last one if the query asks for a later one.
     pub page: usize,
-    /// Those of this page.
+    /// The updates on this page.
     pub rows: Vec<&'a Row>,
 }
 
@@ -88,7 +88,7 @@ pub struct Current<'a> {
     pub ip: IpAddr,
     /// The source that gave it.
     pub source: &'a str,
-    /// How many updates it is for.
+    /// How many updates have it.
     pub count: usize,
 }
 
@@ -97,11 +97,11 @@ pub struct Current<'a> {
 pub struct Trouble<'a> {
     /// Their state.
     pub state: UpdateState,
-    /// The first of them.
+    /// The first of these updates.
     pub named: Vec<&'a Row>,
-    /// How many there are.
+    /// How many updates there are.
     pub count: usize,
-    /// Seconds until the first is sent again; `None` if nothing is known of it.
+    /// Seconds until the first of them is sent again; `None`: not known.
     pub next: Option<u64>,
 }
 
@@ -154,7 +154,7 @@ fn headline(status: &Status, numbers: [usize; UpdateState::ALL.len()]) -> String
         (_, good) if all == good => format!("All {} up to date", grouped(all)),
         (_, good) => format!("{} of {} up to date", grouped(good), grouped(all)),
     };
-    // It stays about acceptance (K24).
+    // The headline is about acceptance; DNS only adds to it (K24).
     match status.rows.iter().filter(|row| row.dns.as_ref().is_some_and(DnsState::is_wrong)).count() {
         0 => headline,
         1 if all == 1 => format!("{headline}, not visible in DNS"),
@@ -162,7 +162,7 @@ fn headline(status: &Status, numbers: [usize; UpdateState::ALL.len()]) -> String
     }
 }
 
-/// Puts items together that have the same key, in the order in which each key comes first.
+/// Groups rows by key, in the order in which the keys first appear.
 fn grouped_by<'a, K: Eq + Hash + Copy>(rows: impl Iterator<Item = (K, &'a Row)>) -> Vec<(K, Vec<&'a Row>)> {
     let mut all: Vec<(K, Vec<&Row>)> = Vec::new();
     let mut places: HashMap<K, usize> = HashMap::new();
@@ -185,12 +185,12 @@ fn addresses(rows: &[Row]) -> Vec<Current<'_>> {
     families.flat_map(|family| family.iter().take(MAX_ADDRESSES)).copied().collect()
 }
 
-/// What is not up to date, taken together where the reason is the same; and how many sentences were left out.
+/// What is not up to date, grouped by state and reason; and how many groups were left out.
 fn trouble(rows: &[Row]) -> (Vec<Trouble<'_>>, usize) {
     let reasons = rows.iter().filter_map(|row| {
         let why = match row.state {
             UpdateState::UpToDate | UpdateState::Accepted | UpdateState::Sending | UpdateState::StandBy => return None,
-            // One that has an address lacks that of the other family.
+            // An update that has an address lacks that of the other family.
             UpdateState::NoAddress if (row.kind == "A") == row.address.is_none() => "A",
             UpdateState::NoAddress => "AAAA",
             _ => row.reason.as_deref().unwrap_or_default(),
@@ -202,7 +202,7 @@ fn trouble(rows: &[Row]) -> (Vec<Trouble<'_>>, usize) {
     let more = all.len().saturating_sub(MAX_TROUBLE);
     let told = all.into_iter().take(MAX_TROUBLE).map(|((state, _), mut rows)| {
         let (count, next) = (rows.len(), rows.iter().filter_map(|row| row.next).min());
-        // The one that failed itself tells more than those that wait for it.
+        // An update that failed itself says more than those that wait for its endpoint.
         let first = rows.iter().position(|row| row.failures.is_some()).unwrap_or(0);
         rows[..=first].rotate_right(1);
         rows.truncate(MAX_NAMED);

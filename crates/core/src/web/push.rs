@@ -1,5 +1,5 @@
-//! A push (F10): a router tells its address in the way of dyndns2. What the request says, who may send it, and what is answered. Nothing
-//! but an address can come through it.
+//! A push (F10): a router tells ddns its address with the dyndns2 protocol. What the request says, who may send it, and the
+//! answer. A push can set nothing but an address.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::net::family::Family;
 use crate::net::reach::is_public;
 use crate::update::domain::Domain;
 
-/// A longer query, or form, is no push; in KiB.
+/// The longest query and form of a push together, in KiB.
 pub const MAX_KIB: usize = 8;
 
 /// How many pushes of one name are taken in a minute.
@@ -27,32 +27,32 @@ const MAX_HOSTS: usize = 20;
 
 const PATHS: [&str; 2] = ["/nic/update", "/v3/update"];
 
-/// The page has this path, too: a push is what has an address, or is a form.
+/// The page has a view with this path, too: only a request with an address in its query, or a POST, is a push.
 const SHARED_PATH: &str = "/update";
 
 const ADDRESSES: [&str; 10] = ["myip", "ip", "ipv4", "myipv4", "ipaddr", "v4", "ipv6", "myipv6", "ip6addr", "v6"];
 
 const PREFIX: &str = "ip6lanprefix";
 
-/// Whether a request is a push: there is none where nobody may push.
+/// Whether a request is a push; never, if `web.push` is empty.
 pub fn is_push(web: &Web, is_post: bool, path: &str, query: &str) -> bool {
     let has_address =
         || form::fields(query).any(|(name, _)| is_one_of(&ADDRESSES, &name) || is_one_of(&[PREFIX], &name));
     !web.push.is_empty() && (PATHS.contains(&path) || path == SHARED_PATH && (is_post || has_address()))
 }
 
-/// Whether a path is that of a push with another address behind it: old routers send two URLs as one.
+/// Whether a path is that of a push with another URL behind it: old routers send two URLs as one.
 pub fn is_two_in_one(web: &Web, path: &str) -> bool {
     let rest = PATHS.iter().chain([&SHARED_PATH]).find_map(|own| path.strip_prefix(own));
     !web.push.is_empty() && rest.is_some_and(|rest| rest.starts_with("%20") || rest.starts_with('+'))
 }
 
-/// Whether a browser sent a request, by the names of its headers.
+/// Whether a browser sent a request, judged by the names of its headers.
 pub fn is_of_browser<'a>(mut headers: impl Iterator<Item = &'a str>) -> bool {
     headers.any(|name| matches!(name, "origin" | "cookie" | "referer") || name.starts_with("sec-fetch-"))
 }
 
-/// Those that a client may push for, by its address alone.
+/// The rules that a client may use, judged by its address alone.
 pub fn allowed(web: &Web, client: IpAddr) -> Vec<&PushRule> {
     let is_from = |rule: &&PushRule| rule.from.is_empty() || rule.from.iter().any(|network| network.contains(client));
     web.push.iter().filter(is_from).collect()
@@ -61,23 +61,23 @@ pub fn allowed(web: &Web, client: IpAddr) -> Vec<&PushRule> {
 /// What a push says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PushRequest {
-    /// The domains that it names; `None` if one of them is no name.
+    /// The domains that it names; `None`: one of them is invalid.
     pub hosts: Option<Vec<Domain>>,
-    /// The addresses, or why there are none: a phrase without anything that was sent but addresses.
+    /// The addresses, or why there are none: a phrase that repeats nothing from the request except addresses.
     pub push: Result<Push, String>,
 }
 
 /// Who wants to push.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PushLogin {
-    /// `None` if only a password came.
+    /// The user; `None`: only a password was sent.
     pub user: Option<String>,
-    /// As it was sent.
+    /// The password as it was sent.
     pub password: String,
 }
 
 impl PushLogin {
-    /// From `Authorization`, else from the query or the form; `None` if there is no password.
+    /// Reads `Authorization`, or else the query or the form; `None`: there is no password.
     pub fn read(authorization: Option<&str>, query: &str, body: &str) -> Option<Self> {
         let basic = authorization.and_then(|value| value.split_once(' '));
         if let Some((_, encoded)) = basic.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic")) {
@@ -90,8 +90,8 @@ impl PushLogin {
         Some(Self { user: of(&["user", "username"]), password: of(&["password", "pass", "token"])? })
     }
 
-    /// The one whose password this must be, and whether its user was named. Somebody is always compared with, so that the time does not
-    /// tell which users there are.
+    /// The rule whose password is compared, and whether the login names its user. For an unknown user, some password is compared
+    /// as well, so that the time does not reveal which users exist.
     pub fn rule<'a>(
         &self,
         allowed: &[&'a PushRule],
@@ -108,7 +108,7 @@ impl PushLogin {
 }
 
 impl PushRequest {
-    /// Reads a query and a form. Everything else in them is passed over.
+    /// Reads a query and a form. Everything else in them is ignored.
     pub fn read(query: &str, body: &str) -> Self {
         let (mut hosts, mut push, mut read) = (Some(Vec::new()), Push::NONE, Ok(()));
         for (name, value) in fields(query, body) {
@@ -129,7 +129,7 @@ impl PushRequest {
         Self { hosts, push }
     }
 
-    /// What is wrong with it, for a source of this name; the addresses where nothing is.
+    /// The addresses for the source of this name, or the answer that says what is wrong.
     pub fn judge<'a>(&self, name: &str, configs: impl Iterator<Item = &'a Config>) -> Result<Push, PushAnswer> {
         let hosts = self.hosts.as_ref().ok_or(PushAnswer::NotFqdn)?;
         if hosts.len() > MAX_HOSTS {
@@ -140,7 +140,7 @@ impl PushRequest {
         let takes = |source: &Source| source.pushes().iter().any(|push| push.name.as_deref() == Some(name));
         let users: Vec<_> = both.filter(|(entry, family)| entry.sources_of(*family).iter().any(takes)).collect();
         let is_known = |host: &Domain| users.iter().any(|(entry, family)| entry.domains_of(*family).contains(host));
-        // An address that nobody takes would be forgotten without a word.
+        // An address that no entry uses would be lost without notice.
         if users.is_empty() || !hosts.iter().all(is_known) {
             return Err(PushAnswer::NoHost);
         }
@@ -166,7 +166,7 @@ fn add_address(push: &mut Push, text: &str) -> Result<(), String> {
     }
 }
 
-/// `2001:db8:1:2::/56`, also without the length. Longer prefixes than 64 bits have no room for hosts.
+/// Reads `2001:db8:1:2::/56`; the length is optional. A prefix longer than 64 bits leaves no room for hosts.
 fn add_prefix(push: &mut Push, text: &str) -> Result<(), String> {
     let (network, length) = text.split_once('/').unwrap_or((text, "64"));
     let network = network.parse::<Ipv6Addr>().ok().filter(|_| length.parse().is_ok_and(|length: u8| length <= 64));
@@ -182,23 +182,23 @@ fn add_prefix(push: &mut Push, text: &str) -> Result<(), String> {
 /// The answer to a push.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PushAnswer {
-    /// Remembered, for so many domains.
+    /// Remembered, for this number of domains.
     Good(Push, usize),
-    /// The same as before.
+    /// The same as before, for this number of domains.
     NoChange(Push, usize),
     /// No password, or a wrong one.
     BadAuth,
-    /// A domain that does not take its address from there.
+    /// A domain that does not take its address from this source.
     NoHost,
-    /// A domain that is no name.
+    /// An invalid domain name.
     NotFqdn,
     /// Too many domains.
     NumHost,
     /// No public address.
     BadIp,
-    /// Too often.
+    /// Too many pushes.
     Abuse,
-    /// It cannot be remembered.
+    /// ddns could not remember the address.
     Broken,
 }
 
@@ -212,7 +212,7 @@ impl PushAnswer {
         }
     }
 
-    /// The word of dyndns2: one line for each domain.
+    /// The answer in the words of dyndns2: one line for each domain.
     pub fn text(&self) -> String {
         let lines = |word: &str, push: &Push, hosts: usize| vec![format!("{word} {push}"); hosts.max(1)].join("\n");
         let word = match self {
@@ -230,12 +230,12 @@ impl PushAnswer {
     }
 }
 
-/// When pushes came in the last minute, by their names.
+/// The pushes of the last minute, by name and time.
 #[derive(Debug, Default)]
 pub struct PushRate(Vec<(String, Duration)>);
 
 impl PushRate {
-    /// Whether one more may come. Times are those of a steady clock.
+    /// Whether one more push is accepted now; if so, it is counted. `now` is the time on a steady clock.
     pub fn admits(&mut self, name: &str, now: Duration) -> bool {
         self.0.retain(|(_, at)| now.saturating_sub(*at) < Duration::from_secs(60));
         let is_admitted = self.0.iter().filter(|(known, _)| known == name).count() < MAX_A_MINUTE;

@@ -1,4 +1,4 @@
-//! Sessions of people who logged in, and the tokens that prove that a form was sent from a page of ours (I2).
+//! Sessions of people who logged in, and the tokens that prove that a form was sent from this page (I2).
 
 use std::time::Duration;
 
@@ -16,22 +16,22 @@ pub const MAX_AGE: Duration = Duration::from_secs(7 * 86_400);
 /// How many sessions are open at once; a new one ends the least recently used.
 const MAX_SESSIONS: usize = 32;
 
-/// What distinguishes a visitor: random, and known to nobody else. Logged in or not.
+/// Identifies a visitor, logged in or not: random, and known only to the browser.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Id(pub [u8; 32]);
 
 impl Id {
-    /// Reads the value of a cookie; `None` if it is no id.
+    /// Reads the value of a cookie; `None`: it is not an id.
     pub fn parse(text: &str) -> Option<Self> {
         hex::bytes(text).and_then(|bytes| bytes.try_into().ok()).map(Self)
     }
 
-    /// The first one under this name in a `Cookie` header; `None` if no cookie has this name.
+    /// The first id with this name in a `Cookie` header; `None`: there is none.
     pub fn in_cookies(cookies: &str, name: &str) -> Option<Self> {
         cookies.split(';').find_map(|cookie| Self::parse(cookie.trim().strip_prefix(name)?.strip_prefix('=')?))
     }
 
-    /// For a cookie.
+    /// The value for a cookie.
     pub fn text(&self) -> String {
         hex::text(&self.0)
     }
@@ -43,34 +43,34 @@ impl std::fmt::Debug for Id {
     }
 }
 
-/// A key of this process, random, which makes tokens of ids.
+/// A random key of this process, which turns ids into tokens.
 pub struct SessionKey(pub [u8; 32]);
 
 impl SessionKey {
     fn mac(&self, about: &[u8]) -> Hmac<Sha256> {
-        // A key of any length is one.
+        // HMAC accepts a key of any length.
         let mut mac = Hmac::new_from_slice(&self.0).expect("a key");
         mac.update(about);
         mac
     }
 
-    /// The token of a visitor: forms of his pages carry it.
+    /// The token of a visitor, which every form of the page contains.
     pub fn token(&self, id: &Id) -> String {
         hex::text(&self.mac(&id.0).finalize().into_bytes())
     }
 
-    /// Whether a token is that of the visitor. Takes as long for any wrong one.
+    /// Whether a token belongs to the visitor. The time does not depend on where it is wrong.
     pub fn is_token(&self, id: &Id, given: &str) -> bool {
         hex::bytes(given).is_some_and(|given| self.mac(&id.0).verify_slice(&given).is_ok())
     }
 
-    /// Whether two texts are the same. Takes as long wherever they differ.
+    /// Whether two texts are the same. The time does not depend on where they differ.
     pub fn is_same(&self, one: &str, other: &str) -> bool {
         self.mac(one.as_bytes()).verify(&self.mac(other.as_bytes()).finalize().into_bytes()).is_ok()
     }
 }
 
-/// Who is logged in.
+/// The sessions of everybody who is logged in.
 #[derive(Debug, Default)]
 pub struct Sessions(Vec<Session>);
 
@@ -82,7 +82,7 @@ struct Session {
 }
 
 impl Sessions {
-    /// Somebody logged in. Times are those of a steady clock.
+    /// Begins a session. Times are those of a steady clock.
     pub fn begin(&mut self, id: Id, now: Duration) {
         self.0.retain(|session| session.is_open(now));
         if self.0.len() >= MAX_SESSIONS
@@ -93,23 +93,23 @@ impl Sessions {
         self.0.push(Session { id, begun: now, used: now });
     }
 
-    /// Whether somebody is logged in, who is busy now.
+    /// Whether a session is open; if so, this counts as use.
     pub fn use_by(&mut self, id: &Id, now: Duration) -> bool {
         let session = self.0.iter_mut().find(|session| session.id == *id && session.is_open(now));
         session.map(|session| session.used = now).is_some()
     }
 
-    /// The same, without counting as being busy.
+    /// The same, without counting as use.
     pub fn is_open(&self, id: &Id, now: Duration) -> bool {
         self.0.iter().any(|session| session.id == *id && session.is_open(now))
     }
 
-    /// Somebody logged out.
+    /// Ends a session.
     pub fn end(&mut self, id: &Id) {
         self.0.retain(|session| session.id != *id);
     }
 
-    /// Everybody must log in again.
+    /// Ends all sessions.
     pub fn end_all(&mut self) {
         self.0.clear();
     }

@@ -1,16 +1,16 @@
-//! Slows down clients that guess passwords (I2), each client by itself, and says whose try is checked next: checking takes a while,
-//! and is done for one at a time.
+//! Slows down clients that guess passwords (I2), each client separately, and decides whose try is checked next: a check takes a
+//! while, and only one runs at a time.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
-/// How many wrong tries of a client cost it no time, and how many of its tries may wait at once.
+/// How many wrong tries a client has without a delay, and how many of its tries may wait at once.
 const FREE: u32 = 3;
 
 /// The longest time that a client must wait.
 const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
 
-/// Who has not tried for so long has a clean slate.
+/// The wrong tries of a client are forgotten after this time without another one.
 const FORGOTTEN: Duration = Duration::from_secs(3600);
 
 /// How many clients are remembered at once.
@@ -19,13 +19,13 @@ const MAX_CLIENTS: usize = 4096;
 /// How many tries may wait at once. Each takes some milliseconds, so the last one is served within a few seconds.
 const LINE: usize = 32;
 
-/// How many others go before a client for each of its wrong tries.
+/// How many tries of others go first for each wrong try of a client.
 const PLACES: u64 = 2 * LINE as u64;
 
-/// How long to wait where there is no room.
+/// How long a client must wait if there is no room for its try.
 const BUSY: Duration = Duration::from_secs(1);
 
-/// The wrong tries so far, and those that wait to be checked. Times are those of a steady clock.
+/// The wrong tries so far, and the tries that wait to be checked. Times are those of a steady clock.
 #[derive(Debug, Default)]
 pub struct Tries {
     clients: Vec<ClientTries>,
@@ -42,9 +42,8 @@ struct ClientTries {
     last: Duration,
 }
 
-/// A try that waits, in the order in which they are checked. Each time that its client was wrong, and each of its tries that wait
-/// before it, costs [`PLACES`]: many who guess do not keep the one who knows the password from being heard, and nobody waits
-/// for ever.
+/// A waiting try; tries sort in the order in which they are checked. Each wrong try of the client, and each of its tries that
+/// already waits, costs [`PLACES`]: clients that guess cannot keep out the one who knows the password, and nobody waits forever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct WaitingTry {
     place: u64,
@@ -61,7 +60,7 @@ impl ClientTries {
     }
 }
 
-/// A network that one client has for itself counts as one.
+/// Who is behind an address: all addresses of an IPv6 /64 network count as one client.
 fn who(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64).into(),
@@ -74,7 +73,7 @@ impl Tries {
         self.clients.iter().find(|client| client.who == who)
     }
 
-    /// Whether a client may try now; how long it must wait where it may not.
+    /// Whether a client may try now. The error is how long it must wait.
     pub fn may(&self, ip: IpAddr, now: Duration) -> Result<(), Duration> {
         let left = |client: &ClientTries| (client.last + client.wait()).saturating_sub(now);
         match self.client(who(ip)).map_or(Duration::ZERO, left) {
@@ -83,7 +82,7 @@ impl Tries {
         }
     }
 
-    /// A try gets in line; its number there. Fails with how long its client must wait.
+    /// Puts a try in line, and returns its number. The error is how long its client must wait.
     pub fn wait(&mut self, ip: IpAddr, now: Duration) -> Result<u64, Duration> {
         self.may(ip, now)?;
         let who = who(ip);
@@ -103,8 +102,8 @@ impl Tries {
         Ok(number)
     }
 
-    /// Whether the turn of a try has come: nobody else is checked then until [`Tries::end`]. `None` if it has not; the error is how
-    /// long its client must wait, because there was no room for it, or it was wrong meanwhile.
+    /// Whether it is the turn of a try; if so, no other one is checked until [`Tries::end`]. `None`: not yet. The error is how
+    /// long its client must wait, because the try lost its place or the client was wrong in the meantime.
     pub fn turn(&mut self, number: u64, now: Duration) -> Option<Result<(), Duration>> {
         let Some(own) = self.line.iter().find(|waiting| waiting.number == number).copied() else {
             return Some(Err(BUSY));
@@ -118,18 +117,18 @@ impl Tries {
         Some(result)
     }
 
-    /// The try that was being checked was right or wrong.
+    /// Ends a check: the password was right or wrong.
     pub fn end(&mut self, ip: IpAddr, is_right: bool, now: Duration) {
         self.is_checking = false;
         if is_right {
-            // A clean slate.
+            // Forget the wrong tries.
             self.clients.retain(|client| client.who != who(ip));
         } else {
             self.wrong(ip, now);
         }
     }
 
-    /// A client was wrong.
+    /// Counts a wrong try of a client.
     pub fn wrong(&mut self, ip: IpAddr, now: Duration) {
         self.clients.retain(|client| now.saturating_sub(client.last) < FORGOTTEN);
         if let Some(client) = self.clients.iter_mut().find(|client| client.who == who(ip)) {
@@ -194,7 +193,7 @@ mod tests {
         let now = Duration::ZERO;
         let mut tries = Tries::default();
         let ip = |number: u32| IpAddr::from((0x0a00_0000 + number).to_be_bytes());
-        // Many who guess fill the line, and each was wrong before.
+        // Many guessing clients fill the line; each was wrong before.
         let guesses: Vec<u64> = (0..40)
             .filter_map(|number| {
                 tries.wrong(ip(number), now);
@@ -210,7 +209,7 @@ mod tests {
         assert_eq!(tries.turn(guesses[1], now), None);
         assert_eq!(tries.turn(owner, now), Some(Ok(())));
         tries.end(ONE, true, now);
-        // A few tries of one client wait; further ones go behind those of others, and each is counted before the next.
+        // A few tries of one client may wait; they go behind those of others, and each is counted before the next one is checked.
         let mut tries = Tries::default();
         let own: Vec<_> = (0..4).map(|_| tries.wait(ONE, now)).collect();
         assert_eq!(own, [Ok(0), Ok(1), Ok(2), Err(BUSY)]);

@@ -1,5 +1,5 @@
-//! Who asks, under which name, and from which site (I2). A name in `Host` that is not the page's own is another site whose
-//! name was pointed at this host.
+//! Who sends a request, under which host name, and from which site (I2). A foreign name in `Host` means another site whose name
+//! was pointed at this host (DNS rebinding).
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,19 +12,19 @@ use super::push::is_push;
 use crate::config::web::Web;
 use crate::net::network::Network;
 
-/// Says nothing that is secret: a health check may come through a proxy, and may speak HTTP/1.0.
+/// The response contains no secrets: a health check may come through a proxy, and may use HTTP/1.0.
 pub const HEALTH: &str = "/healthz";
 
 /// Headers that only proxies send, besides those that begin with [`FORWARDED`].
 const OF_PROXIES: [&str; 6] = ["forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"];
 const FORWARDED: &str = "x-forwarded-";
 
-/// Where a request comes from, as far as it is to be believed.
+/// Where a request comes from, as far as its headers can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visit {
-    /// Who sent it.
+    /// The address of the client.
     pub client: IpAddr,
-    /// The name of the page, as the browser knows it, with its port.
+    /// The host name of the page in the browser, with its port.
     pub host: String,
     /// Whether it came over https.
     pub is_secure: bool,
@@ -37,19 +37,19 @@ pub enum Turned {
     Host,
     /// It came through a proxy, and there is no password that would keep strangers out.
     Proxy,
-    /// It came through a proxy of ours that does not say for whom.
+    /// It came through a named proxy that does not say for which client.
     Nobody,
 }
 
-/// A header that stands there once; `None` if it is not text.
+/// The value of a header that occurs once; `None`: it is missing, repeated or not text.
 pub fn single(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;
     first.to_str().ok().filter(|_| values.next().is_none())
 }
 
-/// Judges where a request comes from. `peer` is the other end of the connection, which may be secured; `listen` is where the page
-/// listens in fact.
+/// Judges where a request comes from. `peer` is the other end of the connection, `is_secured` whether the connection uses TLS,
+/// and `listen` the address where the page actually listens.
 pub fn visit(head: &Parts, peer: IpAddr, is_secured: bool, web: &Web, listen: SocketAddr) -> Result<Visit, Turned> {
     let is_named = web.proxies.iter().any(|network| network.contains(peer.to_canonical()));
     if is_forwarded(head, web) && web.password.is_none() {
@@ -74,21 +74,21 @@ pub fn visit(head: &Parts, peer: IpAddr, is_secured: bool, web: &Web, listen: So
     })
 }
 
-/// Whether something shows that a proxy sent it. No browser speaks HTTP/1.0: nginx does, where nothing but `proxy_pass` is set. So do
-/// routers, which have a password of their own.
+/// Whether a proxy apparently sent the request. Browsers do not use HTTP/1.0, but nginx does if only `proxy_pass` is set. So do
+/// routers that push; they need a password of their own.
 fn is_forwarded(Parts { method, uri, version, headers, .. }: &Parts, web: &Web) -> bool {
     let is_push = || is_push(web, method == Method::POST, uri.path(), uri.query().unwrap_or_default());
     let is_of_proxy = |name: &HeaderName| name.as_str().starts_with(FORWARDED) || OF_PROXIES.contains(&name.as_str());
     uri.path() != HEALTH && (*version == Version::HTTP_10 && !is_push() || headers.keys().any(is_of_proxy))
 }
 
-/// The last of several: it is from the nearest proxy.
+/// The last value of a list: the nearest proxy wrote it.
 fn last(list: &str) -> &str {
     list.rsplit(',').next().unwrap_or_default().trim()
 }
 
-/// The last address in `X-Forwarded-For` that is not one of the named proxies: whatever stands before it, anybody may have written.
-/// Where the nearest proxy wrote none, nobody knows who it is; what the proxy sends for itself has no such header.
+/// The last address in `X-Forwarded-For` that is not a named proxy: anybody could have written what comes before it. Fails if the
+/// header does not end with an address. Without the header, the proxy itself is the client.
 fn client(headers: &HeaderMap, peer: IpAddr, proxies: &[Network]) -> Result<IpAddr, Turned> {
     let all = headers.get_all("x-forwarded-for").iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
     let all = all.collect::<Vec<_>>().join(",");
@@ -113,8 +113,8 @@ fn address(text: &str) -> Option<IpAddr> {
     ip.ok().map(|ip: IpAddr| ip.to_canonical())
 }
 
-/// Whether the page is called so: loopback, the address it listens on, or a name in `hosts`. The port is not looked at: it
-/// may be forwarded, and no other site can have the name.
+/// Whether the page has this name: loopback, the address that it listens on, or a name in `hosts`. The port is ignored: it may be
+/// forwarded, and no other site can have the name.
 fn is_known(host: &str, web: &Web, listen: SocketAddr) -> bool {
     let Some(name) = without_port(host) else { return false };
     let address = match name.strip_prefix('[') {
@@ -122,7 +122,7 @@ fn is_known(host: &str, web: &Web, listen: SocketAddr) -> bool {
         None => name.parse().ok().map(IpAddr::V4),
     };
     match address {
-        // An address has no name that could be pointed elsewhere.
+        // An address needs no DNS, so nobody can point it elsewhere.
         Some(ip) => ip.is_loopback() || ip == listen.ip() || listen.ip().is_unspecified(),
         None => {
             name.eq_ignore_ascii_case("localhost") || web.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
@@ -130,7 +130,7 @@ fn is_known(host: &str, web: &Web, listen: SocketAddr) -> bool {
     }
 }
 
-/// `host`, `host:80`, `[::1]`, `[::1]:80` without the port; `None` if it is none of them.
+/// `host`, `host:80`, `[::1]`, `[::1]:80` without the port; `None` for any other text.
 fn without_port(host: &str) -> Option<&str> {
     let end = if host.starts_with('[') { host.find(']')? + 1 } else { host.find(':').unwrap_or(host.len()) };
     let (name, port) = host.split_at(end);
@@ -139,8 +139,8 @@ fn without_port(host: &str) -> Option<&str> {
     (is_good && !name.is_empty()).then_some(name)
 }
 
-/// Whether a request that changes something was sent by a page of ours: `Origin` says so, or `Sec-Fetch-Site` where there is
-/// none. What says neither was not sent by a browser of today.
+/// Whether this page sent a request that changes something: `Origin` says so, or `Sec-Fetch-Site` if there is no `Origin`.
+/// Current browsers send at least one of them.
 pub fn is_own_site(origin: Option<&str>, fetch_site: Option<&str>, host: &str) -> bool {
     let Some(origin) = origin else { return fetch_site == Some("same-origin") };
     let (authority, usual) = match (origin.strip_prefix("https://"), origin.strip_prefix("http://")) {
@@ -218,7 +218,7 @@ mod tests {
         );
         let one: SocketAddr = "192.0.2.1:80".parse().expect("an address");
         assert!(judge(Some("192.0.2.1"), one) && !judge(Some("192.0.2.2"), one));
-        // What stands in the target counts as well.
+        // A host in the target counts as well.
         let both = asked("http://evil.example/", &[("host", "localhost")]);
         assert_eq!(visit(&both, LOCAL, false, &web, loopback), Err(Turned::Host));
     }
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(seen, Visit { client: ip("127.0.0.1"), host: "127.0.0.1:9876".to_owned(), is_secure: false });
         let other = forwarded("203.0.113.9, 192.0.2.7, 10.0.0.1", "evil.example");
         assert_eq!(judge(&other, &named(&["127.0.0.1"])), Err(Turned::Host));
-        // Garbage of a client stands before what the proxy wrote, and is not the proxy's.
+        // What a client invents comes before the address that the proxy wrote.
         for (given, expected) in [
             ("", Some("127.0.0.1")),
             ("203.0.113.9", Some("203.0.113.9")),
@@ -261,7 +261,7 @@ mod tests {
             let seen = judge(&odd, &named(&["127.0.0.1", "10.0.0.0/8"])).map(|visit| visit.client);
             assert_eq!(seen, expected.map(ip).ok_or(Turned::Nobody), "{given}");
         }
-        // Without a password, anybody may come through a proxy.
+        // Without a password, a proxy would let anybody in.
         assert_eq!(judge(&usual, &Web::default()), Err(Turned::Proxy));
     }
 

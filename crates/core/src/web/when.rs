@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
-/// What is needed to say when something was.
+/// The current time and the time zone, to put moments into words.
 #[derive(Clone, Copy)]
 pub struct Clock<'a> {
     /// Seconds since the epoch.
@@ -16,18 +16,18 @@ pub struct Clock<'a> {
 /// A moment as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct When {
-    /// In words, as seen from now.
+    /// In words, relative to now.
     pub words: String,
-    /// How many seconds ago, where the words say it that way.
+    /// How many seconds ago; `None`: the words name a date or a time of day.
     pub ago: Option<u64>,
     /// To the second, with the offset from UTC: `2026-11-15T21:14:05+01:00`.
     pub exact: String,
 }
 
 impl Clock<'_> {
-    /// A moment as a clock on the wall and a calendar show it.
+    /// A moment in local time.
     fn wall(&self, at: u64) -> DateTime {
-        // A time that no calendar shows is one of a file that was written by something else.
+        // A file from another program may contain an impossible time: it shows as 1970.
         let moment = i64::try_from(at).ok().and_then(|at| Timestamp::from_second(at).ok());
         Offset::from_seconds((self.offset)(at))
             .unwrap_or(Offset::UTC)
@@ -45,7 +45,7 @@ impl Clock<'_> {
         When { words: self.words(at, ago), ago, exact: self.exact(at) }
     }
 
-    /// The same behind the word `since`: `14:02`, `yesterday 21:14`.
+    /// The same, to follow the word `since`: `14:02`, `yesterday 21:14`.
     pub fn since(&self, at: u64) -> When {
         let words = self.words(at, None);
         When { words: words.trim_start_matches("today ").to_owned(), ago: None, exact: self.exact(at) }
@@ -78,7 +78,7 @@ impl Clock<'_> {
     }
 }
 
-/// A time that is left, as a clock that runs down shows it: `0:42`, `3:41`, `1:02:03`, `2 days`.
+/// The time that is left, as a countdown shows it: `0:42`, `3:41`, `1:02:03`, `2 days`.
 pub fn countdown(seconds: u64) -> String {
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, minutes, seconds) => format!("{minutes}:{seconds:02}"),

@@ -1,5 +1,5 @@
-//! The interface for programs: JSON, as the commands print it, which `openapi.json` describes, and a test compares the two; and `/healthz`,
-//! `/readyz` and `/metrics` for those that look after the service.
+//! The API for programs: JSON as the commands print it. `openapi.json` describes it, and a test compares the two. Also
+//! `/healthz`, `/readyz` and `/metrics` for monitoring.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -25,29 +25,29 @@ use super::request::PageRequest;
 use super::site::{Ask, Site};
 use crate::clock::unix_time;
 
-/// So long the event loop may be busy when programs look after the service.
+/// How long the event loop may take to answer monitoring.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How many items an answer has, if no other number is asked for; and how many at most.
+/// How many items an answer has by default, and at most.
 const USUAL: usize = 100;
 const MAX_ITEMS: usize = 1000;
 
-/// What is wrong, for programs.
+/// An error for programs.
 pub(super) fn error(status: u16, why: &str) -> Reply {
     Reply::json(status, &object! { error: why })
 }
 
-/// What the service responds.
+/// What the service answers.
 async fn ask<T>(site: &Site, ask: impl FnOnce(Sender<T>) -> Ask) -> Result<T, Reply> {
     site.ask(ask).await.ok_or_else(|| error(503, "the service has no configuration yet, or it ends"))
 }
 
-/// The description of all of it.
+/// The description of the API.
 pub(super) fn description() -> Reply {
     Reply::new(200, "application/json", include_str!("openapi.json"))
 }
 
-/// As `ddns status --json` has it: a list of services.
+/// The same as `ddns status --json`: a list of services.
 pub(super) async fn status(site: &Site) -> Handled {
     Ok(Reply::json(200, &[ask(site, Ask::Status).await?]))
 }
@@ -68,7 +68,7 @@ pub(super) async fn addresses(site: &Site) -> Handled {
     Ok(Reply::json(200, &report.json()))
 }
 
-/// Secrets are masked, and nothing is looked up: the addresses are those that the service knows.
+/// The requests as they would be sent now. Secrets are masked, and nothing is looked up: the addresses are those that the service knows.
 pub(super) async fn preview(site: &Site, request: &PageRequest) -> Handled {
     let (skip, take) = part(request)?;
     let domain = request.queried("domain").map(|domain| domain.to_lowercase());
@@ -93,7 +93,7 @@ pub(super) async fn history(site: &Site, request: &PageRequest) -> Handled {
     Ok(Reply::json(200, &records))
 }
 
-/// Every file of the configuration on this host: what is set, without its secrets, and what can be edited.
+/// Every file of the configuration on this host: what is set, without secrets, and what can be edited.
 pub(super) async fn config(site: &Site) -> Handled {
     let configured = ask(site, Ask::Configured).await?;
     let mut files = Vec::new();
@@ -125,7 +125,7 @@ fn form(form: &EditForm) -> impl Serialize + use<> {
     object! { entry: form.entry, controls: controls.collect::<Vec<_>>() }
 }
 
-/// Applies operations to a file; with `dry_run` only says what would be sent then.
+/// Applies operations to a file; with `dry_run`, only says what would be sent.
 pub(super) async fn edit(site: &Site, request: &PageRequest) -> Handled {
     let wrong = |why: &str| error(400, why);
     let body = parse(request.text(), Dialect::IN_TEXT).map(|body| body.value);
@@ -133,7 +133,7 @@ pub(super) async fn edit(site: &Site, request: &PageRequest) -> Handled {
     let body = body.ok_or_else(|| wrong("the body must be a JSON object"))?;
     let file = match body.member("file") {
         None => 0,
-        // One that is too large is that of no file.
+        // A number that is too large names no file.
         Some(Value::Number(number)) => number.parse().unwrap_or(usize::MAX),
         Some(_) => return Err(wrong("`file` is the number of a file")),
     };
@@ -181,7 +181,7 @@ fn part(request: &PageRequest) -> Result<(usize, usize), Reply> {
     Ok((number("skip", 0, 0..=1_000_000)?, number("limit", USUAL, 1..=MAX_ITEMS)?))
 }
 
-/// What is wrong with a text that is taken for a configuration by itself. Nothing of it is run, read or asked.
+/// Checks a text as a configuration of its own. Runs no program, reads no file and asks no host.
 pub(super) async fn judge(site: &Site, request: &PageRequest) -> Handled {
     let text = String::from_utf8(request.body.clone()).map_err(|_| error(400, "the text is not UTF-8"))?;
     let work = move || {
@@ -193,7 +193,7 @@ pub(super) async fn judge(site: &Site, request: &PageRequest) -> Handled {
     Ok(Reply::json(200, &object! { valid: valid, findings: shown }))
 }
 
-/// The same in time: where the event loop hangs, nobody says that all is well (I3).
+/// What the service answers within [`PATIENCE`]: if the event loop hangs, nothing may say that the service is well (I3).
 async fn in_time<T>(site: &Site, ask: fn(Sender<T>) -> Ask) -> Result<T, Reply> {
     let answer = timeout(PATIENCE, site.ask(ask)).await.ok().flatten();
     answer.ok_or_else(|| Reply::text(503, "the service has no configuration yet, or it does not respond"))

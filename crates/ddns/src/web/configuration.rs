@@ -26,12 +26,12 @@ use crate::http::Client;
 use crate::notify::try_example;
 use crate::set_up::{self, RedactedRequest};
 
-/// So many requests are compared.
+/// How many requests are compared.
 const MAX_COMPARED: usize = 2_000;
 
-/// Why nothing came of an edit.
+/// Why an edit was not made.
 pub(super) enum NotEdited {
-    /// The file is another one now.
+    /// The file was changed in the meantime.
     Changed,
     Wrong(Vec<Finding>),
     /// A phrase that follows the name of the file.
@@ -53,7 +53,7 @@ pub(super) async fn look(site: &Site, name: &str, around: &Surroundings) -> Resu
     site.aside(work).await.unwrap_or_else(|| Err("cannot be shown".to_owned()))
 }
 
-/// Saves an edit of the file that has this version; or tries it: what would be sent then, in place of what.
+/// Saves an edit of the file that has this version; unless `is_saved`, only returns how its requests would change.
 pub(super) async fn edit(
     site: &Site,
     (name, version): (&str, &str),
@@ -81,7 +81,7 @@ pub(super) async fn edit(
     site.aside(work).await.unwrap_or_else(|| Err(NotEdited::Failed("cannot be edited".to_owned())))
 }
 
-/// The updates whose requests would be others, new, or gone.
+/// The updates whose requests would change, be new, or be gone.
 fn changes(mut before: Vec<RedactedRequest>, after: Vec<RedactedRequest>) -> Vec<Change> {
     let mut all = Vec::new();
     for RedactedRequest { entry, about, all: sent, .. } in after {
@@ -108,7 +108,7 @@ fn page(request: &PageRequest, status: u16, content: &maud::Markup) -> Reply {
     request.page(status, "Configuration", Some("/configuration"), content)
 }
 
-/// A value that the query or the form has.
+/// A number in the query or in the form.
 fn given(request: &PageRequest, name: &str) -> Option<usize> {
     request.queried(name).or_else(|| request.field(name))?.parse().ok()
 }
@@ -145,7 +145,7 @@ struct Editing<'a> {
     site: &'a Site,
     request: &'a PageRequest,
     configured: Configured,
-    /// Of the file.
+    /// The name of the file.
     name: String,
     looked: FileView,
     /// The number of the form.
@@ -176,7 +176,7 @@ impl<'a> Editing<'a> {
         Ok(Self { site, request, configured, name, looked, place })
     }
 
-    /// What somebody typed.
+    /// What was typed into a field.
     fn typed(&self, name: &str) -> Option<String> {
         self.request.field(&format!("{SET}{name}"))
     }
@@ -184,7 +184,7 @@ impl<'a> Editing<'a> {
     /// The form with what was typed; `wrong` are fields and what is wrong with each.
     fn form(&self, status: u16, wrong: &[(Option<&'static Field>, String)], problem: Option<&str>) -> Reply {
         let Self { site, request, looked, .. } = self;
-        // Who saw an error has seen the file as it is now.
+        // With an error, the form shows the file as it is now, so it goes on from this version.
         let typed_on = request.field("version").filter(|_| status == 200);
         let model = FormPage {
             file: file(request),
@@ -208,7 +208,7 @@ pub(super) async fn begin(site: &Rc<Site>, request: &PageRequest) -> Handled {
     Ok(Editing::of(site, request).await?.form(200, &[], None))
 }
 
-/// Takes what was typed: shows what would change, and saves it when that was seen.
+/// Takes what was typed: first shows what would change, then saves it.
 pub(super) async fn change(site: &Rc<Site>, request: &PageRequest) -> Handled {
     let editing = Editing::of(site, request).await?;
     let Editing { configured, name, looked, place, .. } = &editing;
@@ -255,7 +255,7 @@ async fn saved(site: &Site, request: &PageRequest) -> Handled {
     shown(site, request, 500, Some((Tone::Bad, why))).await
 }
 
-/// Sends an example of each notification of a file, and says what came of it.
+/// Sends an example of each notification of a file, and shows the results.
 pub(super) async fn notify(site: &Site, request: &PageRequest) -> Handled {
     let configs = ask(site, Ask::Configs).await?;
     let (config, _) = configs.get(file(request)).ok_or_else(|| missing(request, "The file no longer exists."))?;

@@ -1,7 +1,7 @@
-//! Server-sent events: a browser that shows the page learns that something changed, and fetches it.
+//! Server-sent events tell a browser that shows the page that something changed, so that it fetches the change.
 //!
-//! An event says no more than that, so that a browser that falls behind misses nothing and costs nothing: however much
-//! happens, one event is owed to it. A heartbeat finds those that are gone.
+//! An event says no more than that, so a browser that falls behind misses nothing and costs nothing: however much happens, it
+//! gets one event. A heartbeat finds browsers that are gone.
 
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
@@ -17,20 +17,20 @@ use tokio::time::{sleep, timeout};
 
 use super::site::Site;
 
-/// How many browsers may listen at once: the rest of the connections is for pages.
+/// How many browsers may listen at once: the other connections are for pages.
 const MAX_LISTENERS: usize = 16;
 
 /// No browser gets more than one event in this time.
 const PACE: Duration = Duration::from_millis(300);
 
-/// How often those who listen get a sign of life.
+/// How often a browser that listens gets a sign of life.
 const HEARTBEAT: Duration = Duration::from_secs(20);
 
-/// The events of one browser, without an end.
+/// The endless stream of events for one browser.
 pub(super) struct EventStream(mpsc::Receiver<String>);
 
 impl EventStream {
-    /// What a browser listens to. The newest is the one that somebody looks at: the oldest makes room for it.
+    /// Begins the events for a browser. Somebody is looking at the newest page, so the oldest stream makes room for it.
     pub(super) fn new(site: &Rc<Site>, id: &Id) -> Self {
         let (events, stream) = mpsc::channel(1);
         let telling = tokio::task::spawn_local(tell(Rc::clone(site), id.clone(), site.changes.subscribe(), events));
@@ -44,7 +44,7 @@ impl EventStream {
     }
 }
 
-/// Tells a browser of changes, until it is gone or its session ends.
+/// Tells a browser about changes, until it is gone or its session ends.
 async fn tell(site: Rc<Site>, id: Id, mut changes: watch::Receiver<u64>, events: mpsc::Sender<String>) {
     let mut text = "retry: 2000\n\n".to_owned();
     while site.is_let_in(&id) && events.send(text).await.is_ok() {

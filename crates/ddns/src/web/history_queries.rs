@@ -1,4 +1,4 @@
-//! What the history says, for the views. The files are read on another thread: they may be large, and updates go on.
+//! Reads the history for the views, on another thread: the files may be large, and updates must go on.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -38,7 +38,7 @@ pub(super) async fn days(site: &Site, rows: &[&Row], now: u64) -> Past {
         let strips = if paths.is_empty() { Vec::new() } else { updates.iter().map(of).collect() };
         Ok(Past { strips, since })
     };
-    // Without it the view shows all the rest.
+    // Without the history, the view shows everything else.
     on_files(site, read).await.unwrap_or_default()
 }
 
@@ -56,7 +56,7 @@ pub(super) async fn newest(site: &Site, filter: Filter, most: usize) -> io::Resu
     .await
 }
 
-/// Does something with the files of the service's histories.
+/// Reads the files of the service's histories on another thread.
 async fn on_files<T: Send + 'static>(
     site: &Site,
     work: impl FnOnce(&[PathBuf]) -> io::Result<T> + Send + 'static,

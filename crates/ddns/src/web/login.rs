@@ -26,7 +26,7 @@ pub(super) fn page(request: &PageRequest) -> Reply {
     form(200, request, None)
 }
 
-/// To the page that asks for the password, and from there to the one that was wanted.
+/// Redirects to the page that asks for the password, and from there to the page that was requested.
 pub(super) fn way_in(request: &PageRequest) -> Reply {
     let wanted = request.target();
     if matches!(request.path.as_str(), "/" | "/events") || !is_own_path(&wanted) {
@@ -52,7 +52,7 @@ pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Handled {
     if !checked.map_err(|wait| slow_down(request, wait))? {
         return Err(form(403, request, Some("This is not the password.")));
     }
-    // A new one: knowing the old one must not log anybody in.
+    // A new id, so that knowing the old one logs nobody in (session fixation).
     let id = Id(random().map_err(|_| Reply::text(500, "the system has no random numbers"))?);
     site.sessions.borrow_mut().begin(id.clone(), steady_time());
     let reply = Reply::see(&request.field("to").unwrap_or_default());
@@ -60,7 +60,7 @@ pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Handled {
 }
 
 fn slow_down(request: &PageRequest, wait: Duration) -> Reply {
-    // The whole second in which it is over.
+    // Round up to the second in which the wait is over.
     let wait = Duration::from_secs(wait.as_secs() + 1);
     let text = format!("There were too many wrong tries, or too many at once: wait {}.", duration(wait));
     form(429, request, Some(&text)).with(RETRY_AFTER, wait.as_secs())

@@ -21,13 +21,13 @@ use super::views::overview::OverviewModel;
 use crate::clock::{local_offset, unix_time};
 use crate::lookup::report::LookupReport;
 
-/// Where the service ends while a page is made.
+/// What is said if the service ends while a page is made.
 pub(super) const GONE: &str = "the service ends: try again when it runs";
 
 /// How many updates with the same name and type have details.
 const MAX_ALIKE: usize = 100;
 
-/// How long a button waits for a synchronization; what comes later is shown when it comes.
+/// How long a button waits for a synchronization; a later result is shown when it comes.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How many records are shown with the details of an update.
@@ -38,7 +38,7 @@ fn clock() -> Clock<'static> {
     Clock { now: unix_time().seconds, offset: &local_offset }
 }
 
-/// What the service responds.
+/// What the service answers.
 pub(super) async fn ask<T>(site: &Site, ask: impl FnOnce(Sender<T>) -> Ask) -> Result<T, Reply> {
     match site.ask(ask).await {
         Some(answer) => Ok(answer),
@@ -46,13 +46,13 @@ pub(super) async fn ask<T>(site: &Site, ask: impl FnOnce(Sender<T>) -> Ask) -> R
     }
 }
 
-/// Where the service does not say what a page needs: there is no configuration yet, or it ends.
+/// The reply if the service does not answer: there is no configuration yet, or the service ends.
 async fn without_answer(site: &Site) -> Reply {
     let is_set_up = site.ask(Ask::Configured).await.is_some_and(|configured| configured.set_up.is_some());
     if is_set_up { Reply::see("/setup") } else { Reply::text(503, GONE) }
 }
 
-/// A page that is not there.
+/// The page for something that does not exist.
 pub(super) fn missing(request: &PageRequest, text: &str) -> Reply {
     request.page(404, "Not found", Some(""), &views::login::error("There is nothing here", text))
 }
@@ -70,7 +70,7 @@ pub(super) async fn overview(site: &Site, request: &PageRequest) -> Handled {
     Ok(request.page(200, &format!("{} · Overview", view.headline), Some("/"), &model.page()))
 }
 
-/// One update.
+/// The details of an update.
 pub(super) async fn update(site: &Site, request: &PageRequest) -> Handled {
     let (Some(domain), Some(kind)) = (request.queried("domain"), request.queried("type")) else {
         return Err(missing(request, "The address of this page names no domain and no type."));
@@ -82,7 +82,7 @@ pub(super) async fn update(site: &Site, request: &PageRequest) -> Handled {
     let status = ask(site, Ask::Status).await?;
     let previews = ask(site, |done| Ask::Previews { is_wanted, skip: 0, take: MAX_ALIKE, done }).await?;
     let alike = || status.rows.iter().filter(|row| row.domain == domain && row.kind == kind).zip(&previews.shown);
-    // The history names the origin alone.
+    // The history contains only the origin.
     let wanted = endpoint.as_deref().unwrap_or_default();
     let is_meant = |own: Option<&str>| own.is_none_or(|own| own.starts_with(wanted));
     let exact = alike().find(|(row, _)| row.endpoint == endpoint);
@@ -130,13 +130,13 @@ pub(super) async fn history(site: &Site, request: &PageRequest) -> Handled {
     Ok(request.page(200, "History", Some("/history"), &content))
 }
 
-/// What the service logged lately.
+/// The newest lines of the log.
 pub(super) async fn log(site: &Site, request: &PageRequest) -> Handled {
     let lines = ask(site, Ask::Log).await?;
     Ok(request.page(200, "Log", Some("/log"), &views::history::log(&lines, &clock())))
 }
 
-/// Synchronizes, and goes back to the page that asked for it. It is waited for a moment: what came of it is there then.
+/// Synchronizes, and returns to the page with the button. It waits a moment, so that a quick result is shown at once.
 pub(super) async fn synchronize(site: &Rc<Site>, request: &PageRequest, retry_stopped: bool) -> Handled {
     let done = tokio::task::spawn_local(Rc::clone(site).synchronize(retry_stopped));
     let _ = tokio::time::timeout(PATIENCE, done).await;

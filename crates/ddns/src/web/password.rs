@@ -1,4 +1,4 @@
-//! Passwords and their hashes: argon2id, in the usual text form. Nothing else is ever stored.
+//! Hashes of passwords: argon2id, in the usual text form. Nothing else is ever stored.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use argon2::{Algorithm, Argon2, Params, Version};
 
 use crate::random::random;
 
-/// What a try costs: 12 MiB for a moment, three passes. That is little for a router and much for an attacker who guesses.
+/// The cost of a try: 12 MiB (in KiB) and three passes. That is little for a router, and much for an attacker who guesses.
 const MEMORY: u32 = 12 * 1024;
 const PASSES: u32 = 3;
 
@@ -16,7 +16,7 @@ const MAX_MEMORY_KIB: u32 = 256 * 1024;
 /// A hash that asks for more passes would take too long.
 const MAX_PASSES: u32 = 64;
 
-/// The shortest password, in characters: a guess costs 12 MiB, and shorter ones are soon guessed.
+/// The shortest password, in characters: even though a guess costs 12 MiB, shorter ones are soon guessed.
 pub(crate) const MIN_PASSWORD_CHARS: usize = 8;
 
 /// The longest password, in bytes.
@@ -32,7 +32,7 @@ pub(crate) fn hash(password: &str) -> io::Result<String> {
     made.ok_or_else(|| io::Error::other("the password cannot be hashed"))
 }
 
-/// Whether a hash can be used: a phrase that follows the name of its file, where it cannot.
+/// Whether a hash can be used. The error is a phrase that follows the name of its file.
 pub(crate) fn judge(hash: &str) -> Result<(), &'static str> {
     let parsed = PasswordHash::new(hash).map_err(|_| "does not contain a hash made by `ddns password`")?;
     let params = Params::try_from(&parsed).map_err(|_| "contains a hash with meaningless parameters")?;
@@ -45,7 +45,7 @@ pub(crate) fn judge(hash: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether a password is the one. Takes a while: not for the thread of the event loop.
+/// Whether a password matches a hash. Takes a while, so it must not run on the thread of the event loop.
 pub(super) fn is_right(hash: &str, password: &str) -> bool {
     PasswordHash::new(hash).is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
 }

@@ -1,5 +1,5 @@
-//! Pushes (F10): routers and other hosts tell their address. Who may, is found out here; what a push means, is decided in the core, and the
-//! service remembers it. None of them opens anything else: no session begins, and no cookie is set.
+//! Pushes (F10): routers and other hosts tell ddns their address. Who may push is checked here; the core decides what a push
+//! means, and the service remembers it. A push opens nothing else: it begins no session, and sets no cookie.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -41,7 +41,7 @@ async fn refused_or_told(site: &Rc<Site>, request: &PageRequest) -> Result<Reply
     Ok(answered(&answer.unwrap_or(PushAnswer::Broken)))
 }
 
-/// The name that a request may push for: by its address first, then by its password.
+/// The name in `web.push` that a request may push for, judged first by its address, then by its password.
 async fn admitted(site: &Rc<Site>, request: &PageRequest) -> Result<String, Reply> {
     let client = request.visit.client;
     let web = site.web.borrow().clone();
@@ -75,7 +75,7 @@ async fn admitted(site: &Rc<Site>, request: &PageRequest) -> Result<String, Repl
     }
 }
 
-/// Old routers send two URLs as one: somebody should know why nothing comes.
+/// Refuses two URLs sent as one, as old routers do. The log says so, or nobody would know why no address comes.
 pub(super) fn two_in_one(site: &Site, request: &PageRequest) -> Reply {
     if site.pushes.wrong(request.visit.client).is_ok() {
         site.warn(format!(

@@ -15,11 +15,11 @@ use serde::Serialize;
 use super::events::EventStream;
 use crate::http::Whole;
 
-/// Nothing of a page comes from another host, and nothing runs that stands in the page itself.
+/// A page loads nothing from another host, and runs no script inside the page itself.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// What a handler replies, or what keeps it from that: a reply as well.
+/// The reply of a handler; an error is a reply, too.
 pub(super) type Handled = Result<Reply, Reply>;
 
 /// A response.
@@ -33,7 +33,7 @@ impl Reply {
         Self::of(status, content_type, Box::new(Whole::of(body.into())))
     }
 
-    /// With what every response has.
+    /// A response with the headers that every response has.
     fn of(status: u16, content_type: &'static str, body: ReplyBody) -> Self {
         let mut response = hyper::Response::new(body);
         *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -60,33 +60,33 @@ impl Reply {
         Self::new(status, "text/plain; charset=utf-8", format!("{text}\n"))
     }
 
-    /// A file of the program, which a browser may keep for good.
+    /// A file of the program, which a browser may keep forever.
     pub(super) fn file(content: &'static str, content_type: &'static str) -> Self {
         Self::new(200, content_type, content).with(CACHE_CONTROL, "public, max-age=31536000, immutable")
     }
 
-    /// Events, as long as somebody listens.
+    /// Events, as long as the browser listens.
     pub(super) fn events(stream: EventStream) -> Self {
         Self::of(200, "text/event-stream", Box::new(stream)).last()
     }
 
-    /// Closes the connection behind it.
+    /// Closes the connection after the reply.
     pub(super) fn last(self) -> Self {
         self.with(CONNECTION, "close")
     }
 
-    /// On to another page of ours, after something was done; to the first view where the path, which may come from outside, is none
-    /// of ours.
+    /// Redirects to another view after something was done. `path` may come from outside: if it could lead to another host,
+    /// redirects to the first view.
     pub(super) fn see(path: &str) -> Self {
         Self::text(303, "done").with(LOCATION, if form::is_own_path(path) { path } else { "/" })
     }
 
-    /// That another method is meant.
+    /// Refuses the method, and says which ones are allowed.
     pub(super) fn not_allowed(methods: &str) -> Self {
         Self::text(405, "this address takes another method").with(ALLOW, methods)
     }
 
-    /// With a header, unless no header can have this value.
+    /// Adds a header, unless its value is invalid.
     pub(super) fn with<V>(mut self, name: HeaderName, value: V) -> Self
     where
         HeaderValue: TryFrom<V>,
@@ -97,12 +97,12 @@ impl Reply {
         self
     }
 
-    /// Whether it has no end.
+    /// Whether the body is an endless stream.
     pub(super) fn is_endless(&self) -> bool {
         self.0.body().size_hint().exact().is_none()
     }
 
-    /// As hyper sends it.
+    /// The response for hyper.
     pub(super) fn outgoing(self) -> hyper::Response<ReplyBody> {
         *self.0
     }

@@ -20,7 +20,7 @@ use crate::random::random;
 /// The header in which a script sends the token of its page; a form has the field `token`.
 const TOKEN: HeaderName = HeaderName::from_static("x-ddns-token");
 
-/// One request, from somebody who knows the name of the page.
+/// One request, under a name of the page.
 pub(super) struct PageRequest {
     pub(super) method: Method,
     pub(super) path: String,
@@ -28,20 +28,20 @@ pub(super) struct PageRequest {
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
     pub(super) visit: Visit,
-    /// Of the visitor.
+    /// The id of the visitor.
     pub(super) id: Id,
     /// Whether a cookie must be set.
     pub(super) is_new: bool,
-    /// Whether no password is needed, or it was given.
+    /// Whether no password is needed, the visitor is logged in, or the request has the token for programs.
     pub(super) is_let_in: bool,
-    /// What forms of the page carry.
+    /// The token that every form of the page contains.
     pub(super) token: String,
-    /// Whether the page asks for one.
+    /// Whether the page asks for a password.
     has_password: bool,
 }
 
 impl PageRequest {
-    /// Reads what came, or turns it away.
+    /// Reads a request, or turns it away.
     pub(super) fn new(head: Parts, body: Vec<u8>, peer: IpAddr, is_secured: bool, site: &Site) -> Result<Self, Reply> {
         let visit =
             visit(&head, peer, is_secured, &site.web.borrow(), site.address).map_err(|turned| match turned {
@@ -76,24 +76,24 @@ impl PageRequest {
         })
     }
 
-    /// A page with this content; `tab` is the path of its view, as [`layout::page`] has it.
+    /// A page with this content; `tab` as in [`layout::page`].
     pub(super) fn page(&self, status: u16, title: &str, tab: Option<&str>, content: &Markup) -> Reply {
         let can_log_out = self.has_password && self.is_let_in;
         let page = layout::page(title, tab, &self.token, can_log_out, content);
         Reply::new(status, "text/html; charset=utf-8", page.into_string())
     }
 
-    /// Whether it tells an address (F10).
+    /// Whether it is a push (F10).
     pub(super) fn is_push(&self, site: &Site) -> bool {
         is_push(&site.web.borrow(), self.method == Method::POST, &self.path, &self.query)
     }
 
-    /// Whether another site wants a part of ours for itself. A link to us is no more than a link.
+    /// Whether another site loads something from the page. A link to the page is allowed.
     pub(super) fn is_taken(&self) -> bool {
         self.header("sec-fetch-site") == Some("cross-site") && self.header("sec-fetch-mode") != Some("navigate")
     }
 
-    /// Whether it has the token of `token_file`; `None` if it has no token at all, or none is accepted.
+    /// Whether it has the token of `token_file`; `None`: it has no bearer token, or no token is configured.
     pub(super) fn bearer(&self, site: &Site) -> Option<bool> {
         let (scheme, given) = self.header(AUTHORIZATION)?.split_once(' ')?;
         let web = site.web.borrow();
@@ -101,7 +101,7 @@ impl PageRequest {
         Some(site.key.is_same(own, given.trim()))
     }
 
-    /// Whether it may change something: it was sent by a page of ours, to this visitor.
+    /// Whether it may change something: this page sent it, with the token of this visitor.
     pub(super) fn may_change(&self, site: &Site) -> bool {
         let is_own = is_own_site(self.header(ORIGIN), self.header("sec-fetch-site"), &self.visit.host);
         let token = self.header(TOKEN).map(str::to_owned).or_else(|| self.field("token"));
@@ -123,7 +123,7 @@ impl PageRequest {
         form::value(&self.query, name)
     }
 
-    /// The body as text, empty where it is none.
+    /// The body as text; empty if it is not UTF-8.
     pub(super) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap_or_default()
     }
@@ -138,19 +138,19 @@ impl PageRequest {
         form::fields(self.text()).collect()
     }
 
-    /// A header that stands there once; `None` if it is not text.
+    /// The value of a header that occurs once; `None`: it is missing, repeated or not text.
     pub(super) fn header(&self, name: impl AsHeaderName) -> Option<&str> {
         single(&self.headers, name)
     }
 }
 
-/// A cookie that no script sees, and that no other site makes a browser send.
+/// A cookie that no script can read, and that a browser sends for no other site.
 pub(super) fn cookie(site: &Site, id: &Id, is_secure: bool) -> String {
     let secure = if is_secure { "; Secure" } else { "" };
     format!("{}={}; HttpOnly; SameSite=Strict; Path=/{secure}", cookie_name(site), id.text())
 }
 
-/// Cookies do not distinguish ports: two pages of one host would take each other's.
+/// Browsers do not separate cookies by port: with the same name, two pages on one host would replace each other's.
 fn cookie_name(site: &Site) -> String {
     format!("ddns-{}", site.address.port())
 }

@@ -23,15 +23,15 @@ type Handler = for<'a> fn(&'a Rc<Site>, &'a PageRequest) -> LocalBoxFuture<'a, H
 enum Access {
     /// Everybody who knows the name of the page.
     Anybody,
-    /// People who are let in.
+    /// People who are logged in, or all people if no password is configured.
     People,
-    /// They, and programs with the token of `token_file`.
+    /// The same people, and programs with the token of `token_file`.
     Programs,
-    /// Programs that only ask whether the service is well: everybody.
+    /// Everybody: health checks only ask whether the service works.
     Checks,
 }
 
-/// One row of the table.
+/// One row of [`ROUTES`].
 struct WebRoute {
     method: Method,
     path: &'static str,
@@ -43,10 +43,10 @@ const fn row(access: Access, method: Method, path: &'static str, handler: Handle
     WebRoute { method, path, access, handler }
 }
 
-/// Takes the text of a configuration.
+/// The path that takes the text of a configuration, and checks it.
 pub(super) const CHECK: &str = "/api/v1/check";
 
-/// Takes operations on a configuration.
+/// The path that shows a configuration, and takes operations on it.
 const CONFIG: &str = "/api/v1/config";
 
 /// Everything that can be requested, besides the files of [`Asset`].
@@ -122,7 +122,7 @@ async fn routed(site: &Rc<Site>, mut request: PageRequest) -> Handled {
             Reply::text(404, "there is nothing at this address")
         });
     }
-    // hyper leaves the body of a response to HEAD out.
+    // hyper leaves out the body of a response to HEAD.
     let method = if request.method == Method::HEAD { &Method::GET } else { &request.method };
     let Some(route) = there.iter().find(|route| route.method == method) else {
         let is_read = there.iter().any(|route| route.method == Method::GET);
@@ -131,14 +131,14 @@ async fn routed(site: &Rc<Site>, mut request: PageRequest) -> Handled {
     };
     admit(route, &mut request, site)?;
     let reply = (route.handler)(site, &request).await.unwrap_or_else(|reply| reply);
-    // A program keeps no cookies. Who logs in has one already.
+    // Programs keep no cookies, and a browser that logs in already has one.
     if !request.is_new || matches!(route.access, Access::Programs | Access::Checks) {
         return Ok(reply);
     }
     Ok(reply.with(SET_COOKIE, cookie(site, &request.id, request.visit.is_secure)))
 }
 
-/// Turns those away who may not request this.
+/// Turns away requests that may not use this route.
 fn admit(route: &WebRoute, request: &mut PageRequest, site: &Site) -> Result<(), Reply> {
     let is_for_programs = route.access == Access::Programs;
     match request.bearer(site).filter(|_| is_for_programs) {

@@ -1,4 +1,4 @@
-//! A configuration file as the page reads and replaces it: whole or not at all, with mode, owner and access control list as they were.
+//! Reads and replaces a configuration file for the page: completely or not at all. Its mode, owner and access control lists stay the same.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
@@ -13,13 +13,13 @@ use crate::load::read_text;
 use crate::open_file::{self, cannot_write};
 use crate::random::random;
 
-/// The longest list of extended attributes, and the longest value of one, in bytes, on Linux.
+/// The longest list of extended attributes on Linux, and the longest value of one, in bytes.
 const MAX_XATTR_BYTES: usize = 64 * 1024;
 
 /// A file that was read.
 pub(super) struct Opened {
     pub(super) text: String,
-    /// Another one when the file is another. Says nothing about the text: it holds secrets.
+    /// Changes with the file. It reveals nothing about the text, which contains secrets.
     pub(super) version: String,
 }
 
@@ -35,8 +35,8 @@ fn version(metadata: &Metadata) -> String {
     format!("{:x}-{:x}-{:x}-{times}", metadata.dev(), metadata.ino(), metadata.size())
 }
 
-/// Puts a text in the place of the file that has this version. Where the name is a link, the file behind it is replaced. Fails with a
-/// phrase that follows its name; `None` if the file is another one now.
+/// Replaces the text of the file that has this version; if the name is a link, that of the file behind it. Fails with a phrase
+/// that follows its name; `None`: the file was changed in the meantime.
 pub(super) fn replace(name: &str, edited: &str, text: &str) -> Result<(), Option<String>> {
     let failed = |error: io::Error| Some(cannot_write(&error));
     let path = fs::canonicalize(name).map_err(failed)?;
@@ -52,13 +52,13 @@ pub(super) fn replace(name: &str, edited: &str, text: &str) -> Result<(), Option
     if replaced.is_err() {
         let _ = fs::remove_file(&new);
     } else if let Some(Ok(folder)) = path.parent().map(File::open) {
-        // The file is there in any case; whether its name survives a power cut is up to the disk.
+        // The file is saved in any case; if this fails, a power cut may undo the renaming.
         let _ = folder.sync_all();
     }
     replaced
 }
 
-/// A name in the same folder that nobody else has.
+/// A random name in the same folder, so that no other file has it.
 fn beside(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     Ok(path.with_file_name(format!(".{name}.{:016x}", u64::from_ne_bytes(random()?))))
@@ -79,7 +79,7 @@ fn write(new: &Path, (path, before): (&Path, &Metadata), text: &str) -> io::Resu
     file.sync_all()
 }
 
-/// Gives a new file the access control lists of another: those that it has, and no other that its folder may have given it.
+/// Gives a new file the access control lists of another one, and removes those that only its folder gave it.
 fn copy_lists(from: &File, to: &File) -> io::Result<()> {
     let mut names = lists(from)?;
     names.extend(lists(to)?);
@@ -94,7 +94,7 @@ fn copy_lists(from: &File, to: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// The names of a file's access control lists: POSIX's, NFS's. A file system without any has none.
+/// The names of a file's access control lists (POSIX, NFS); empty if the file system has none.
 fn lists(file: &File) -> io::Result<Vec<String>> {
     let mut names = Vec::with_capacity(MAX_XATTR_BYTES);
     match flistxattr(file, spare_capacity(&mut names)) {
@@ -115,7 +115,7 @@ fn value(file: &File, name: &str) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Writes a new file that nobody else can read; never takes the place of one. Fails with a phrase that follows its name.
+/// Writes a new file that nobody else can read; never overwrites one. Fails with a phrase that follows its name.
 pub(super) fn create(path: &Path, text: &str) -> Result<(), String> {
     open_file::create(path, text).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => "exists already and is not overwritten".to_owned(),

@@ -24,18 +24,18 @@ use crate::http::server::{
     AcceptedConnection, Activity, ConnectionPhase, Patience, ServerWire, accept, hang_up, read, speak,
 };
 
-/// More body than this is no form of the page, in KiB.
+/// The largest body of a form of the page, in KiB.
 const FORM_LIMIT: usize = 32;
 
-/// More is no configuration to be checked: one with very many domains.
+/// The largest configuration to check, in KiB: enough for very many domains.
 const TEXT_LIMIT: usize = 1024;
 
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// A page that is open.
+/// An open page.
 pub(crate) struct PageServer {
-    /// What was asked for: port 0 is another one then.
+    /// The configured address; for port 0, the actual port is another one.
     listen: SocketAddr,
     asks: UnboundedReceiver<Ask>,
     site: Rc<Site>,
@@ -43,7 +43,7 @@ pub(crate) struct PageServer {
 }
 
 impl PageServer {
-    /// Listens from now on.
+    /// Starts to listen.
     pub(crate) fn open(web: &Web, tls: Option<TlsAcceptor>) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind(web.listen)?;
         listener.set_nonblocking(true)?;
@@ -58,7 +58,7 @@ impl PageServer {
         Ok(Self { listen: web.listen, asks, site, task: serving.abort_handle() })
     }
 
-    /// Goes on with what the configuration says now; false where that needs another listener.
+    /// Applies a new configuration; false if it needs another listener.
     pub(crate) fn apply(&self, web: &Web, tls: Option<&TlsAcceptor>) -> bool {
         let is_same = self.listen == web.listen;
         if is_same {
@@ -67,18 +67,18 @@ impl PageServer {
         is_same
     }
 
-    /// Where a browser finds it.
+    /// The URL of the page.
     pub(crate) fn url(&self) -> String {
         let scheme = if self.site.tls.borrow().is_some() { "https" } else { "http" };
         format!("{scheme}://{}/", self.site.address)
     }
 
-    /// Tells everybody who shows the page that something changed.
+    /// Tells every browser that shows the page that something changed.
     pub(crate) fn changed(&self) {
         self.site.tell();
     }
 
-    /// What somebody asks of the service.
+    /// Waits for what the page asks the service next.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Ask> {
         match self.asks.poll_recv(context) {
             Poll::Ready(Some(ask)) => Poll::Ready(ask),
@@ -133,7 +133,7 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
         activity.enter(if reply.is_endless() { ConnectionPhase::Streaming } else { ConnectionPhase::Writing });
         Ok(reply.outgoing())
     };
-    // A browser that is gone must be noticed, or it would count as listening.
+    // Notice a browser that is gone, or it would count as listening.
     let served = speak(&wire, false, respond).await;
     if !matches!(served, Some(Ok(())))
         && let Some(mut wire) = Rc::into_inner(wire).map(RefCell::into_inner)

@@ -27,45 +27,45 @@ use crate::output::log::RecentLine;
 use crate::random::random;
 use ddns_core::engine::Previews;
 
-/// How long the page shows what came of a synchronization.
+/// How long the page shows the result of a synchronization, in seconds.
 const SHOWN_SECONDS: u64 = 60;
 
-/// What the page asks of the service. The visitor may be gone when the response comes.
+/// What the page asks the service. The browser may be gone when the answer comes.
 pub(crate) enum Ask {
-    /// How every update stands.
+    /// The state of every update.
     Status(oneshot::Sender<Status>),
-    /// To synchronize now, also what services refused for good if so wanted; the response comes when that is done.
+    /// To synchronize now; with `retry_stopped`, stopped updates are sent, too. The answer comes when this is done.
     Synchronize { retry_stopped: bool, done: oneshot::Sender<SyncResult> },
-    /// To take an address that a host of this name in `web.push` tells; the response comes when it is remembered.
+    /// To take an address that was pushed under this name in `web.push`; the answer comes when it is remembered.
     Push { name: String, push: PushRequest, done: oneshot::Sender<PushAnswer> },
     /// A warning for the log.
     Warn(String),
-    /// The updates that are wanted, with their requests: without the first `skip`, and no more than `take`.
+    /// The updates that match, with their requests: without the first `skip`, and no more than `take`.
     Previews { is_wanted: IsWanted, skip: usize, take: usize, done: oneshot::Sender<Previews> },
-    /// The files of its histories, with everything in them.
+    /// The files of the histories, after everything was saved to them.
     Histories(oneshot::Sender<Vec<PathBuf>>),
     /// That the event loop responds.
     Alive(oneshot::Sender<()>),
-    /// Why the service is not ready; `None` if it is.
+    /// Why the service is not ready; `None`: it is ready.
     Ready(oneshot::Sender<Option<String>>),
     /// The text for Prometheus.
     Metrics(oneshot::Sender<String>),
-    /// The configurations that the service runs on.
+    /// The configurations that the service uses.
     Configs(oneshot::Sender<Rc<Vec<Valid>>>),
-    /// What the service runs on.
+    /// The names of the configurations, and what they are layered with.
     Configured(oneshot::Sender<Configured>),
-    /// What was logged lately, the latest first.
+    /// The newest lines of the log, the newest first.
     Log(oneshot::Sender<Vec<RecentLine>>),
-    /// To load the configuration now; the response is what is wrong with it.
+    /// To load the configuration now; the answer is what is wrong with it.
     Reload(oneshot::Sender<Vec<String>>),
 }
 
-/// Answers. Whoever asked may be gone.
+/// Sends an answer. The browser may be gone.
 pub(crate) fn answer<T>(respond: oneshot::Sender<T>, value: T) {
     let _ = respond.send(value);
 }
 
-/// Whether an update is wanted.
+/// Whether an update matches.
 type IsWanted = Box<dyn Fn(&Domain, Family) -> bool>;
 
 /// Updates whose domains contain a text.
@@ -74,51 +74,50 @@ pub(super) fn containing(search: &str) -> IsWanted {
     Box::new(move |domain, _| domain.as_str().to_lowercase().contains(&search))
 }
 
-/// What a service runs on.
+/// The configurations of a service.
 pub(crate) struct Configured {
-    /// The configurations, as they are called.
     pub(crate) names: Vec<String>,
-    /// What each of them is layered with.
+    /// What each configuration is layered with.
     pub(crate) around: Surroundings,
-    /// Where the first configuration is to be written; `None` if there is one already.
+    /// Where to write the first configuration; `None`: there is one already.
     pub(crate) set_up: Option<String>,
 }
 
 impl Configured {
-    /// The file of a number, or its address; `None` if the configuration stands in none.
+    /// The path or URL of the configuration with this number; `None`: it is not in a file.
     pub(super) fn file(&self, number: usize) -> Option<&String> {
         self.names.get(number).filter(|name| *name != OUTSIDE)
     }
 
-    /// The same; `None` if it was fetched, too.
+    /// The same for a local file; `None` also if the configuration was fetched.
     pub(super) fn local_file(&self, number: usize) -> Option<&String> {
         self.file(number).filter(|name| !name.contains("://"))
     }
 }
 
 pub(super) struct Site {
-    /// As the configuration has it now.
+    /// The current settings of the page.
     pub(super) web: RefCell<Web>,
     pub(super) tls: RefCell<Option<TlsAcceptor>>,
-    /// Where it listens in fact.
+    /// The address where the page actually listens.
     pub(super) address: SocketAddr,
-    /// Of this process: what is signed with it means nothing to the next.
+    /// The key of this process; the next process does not accept tokens made with it.
     pub(super) key: SessionKey,
     pub(super) sessions: RefCell<Sessions>,
-    /// Passwords and tokens of the page.
+    /// The tries of passwords and tokens of the page.
     pub(super) logins: Rc<TryLine>,
-    /// Passwords of pushes.
+    /// The tries of passwords of pushes.
     pub(super) pushes: Rc<TryLine>,
     pub(super) push_rate: RefCell<PushRate>,
-    /// Held by what is done beside the event loop: one thing at a time.
+    /// Held by work beside the event loop, so that only one thing is done at a time.
     beside: Arc<Mutex<()>>,
     /// How often something changed.
     pub(super) changes: watch::Sender<u64>,
-    /// The tasks that tell browsers of it, the oldest first.
+    /// The tasks that tell browsers about changes, the oldest first.
     pub(super) listening: RefCell<Vec<AbortHandle>>,
     asks: UnboundedSender<Ask>,
     pub(super) sources: Rc<Sources>,
-    /// What came of the last synchronization that somebody asked for, and when; without a result while it runs.
+    /// The last synchronization that somebody requested: its time and its result; no result: it is running.
     outcome: RefCell<Option<(u64, Option<SyncResult>)>>,
 }
 
@@ -147,7 +146,7 @@ impl Site {
         })
     }
 
-    /// Goes on with what the configuration says now. Another password ends all sessions.
+    /// Applies a new configuration. A new password ends all sessions.
     pub(super) fn apply(&self, web: &Web, tls: Option<TlsAcceptor>) {
         if self.web.borrow().password != web.password {
             self.sessions.borrow_mut().end_all();
@@ -157,17 +156,17 @@ impl Site {
         self.tell();
     }
 
-    /// Whether somebody needs no password, or gave it. Counts as being busy only through [`Site::enters`].
+    /// Whether a visitor needs no password, or is logged in. Only [`Site::enters`] counts as use of the session.
     pub(super) fn is_let_in(&self, id: &Id) -> bool {
         self.web.borrow().password.is_none() || self.sessions.borrow().is_open(id, steady_time())
     }
 
-    /// The same for somebody who asks for something.
+    /// The same for a request of the visitor, which counts as use of the session.
     pub(super) fn enters(&self, id: &Id) -> bool {
         self.web.borrow().password.is_none() || self.sessions.borrow_mut().use_by(id, steady_time())
     }
 
-    /// Synchronizes; what came of it is shown to everybody.
+    /// Synchronizes; everybody is shown the result.
     pub(super) async fn synchronize(self: Rc<Self>, retry_stopped: bool) {
         self.outcome.replace(Some((unix_time().seconds, None)));
         self.tell();
@@ -176,7 +175,7 @@ impl Site {
         self.tell();
     }
 
-    /// How the synchronization stands that somebody asked for; without a result while it runs. `None` if that is long ago.
+    /// The last synchronization that somebody requested; no result: it is running. `None`: it is long ago, or there was none.
     pub(super) fn outcome(&self) -> Option<(u64, Option<SyncResult>)> {
         let is_news = |(at, result): &(u64, Option<SyncResult>)| {
             result.is_none() || unix_time().seconds.saturating_sub(*at) < SHOWN_SECONDS
@@ -184,8 +183,8 @@ impl Site {
         self.outcome.borrow().clone().filter(is_news)
     }
 
-    /// Does what may take long beside the event loop: one thing at a time, also where nobody waits for it any more. None where
-    /// it ended without a result.
+    /// Does work that may take long beside the event loop: one thing at a time, to the end even if nobody waits for it any more.
+    /// `None`: it ended without a result.
     pub(super) async fn aside<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let alone = Arc::clone(&self.beside).lock_owned().await;
         let done = tokio::task::spawn_blocking(move || {
@@ -195,7 +194,7 @@ impl Site {
         done.await.ok()
     }
 
-    /// Tells everybody who shows the page that something changed.
+    /// Tells every browser that shows the page that something changed.
     pub(super) fn tell(&self) {
         self.changes.send_modify(|count| *count = count.wrapping_add(1));
     }
@@ -204,7 +203,7 @@ impl Site {
         let _ = self.asks.send(Ask::Warn(text));
     }
 
-    /// What the service responds; `None` if it ends.
+    /// What the service answers; `None`: it ends.
     pub(super) async fn ask<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {
         let (respond, response) = oneshot::channel();
         self.asks.send(ask(respond)).ok()?;

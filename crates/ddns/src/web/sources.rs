@@ -1,4 +1,4 @@
-//! What the sources of addresses say, for the page: asked when somebody looks, and not again for a while.
+//! What the sources of addresses say, for the page: ddns asks them when somebody looks, and not again for a while.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -23,27 +23,27 @@ use crate::http::Client;
 use crate::lookup::report::LookupReport;
 use crate::lookup::{Query, local_addresses, look_up_all, own_address};
 
-/// For how many seconds their results are shown.
+/// How long results are shown, in seconds.
 const FRESH: u64 = 60;
 
-/// So long a page waits for them. What a slow one says is shown when it has responded.
+/// How long a page waits for the sources. The result of a slow one is shown when it has responded.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
-/// So long a source that was asked from a form may take.
+/// How long a source may take that is asked from a form.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// What was said last.
+/// What the sources said last.
 #[derive(Default)]
 pub(super) struct Sources {
-    /// With the time, in seconds since the epoch.
+    /// The last report with its time, in seconds since the epoch.
     report: RefCell<Option<(u64, Rc<LookupReport>)>>,
     is_asking: Cell<bool>,
-    /// What each gave last, by family.
+    /// What each source gave last, by family and source.
     given: RefCell<BTreeMap<(usize, String), String>>,
 }
 
 impl Sources {
-    /// What was said not long ago, or what they say now; `None` if one of them takes its time.
+    /// The last report if it is still fresh, or else a new one; `None`: not all sources have responded yet.
     pub(super) async fn current(self: &Rc<Self>, configs: Rc<Vec<Valid>>) -> Option<(u64, Rc<LookupReport>)> {
         match self.known() {
             None => self.ask(configs).await,
@@ -56,7 +56,7 @@ impl Sources {
         self.report.borrow().clone().filter(is_fresh)
     }
 
-    /// Asks them, unless that is being done; `None` if one of them takes its time.
+    /// Asks the sources, unless they are being asked already; `None`: not all of them have responded yet.
     pub(super) async fn ask(self: &Rc<Self>, configs: Rc<Vec<Valid>>) -> Option<(u64, Rc<LookupReport>)> {
         if self.is_asking.replace(true) {
             return None;
@@ -80,7 +80,7 @@ impl Sources {
         }
     }
 
-    /// What the service itself was given last.
+    /// Takes in the addresses that the service itself found last.
     pub(super) fn learn(&self, rows: &[Row]) {
         for (ip, source) in rows.iter().filter_map(|row| Some((row.address?, row.source.clone()?))) {
             let family = if ip.is_ipv4() { Family::V4 } else { Family::V6 };
@@ -88,7 +88,7 @@ impl Sources {
         }
     }
 
-    /// Asks what a form may choose, and what it has: no programs.
+    /// Asks the sources of a form, and those that it offers, but runs no programs.
     pub(super) async fn ask_for(&self, form: &EditForm) {
         let client = Client::default();
         for family in Family::ALL {

@@ -1,4 +1,4 @@
-//! TLS of the page, where it has a certificate of its own.
+//! TLS of the page, if it has a certificate of its own.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tokio_rustls::rustls::crypto::ring;
 
 use crate::http::{Pem, certificates, private_key};
 
-/// None where the page has no certificate. Fails with a sentence that names the field.
+/// `None`: the page has no certificate. Fails with a sentence that names the field.
 pub(crate) fn acceptor(web: &Web) -> Result<Option<TlsAcceptor>, String> {
     let (Some(certificate), Some(key)) = (&web.certificate, &web.key) else { return Ok(None) };
     let chain = certificates("web.certificate", pem(certificate))?;
@@ -24,7 +24,7 @@ pub(crate) fn acceptor(web: &Web) -> Result<Option<TlsAcceptor>, String> {
     Ok(Some(TlsAcceptor::from(Arc::new(config))))
 }
 
-/// One that cannot be read was refused before (`judge`).
+/// `access::judge` has already refused a file that cannot be read.
 fn pem(held: &SecretFile) -> Pem<'_> {
     Pem { path: &held.shown, text: held.text.as_deref().unwrap_or_default() }
 }

@@ -1,5 +1,5 @@
-//! Passwords wait here for their turn: whoever guesses is slowed down (I2). Those of the page and those of pushes each have a line of their
-//! own, so that who knows one of them cannot clear the slate for guesses at the other.
+//! Passwords wait here for their turn, and clients that guess are slowed down (I2). The page and pushes have separate lines, so
+//! that a client that knows one password cannot reset its wrong tries at the other.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -14,12 +14,12 @@ use crate::clock::steady_time;
 #[derive(Default)]
 pub(super) struct TryLine {
     tries: RefCell<Tries>,
-    /// One was checked: it is the turn of the next one.
+    /// Notified after each check: it is the turn of the next try.
     checked: Notify,
 }
 
 impl TryLine {
-    /// A client was wrong, or how long it must wait where it may not even try.
+    /// Counts a wrong try of a client. The error is how long it must wait before it may try.
     pub(super) fn wrong(&self, client: IpAddr) -> Result<(), Duration> {
         let now = steady_time();
         self.tries.borrow().may(client, now)?;
@@ -27,8 +27,8 @@ impl TryLine {
         Ok(())
     }
 
-    /// Whether a password is the right one, once its turn has come; how long its client must wait where it is not checked. It is
-    /// counted, and others wait for its end, also if its client does not.
+    /// Whether a password is right, once its turn has come. The error is how long the client must wait, because it was not
+    /// checked. A check runs to its end and counts even if its client is gone.
     pub(super) async fn check(
         self: &Rc<Self>,
         client: IpAddr,
@@ -49,7 +49,8 @@ impl TryLine {
         checking.await.unwrap_or(Ok(false))
     }
 
-    /// Waits for the turn of a client. One at a time: each takes memory and a thread, and tries at the same moment would all be free.
+    /// Waits for the turn of a client. Only one check runs at a time: each takes memory and a thread, and simultaneous tries
+    /// would all escape the delay.
     async fn turn(&self, client: IpAddr) -> Result<(), Duration> {
         let number = self.tries.borrow_mut().wait(client, steady_time())?;
         loop {

@@ -1,5 +1,5 @@
-//! From a service to its configuration (H12): *Recipes* adds it to the file, set-up makes the first file of it. The questions are
-//! those of the core; every step is a form, and what was typed goes from one to the next inside of it, never in an address.
+//! From a service to its configuration (H12): *Recipes* adds an entry to the file, set-up writes the first file. The core decides
+//! the questions. Every step is a form, and what was typed goes from one form to the next, never in a URL.
 
 use std::path::Path;
 
@@ -26,13 +26,13 @@ use crate::http::Client;
 use crate::lookup::look_up_entries;
 use crate::set_up::{install_command, own_addresses, requests, send_once};
 
-/// What a form carries besides answers.
+/// The fields of a form that are not answers.
 const NOT_TYPED: [&str; 4] = ["token", "step", "find", "web"];
 
-/// The most fields that a form of ours has: a hundred domains with two records each, and some.
+/// The most fields of a form: a hundred domains with two records each, and some more.
 const MAX_FIELDS: usize = 500;
 
-/// Somebody on the way.
+/// One conversation: the request, and what was typed so far.
 struct Wizard<'a> {
     request: &'a PageRequest,
     configured: Configured,
@@ -41,7 +41,7 @@ struct Wizard<'a> {
 }
 
 impl<'a> Wizard<'a> {
-    /// Where to go instead, if set-up is over.
+    /// Begins with what was typed. The error leads elsewhere if set-up is over.
     async fn new(site: &Site, request: &'a PageRequest, typed: Vec<(String, String)>) -> Result<Self, Reply> {
         let configured = pages::ask(site, Ask::Configured).await?;
         let wizard = Self { request, configured, typed };
@@ -59,14 +59,14 @@ impl<'a> Wizard<'a> {
         self.typed.iter().rfind(|(known, _)| known == name).map(|(_, text)| text.trim())
     }
 
-    /// An answer; a secret that was left empty is the one that was typed before.
+    /// An answer; an empty secret means the one that was typed before.
     fn answer(&self, name: &str) -> Option<String> {
         let typed = self.field(name);
         let kept = || self.field(&format!("kept.{name}")).or(typed);
         typed.filter(|text| !text.is_empty()).or_else(kept).map(str::to_owned)
     }
 
-    /// For the next form: each answer once, and no step.
+    /// The step for the next form, with each answer once.
     fn step(&self) -> WizardStep<'a> {
         let mut typed: Vec<(String, String)> = Vec::new();
         for (name, _) in &self.typed {
@@ -89,7 +89,7 @@ impl<'a> Wizard<'a> {
         self.page(200, &self.step().list(word.trim(), &recipes, self.configured.set_up.as_deref()))
     }
 
-    /// The questions of a service, or of a URL of one's own; a page that says why there are none.
+    /// The questions of a service, or of the user's own URL. The error is a page that says why there are none.
     fn questions(&self, name: &str) -> Result<SetUp, Reply> {
         asked(name, Raw::default()).map_err(|why| self.page(404, &self.step().unknown(&why)))
     }
@@ -100,12 +100,12 @@ impl<'a> Wizard<'a> {
         self.page(if is_wrong { 422 } else { 200 }, &self.step().questions(set_up, wrong, problem))
     }
 
-    /// Whether the first configuration is to have the page: so it is unless somebody says no.
+    /// Whether the first configuration contains the page: yes, unless the user unchecks it.
     fn keeps_page(&self) -> bool {
         self.request.field("step").is_none_or(|step| step.is_empty()) || self.request.field("web").is_some()
     }
 
-    /// The last step: what was found, what would be sent, what came back, and keeping it. `shown` is the configuration to be shown.
+    /// The last step: what was found, what would be sent, the responses, and saving. `shown` is the configuration as it may be shown.
     async fn review(
         &self,
         (config, shown, text): (&Config, &Config, &str),
@@ -131,8 +131,9 @@ impl<'a> Wizard<'a> {
         self.page(if problem.is_some() { 422 } else { 200 }, &content)
     }
 
-    /// Writes the first configuration and runs it; fails with a sentence, and leaves no file then. The page stays part of it where
-    /// that is wanted: as this service was told on the host, nothing of it comes from the browser.
+    /// Writes the first configuration and runs it. Fails with a sentence, and removes the file again if the service cannot use
+    /// it. If the user keeps the page, its settings come from the options or the environment of this service, never from the
+    /// browser.
     async fn save_first(&self, site: &Site) -> Result<(), String> {
         let mut given = Raw::default();
         let around = [&self.configured.around.options, &self.configured.around.environment];
@@ -179,7 +180,7 @@ pub(super) async fn begin(site: &Site, request: &PageRequest) -> Handled {
     Ok(wizard.ask(&set_up, &[], None))
 }
 
-/// Takes answers, and goes on to what is left.
+/// Takes answers, and goes on to the next step.
 pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Handled {
     let typed = request.fields().into_iter().filter(|(name, _)| !NOT_TYPED.contains(&name.as_str())).take(MAX_FIELDS);
     let mut wizard = Wizard::new(site, request, typed.collect()).await?;
@@ -221,7 +222,7 @@ pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Handled {
     Ok(wizard.review((&config, &shown, &text), editable, done.and_then(Result::err), &step).await)
 }
 
-/// The questions of a service, or of a URL of one's own, with what the host has given; a sentence where there are none.
+/// The questions of a service, or of the user's own URL; `given` are settings from the host. The error is a sentence.
 fn asked(name: &str, given: Raw) -> Result<SetUp, String> {
     let set_up = SetUp::new(given, own_addresses());
     if name == OWN {
@@ -235,7 +236,7 @@ fn asked(name: &str, given: Raw) -> Result<SetUp, String> {
         Ok(recipe) if recipe.has_entry() => set_up.with_recipe(recipe),
         Ok(recipe) => Err(format!("{} receives notifications, no updates.", recipe.title)),
         Err(wrong) => {
-            // What a command would do is no help here.
+            // Leave out hints about commands: they do not help on the page.
             let why = |Diagnostic { message, hint, .. }: &Diagnostic| {
                 let hint = hint.as_ref().and_then(|hint| hint.split("`ddns recipes`").next());
                 format!("{message}. {}", hint.unwrap_or_default())
@@ -245,7 +246,7 @@ fn asked(name: &str, given: Raw) -> Result<SetUp, String> {
     }
 }
 
-/// Loads the configuration; what is wrong with it. Fails with a sentence.
+/// Loads the configuration, and returns what is wrong with it; `None`: nothing is wrong. Fails with a sentence.
 async fn reload(site: &Site) -> Result<Option<String>, String> {
     let errors = site.ask(Ask::Reload).await.ok_or(GONE)?;
     Ok((!errors.is_empty()).then(|| errors.join("; ")))

@@ -1,4 +1,4 @@
-//! Tables and properties: never twice for one event, grouped, after enough failures, fine again once.
+//! Tables and properties: each event is reported once, together with others, after enough failures; and so is each recovery.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ impl CachedLedger {
         self.take(number, &Outcome::of_status(503));
     }
 
-    /// What is to be sent now: the event, and the numbers of the updates.
+    /// The notification to send now.
     fn begin(&mut self, now: u64) -> Option<Outgoing> {
         let standing = |(about, streak): (&About, &Streak)| StreakStatus {
             about: about.clone(),
@@ -88,7 +88,7 @@ impl CachedLedger {
         }
     }
 
-    /// Everything that is reported now, each in turn, and arrives: the word, and how many updates.
+    /// Everything that is reported now, one after the other; all of it arrives. The key, and the number of updates.
     fn reported(&mut self, now: u64) -> Vec<(&'static str, usize)> {
         let mut all = Vec::new();
         while let Some(outgoing) = self.begin(now) {
@@ -139,7 +139,7 @@ fn i5_what_is_up_to_date_without_being_sent_has_recovered() {
 #[test]
 fn i5_many_updates_are_one_notification_of_a_kind() {
     let mut kept = CachedLedger::new(ALL, 3);
-    // An update that failed less often is reported with the others; so is what waits for the endpoint.
+    // An update that failed less often is reported with the others, and so are those that wait for the endpoint.
     (0..100).for_each(|number| (0..3).for_each(|_| kept.fail(number)));
     kept.fail(100);
     kept.waiting = (50..150).collect();
@@ -160,11 +160,11 @@ fn i5_stopped_is_told_at_once_and_never_as_failed_too() {
     assert_eq!(kept.reported(100), []);
     kept.take(0, &ACCEPTED);
     assert_eq!(kept.reported(200), [("recovered", 1)]);
-    // Who listens to failures alone must hear of it all the same: there will be no other.
+    // A receiver of `failed` alone must be told as well: no further failure will come.
     let mut kept = CachedLedger::new(NotifyEvents::NONE.with(NotifyEvent::Failed), 3);
     kept.take(0, &stopped());
     assert_eq!(kept.reported(0), [("failed", 1)]);
-    // An update that failed often enough, and is stopped then: nobody waits for it any more.
+    // An update that failed often enough and is then stopped is not sent any more.
     let mut kept = CachedLedger::new(ALL, 1);
     kept.fail(0);
     assert_eq!(kept.reported(0), [("failed", 1)]);
@@ -221,7 +221,7 @@ fn i5_changes_are_taken_together() {
     assert_eq!((kept.begin(200), kept.ledger.wake_at()), (None, None));
 }
 
-/// The last that was reported is what the endpoint has.
+/// The last report must show what the endpoint has.
 #[test]
 fn i5_a_change_that_is_taken_back_while_it_is_told_is_told_too() {
     let mut kept = CachedLedger::new(ALL, 3);
@@ -233,7 +233,7 @@ fn i5_a_change_that_is_taken_back_while_it_is_told_is_told_too() {
     assert_eq!((outgoing.lines[0].previous, outgoing.lines[0].ip), (Some(ip(2)), Some(ip(1))));
     kept.end(true, 100);
 
-    // Where the first did not arrive, there is nothing to report.
+    // If the first report did not arrive, there is nothing to report.
     kept.change(0, ip(2), Some(ip(1)));
     assert!(kept.begin(200).is_some());
     kept.change(0, ip(1), Some(ip(2)));
@@ -288,9 +288,9 @@ enum LedgerStep {
     Fail(usize),
     Stop(usize),
     Accept(usize),
-    /// Whether it arrives.
+    /// Sends what is due; the value is whether it arrives.
     Tell(bool),
-    /// The process ends, and another one begins with the same cache.
+    /// The process ends, and another one starts with the same cache.
     Kill,
 }
 
@@ -305,8 +305,8 @@ fn step() -> impl Strategy<Value = LedgerStep> {
 }
 
 proptest! {
-    /// Whatever happens in whatever order: an update is never reported as failing twice without being fine in between, never reported
-    /// as fine without being reported as failing, and never reported as failing before some update failed so often.
+    /// In every order of events, an update is never reported as failing twice without being fine in between, never reported as
+    /// fine without being reported as failing, and never reported as failing before some update failed often enough.
     #[test]
     fn i5_each_event_is_told_once(steps in prop::collection::vec(step(), 0..80), after in 1_u32..4) {
         let mut kept = CachedLedger::new(ALL, after);
@@ -332,7 +332,7 @@ proptest! {
                 }
                 LedgerStep::Kill => kept.ledger = Ledger::new(ALL, after),
                 LedgerStep::Tell(has_arrived) => {
-                    // What is lost too often counts as reported.
+                    // A report that was lost too often counts as sent.
                     let has_arrived = has_arrived || lost == 9;
                     if let Some(outgoing) = kept.begin(now) {
                         lost += usize::from(!has_arrived);
@@ -396,7 +396,7 @@ fn i5_a_change_of_the_lease_is_sent_once_and_not_where_it_comes_back_at_once() {
     assert!(review(&mut only_lost, 2).is_some());
 }
 
-/// One notification at a time: what comes before it does not take its place.
+/// Only one notification is sent at a time, and an earlier one must not replace the sign of life.
 #[test]
 fn i5_a_sign_of_life_follows_what_else_a_synchronization_has_to_report() {
     let mut kept = CachedLedger::new(ALL.with(NotifyEvent::Synchronized), 1);

@@ -1,10 +1,10 @@
-//! Changes of a JSON text by places: what is not changed keeps its bytes, comments included.
+//! Edits a JSON text in place: everything else keeps its bytes, comments included.
 
 use crate::config::value;
 use crate::text::json::{Member, Node, Span, Value, one_line, pretty};
 use crate::web::addition::comma_after;
 
-/// The text with a member of an object set; of a key that is written twice the last one counts.
+/// Sets a member of an object; if its key is written twice, the last one is changed.
 pub(super) fn set(text: &str, object: &Node, name: &str, value: &Value) -> String {
     let members = object.value.members().unwrap_or_default();
     match (name.split_once('.'), members.iter().rfind(|member| member.key == name)) {
@@ -27,7 +27,7 @@ pub(super) fn set(text: &str, object: &Node, name: &str, value: &Value) -> Strin
     }
 }
 
-/// The text without a member, however often it is written.
+/// Removes every member with this name.
 pub(super) fn unset(text: &str, object: &Node, name: &str) -> String {
     let members = object.value.members().unwrap_or_default();
     let spans: Vec<Span> = members.iter().map(whole).collect();
@@ -41,7 +41,7 @@ pub(super) fn unset(text: &str, object: &Node, name: &str) -> String {
     }
 }
 
-/// The text of each item of a list, which may be written as one text or as a value alone (B9).
+/// The JSON text of each item of a list, which may be written as one string or as a single value (B9).
 pub(super) fn items(text: &str, list: &Node) -> Vec<String> {
     match &list.value {
         Value::Array(items) => items.iter().map(|item| text[item.span.start..item.span.end].to_owned()).collect(),
@@ -53,7 +53,7 @@ pub(super) fn items(text: &str, list: &Node) -> Vec<String> {
     }
 }
 
-/// The text with an item of a list replaced, removed, or put behind the others.
+/// Replaces an item of a list; without `new`, removes it; without `at`, appends it.
 pub(super) fn set_item(text: &str, list: &Node, at: Option<usize>, new: Option<&Value>) -> String {
     let new = new.map(one_line);
     let Value::Array(written) = &list.value else {
@@ -82,7 +82,7 @@ fn replace(text: &str, span: Span, new: &str) -> String {
     [&text[..span.start], new, &text[span.end..]].concat()
 }
 
-/// A value as it is written behind the key at a place.
+/// A value as text, indented like the line at `at`.
 fn written(text: &str, at: usize, value: &Value) -> String {
     let is_short = |items: &[Node]| items.iter().all(|item| item.value.members().is_none());
     match value {
@@ -98,14 +98,14 @@ fn line_end(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
-/// What the line of a place begins with.
+/// The indentation of the line at `at`.
 fn indent(text: &str, at: usize) -> &str {
     let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let rest = &text[line..at];
     &rest[..rest.len() - rest.trim_start().len()]
 }
 
-/// One more element behind the others, and behind the comments that follow them.
+/// Appends an element, after the comments that follow the last one.
 fn insert(text: &str, container: Span, elements: &[Span], new: &str) -> String {
     let (from, to) = (elements.last().map_or(container.start + 1, |last| last.end), container.end - 1);
     let between = &text[from..to];
@@ -121,7 +121,7 @@ fn insert(text: &str, container: Span, elements: &[Span], new: &str) -> String {
     [&text[..from], comma, kept, &before, new, &between[kept.len()..], &text[to..]].concat()
 }
 
-/// Without some elements and their commas; lines that held nothing else go, too.
+/// Removes elements with their commas, and lines that contained nothing else.
 fn remove(text: &str, elements: &[Span], places: &[usize]) -> String {
     let mut text = text.to_owned();
     for at in places.iter().rev() {
@@ -132,7 +132,7 @@ fn remove(text: &str, elements: &[Span], places: &[usize]) -> String {
             continue;
         }
         text.replace_range(alone(&text, start, end), "");
-        // It was the last one: so is the one before it now.
+        // The last element is gone: remove the comma after the one before it.
         if let Some(before) = at.checked_sub(1).map(|before| elements[before].end)
             && let Some(comma) = comma_after(&text[before..])
         {
@@ -144,7 +144,7 @@ fn remove(text: &str, elements: &[Span], places: &[usize]) -> String {
     text
 }
 
-/// What goes with an element: its whole line where nothing else stands there, or else the spaces behind it.
+/// What is removed with an element: its whole line if nothing else is on it, otherwise the spaces before the next text.
 fn alone(text: &str, start: usize, end: usize) -> std::ops::Range<usize> {
     let is_space = |letter: char| letter == ' ' || letter == '\t';
     let line = text[..start].trim_end_matches(is_space).len();

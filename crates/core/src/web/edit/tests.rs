@@ -28,7 +28,7 @@ fn applied(old: &str, ops: &[Op]) -> Result<String, Vec<String>> {
 #[test]
 fn i7_an_edit_changes_its_field_and_nothing_else() {
     let cases: [(&str, Op, &str, &str); 12] = [
-        // Of a key that is written twice the last one counts.
+        // If a key is written twice, the last one counts.
         (FLAT, set(at(0, Key::Ttl), "600"), "\"ttl\": 300 #", "\"ttl\": 600 #"),
         (FLAT, Op::Unset { at: at(0, Key::Ttl) }, "  \"ttl\": 60, /* first */\n", "  /* first */\n"),
         (FLAT, set(at(0, Key::Line), "\"x\""), "300 # seconds\n}", "300, # seconds\n  \"line\": \"x\"\n}"),
@@ -75,7 +75,7 @@ fn i7_an_edit_changes_its_field_and_nothing_else() {
         }
         assert_eq!(applied(old, std::slice::from_ref(&op)), Ok(expected), "{op:?}");
     }
-    // Line ends stay what they are.
+    // Line endings are kept.
     let windows = FLAT.replace('\n', "\r\n");
     let more = applied(&windows, &[set(at(0, Key::Line), "\"x\"")]).expect("applied");
     assert!(more.matches('\n').count() == more.matches("\r\n").count() && more.contains("\r\n  \"line\": \"x\"\r\n}"));
@@ -87,7 +87,7 @@ fn i7_several_changes_are_made_in_their_order() {
         ("id".to_owned(), Value::string("https://n.example/__IP__")),
         ("ipv4".to_owned(), Value::string("n.example")),
     ];
-    // A second entry of a flat file; what stands there becomes the first.
+    // A flat file gets a second entry; its own settings become the first one.
     let text =
         applied(FLAT, &[Op::AddEntry(new), set(at(1, Key::Ttl), "5"), set(at(0, Key::Ttl), "6")]).expect("applied");
     for part in
@@ -102,7 +102,7 @@ fn i7_several_changes_are_made_in_their_order() {
     assert!(applied(FLAT, &all).is_err_and(|why| why[0].contains("No domain is set")));
 }
 
-/// Whatever is done, the rest stays: an addition leaves the old text inside of the new one, a removal the other way around.
+/// An addition must contain every byte of the old text in its order; a removal, the other way around.
 #[test]
 fn i7_bytes_that_no_operation_touches_stay() {
     let is_inside = |small: &str, large: &str| {
@@ -177,7 +177,7 @@ fn i2_nothing_of_the_host_can_be_set() {
         let why = applied(FLAT, std::slice::from_ref(&op)).expect_err(&format!("{op:?}"));
         assert!(why[0].contains("on the host"), "{op:?}: {why:?}");
     }
-    // Of what is written twice one is looked at, and another would be written.
+    // If `providers` is written twice, one could be checked and the other one written.
     for providers in [
         r#""providers": [{"id": "https://x.example", "ipv4": "x.example", "index4": "shell:reboot"}], "providers": [HARMLESS]"#,
         r#""providers": [{"id": "https://x.example", "ipv4": "x.example", "index4": "shell:reboot"}], "providers": null"#,
@@ -214,7 +214,7 @@ fn i2_nobody_new_gets_a_secret() {
         set(at(0, Key::Before), r#"{"id": "https://evil.example/?k", "take": {"/id": "__X__"}}"#),
     ] {
         let is_same = matches!(&op, Op::Set { at, .. } if at.key == Key::Endpoint);
-        // An absolute URL counts, whatever the base is (B3).
+        // An absolute URL ignores the base (B3).
         assert_eq!(applied(TWO, std::slice::from_ref(&op)).is_ok(), is_same, "{op:?}");
     }
     let typed = applied(TWO, &[elsewhere(), set(at(0, Key::Headers), r#"{"X": "other"}"#)]).expect("typed again");
@@ -222,10 +222,10 @@ fn i2_nobody_new_gets_a_secret() {
     // The same host is the same receiver; another entry has its own secrets.
     assert!(applied(TWO, &[set(at(0, Key::Id), "\"https://o.example/v2/__IP__\"")]).is_ok());
     assert!(applied(TWO, &[set(at(1, Key::Id), "\"https://evil.example/__IP__\"")]).is_ok());
-    // Numbers change when an entry goes.
+    // The numbers of entries change when one is removed.
     let moved = [Op::RemoveEntry(1), elsewhere()];
     assert!(applied(TWO, &moved).is_err());
-    // Outside of the entries, in a file or in the environment.
+    // Secrets outside of the entries: in the file, or in the environment.
     let outside = TWO.replace("{\"providers\"", "{\"extra\": {\"__K__\": \"s3cret-outside\"}, \"providers\"");
     let wrong = applied(&outside, &[set(at(1, Key::Id), "\"https://evil.example/__IP__\"")]).expect_err("refused");
     assert!(wrong[0].starts_with("extra: Type this again"), "{wrong:?}");
@@ -241,7 +241,7 @@ fn i2_nobody_new_gets_a_secret() {
     );
     let wrong = apply(TWO, &[set(at(1, Key::Id), "\"https://evil.example/__IP__\"")], &around).expect_err("refused");
     assert!(told(&wrong)[0].1.contains("not set in this file"), "{wrong:?}");
-    // What an entry no longer sets itself must not come from outside.
+    // A secret that an entry no longer sets must not be inherited from outside.
     let own = TWO
         .replace("{\"providers\"", "{\"headers\": {\"X\": \"s3cret-out\"}, \"providers\"")
         .replace("\"ipv4\": \"b.", "\"headers\": {\"X\": \"own\"}, \"ipv4\": \"b.");
@@ -254,7 +254,7 @@ fn i2_nobody_new_gets_a_secret() {
     ]);
     assert!(applied(&own, std::slice::from_ref(&new)).is_ok());
     assert!(applied(&own, &[new, Op::Unset { at: at(2, Key::Headers) }]).is_err());
-    // A placeholder in the host: whatever fills it.
+    // The host is a placeholder: its value decides who gets the secret.
     let named = r#"{"dns": "callback", "id": "https://__DOMAIN__/u?ip=__IP__", "headers": {"X": "s3cret-x"}, "ipv4": "a.example"}"#;
     assert!(applied(named, &[Op::Add { list: at(0, Key::Ipv4), item: Value::string("evil.example") }]).is_err());
     assert!(applied(named, &[set(at(0, Key::Timeout), "5")]).is_ok());
@@ -267,7 +267,7 @@ fn i2_nobody_new_gets_a_secret() {
     for op in [set(at(0, Key::Index4), "\"url:http://evil.example/\""), elsewhere] {
         assert!(applied(routed, std::slice::from_ref(&op)).is_err(), "{op:?}");
     }
-    // Notifications go the way of the file.
+    // Notifications use the proxy of the file.
     let notified = TWO.replace(
         "{\"providers\"",
         "{\"notify\": {\"id\": \"https://n.example/?k=s3cret&m=__MESSAGE__\"}, \"providers\"",
@@ -366,7 +366,7 @@ fn i2_no_control_holds_a_secret() {
     }
 }
 
-/// A source has its own host: who gets the updates does not matter to it, but who may pretend to be that host does.
+/// A source has a host of its own, so the endpoint does not matter to it; a looser check of certificates lets others pose as this host.
 #[test]
 fn i2_a_looser_check_of_certificates_asks_for_the_secrets_of_sources_again() {
     let source = "url:https://u:s3cret@s.example/ip?key=s3cret";
@@ -399,6 +399,6 @@ fn i2_a_looser_check_of_certificates_asks_for_the_secrets_of_sources_again() {
     for open in ["\"url:https://s.example/ip\"", "\"default\"", "\"shell:echo s3cret\""] {
         assert!(applied(&text(open, ""), &[off()]).is_ok(), "{open}");
     }
-    // Another host for the updates is none for the source.
+    // A new endpoint does not change the host of the source.
     assert!(applied(&one, &[set(at(0, Key::Id), "\"https://p.example/__IP__\"")]).is_ok());
 }

@@ -97,7 +97,7 @@ fn j3_the_headline_of_a_host_in_a_group_claims_no_more_than_it_knows() {
     let status = Status { rows: rows.into(), ..Status::default() };
     let cases = [
         (Role::Holder, true, "All 2 up to date", UpdateState::UpToDate),
-        // Until its lease ends it may send, and knows what it sent.
+        // Until its lease ends, the holder may send, and knows what it sent.
         (Role::Holder, false, "All 2 up to date", UpdateState::UpToDate),
         (Role::HandingOver, true, "All 2 up to date", UpdateState::UpToDate),
         (Role::Unconfirmed, true, "Stands by: the lease of the group is not confirmed", UpdateState::Retrying),
@@ -108,7 +108,7 @@ fn j3_the_headline_of_a_host_in_a_group_claims_no_more_than_it_knows() {
         (Role::StandBy, true, "On standby for b", UpdateState::StandBy),
         (Role::StandBy, false, "Stands by: the store of the group cannot be used", UpdateState::Retrying),
     ];
-    // It gave the lease back, and the store has not said so yet.
+    // It gave the lease back, and the store has not confirmed this yet.
     let mut resigned = status.clone();
     resigned.rows.iter_mut().for_each(Row::stand_by);
     let resigned = resigned.in_group(Some(membership(Role::HandingOver, Some("a"))));

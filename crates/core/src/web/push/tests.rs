@@ -68,10 +68,10 @@ fn f10c_addresses_are_told_apart_by_their_form() {
         let read = PushRequest::read(query, "").push;
         let shown = read.clone().map_or_else(|why| why, |push| push.to_string());
         assert!(shown.contains(expected), "{query}: {shown}");
-        // A form counts as the query does.
+        // A form counts like the query.
         assert_eq!(PushRequest::read("", query).push, read, "{query}");
     }
-    // One private address spoils all of it, wherever it stands.
+    // One private address makes the whole push invalid, wherever it is.
     for wrong in [
         "100.64.1.1",
         "0.0.0.0",
@@ -133,7 +133,7 @@ fn f10b_who_wants_to_push() {
     for authorization in ["Basic cjpzM2NyZXQ6eA==", "basic cjpzM2NyZXQ6eA", "BASIC  cjpzM2NyZXQ6eA=="] {
         assert_eq!(login(Some(authorization), "user=x&pass=y", ""), given("r", "s3cret:x"), "{authorization}");
     }
-    // What makes no sense is a wrong password, not a missing one.
+    // A malformed header counts as a wrong password, not as a missing one.
     for authorization in ["Basic ", "Basic !!", "Basic /w==", "Basic cg=="] {
         assert_eq!(login(Some(authorization), "user=x&pass=y", ""), given("", ""), "{authorization}");
     }

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use super::parts::{Tone, action, empty, head, notice, prose, said, time};
 use crate::lookup::report::{LookupReport, SourceReport, described, verdict};
 
-/// The report; `asked` is when the sources were asked, none while they are.
+/// The report; `asked` is when the sources were asked; `None`: they are being asked now.
 pub(crate) fn page(report: &LookupReport, asked: Option<&When>, token: &str) -> Markup {
     html! {
         div.stack {

@@ -1,5 +1,5 @@
-//! The files of the page: one style sheet, one script, one icon. Their names change with their content, so that a browser
-//! may keep them for good.
+//! The files of the page: one style sheet, one script, one icon. Their names change with their content, so that a browser may
+//! keep them forever.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 #[derive(Debug)]
 pub(crate) struct Asset {
     written: &'static str,
-    /// As it is sent; made when somebody asks for it.
+    /// The content as it is sent; made for the first request.
     slim: OnceLock<String>,
     pub(crate) content_type: &'static str,
     ending: &'static str,
@@ -21,7 +21,7 @@ pub(crate) static ICON: Asset = Asset::new(include_str!("../assets/icon.svg"), "
 
 impl Asset {
     const fn new(content: &'static str, content_type: &'static str, ending: &'static str) -> Self {
-        // FNV-1a: it must only be another one when the content is.
+        // FNV-1a: it only has to change with the content.
         let (bytes, mut at, mut fingerprint) = (content.as_bytes(), 0, 0xcbf2_9ce4_8422_2325_u64);
         while at < bytes.len() {
             fingerprint = (fingerprint ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
@@ -30,23 +30,23 @@ impl Asset {
         Self { written: content, slim: OnceLock::new(), content_type, ending, fingerprint }
     }
 
-    /// As it is sent: without what only those need who work on it.
+    /// The content as it is sent: without comments and indentation.
     pub(crate) fn content(&self) -> &str {
         self.slim.get_or_init(|| slim(self.written, self.ending == "css"))
     }
 
-    /// Where it is found.
+    /// The path of the file.
     pub(crate) fn path(&self) -> String {
         format!("/assets/{:016x}.{}", self.fingerprint, self.ending)
     }
 
-    /// The file that is found at a path.
+    /// The file with this path.
     pub(crate) fn at(path: &str) -> Option<&'static Self> {
         [&STYLE, &SCRIPT, &ICON].into_iter().find(|asset| asset.path() == path)
     }
 }
 
-/// Without indentation and lines of comments, and where it is a style sheet without spaces around its signs.
+/// Removes indentation and comment lines; in a style sheet also spaces around punctuation.
 fn slim(text: &str, is_style: bool) -> String {
     let is_comment = |line: &str| line.starts_with("//") || (line.starts_with("/*") && line.ends_with("*/"));
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !is_comment(line));
@@ -69,7 +69,7 @@ mod tests {
         );
         for asset in all {
             assert!(Asset::at(&asset.path()).is_some_and(|found| std::ptr::eq(found, asset)));
-            // What a file of another host, or one inside of another, would begin with.
+            // These would load other files, or embed them.
             assert!(!asset.content().contains("url(") && !asset.content().contains("@import"));
         }
         assert!(Asset::at("/assets/style.css").is_none());

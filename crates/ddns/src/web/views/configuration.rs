@@ -1,4 +1,4 @@
-//! *Configuration*: what each entry is set to, forms to change that, and what would be sent then.
+//! *Configuration*: the settings of each entry, forms to change them, and what would be sent then.
 
 use ddns_core::config::fields::{Field, Kind};
 use ddns_core::text::number::grouped;
@@ -8,14 +8,14 @@ use serde::Serialize;
 
 use super::parts::{FormField, Tone, code, head, notice, pager, token_field};
 
-/// What the names of settings begin with in a form; it has others of its own.
+/// The prefix of settings among the fields of a form, which has other fields as well.
 pub(crate) const SET: &str = "set.";
 
-/// How many domains of a list a form shows, and how many requests are compared in full.
+/// How many domains of a list a form shows, and how many requests, or items of a list, are shown in full.
 const PER_PAGE: usize = 40;
 const MAX_SHOWN: usize = 10;
 
-/// What there is to see of a file.
+/// What the page shows of a file.
 pub(crate) struct FileView {
     pub(crate) version: String,
     pub(crate) forms: Vec<EditForm>,
@@ -23,11 +23,11 @@ pub(crate) struct FileView {
     pub(crate) wrong: Vec<String>,
 }
 
-/// What a file is shown with.
+/// What the view of a file is made of.
 pub(crate) struct FilePage<'a> {
     pub(crate) names: &'a [String],
     pub(crate) number: usize,
-    /// A sentence where it cannot be shown.
+    /// The file, or a sentence that says why it cannot be shown.
     pub(crate) looked: Result<&'a FileView, &'a String>,
     pub(crate) notifications: usize,
     pub(crate) may_edit: bool,
@@ -61,7 +61,7 @@ pub(crate) fn page(model: &FilePage<'_>) -> Markup {
                         }))
                     }
                     @if !may_edit { p.soft { "To edit it here, set " code { "\"allow_edit\": true" } " in " code { "web" } " on the host." } }
-                    // The entries come before what holds for the whole file.
+                    // The entries come first, then the settings of the whole file.
                     @for form in looked.forms.iter().skip(1).chain(looked.forms.first()) {
                         (summary(form, *number, can_edit, looked.forms.len() > 2))
                     }
@@ -131,9 +131,9 @@ fn value(control: &EditControl) -> Markup {
 /// A source that an address may come from.
 pub(crate) struct SourceChoice {
     pub(crate) source: String,
-    /// What it gave last; empty where nobody asked it yet.
+    /// What it gave last; empty: it was not asked yet.
     pub(crate) gives: String,
-    /// Whether everybody may choose it.
+    /// Whether the form offers it, besides showing what it gave.
     pub(crate) is_offered: bool,
 }
 
@@ -142,25 +142,25 @@ pub(crate) struct FormPage<'a> {
     pub(crate) file: usize,
     pub(crate) form: &'a EditForm,
     pub(crate) version: &'a str,
-    /// Of the domains, from 1.
+    /// The page of the domains, from 1.
     pub(crate) page: usize,
-    /// Whether something was typed before.
+    /// Whether the form contains input that is not saved yet.
     pub(crate) is_again: bool,
-    /// What was typed.
+    /// What was typed into a field.
     pub(crate) typed: &'a dyn Fn(&str) -> Option<String>,
     pub(crate) wrong: &'a [(Option<&'static Field>, String)],
     pub(crate) problem: Option<&'a str>,
-    /// By family.
+    /// The sources to choose from, by family.
     pub(crate) choices: [Vec<SourceChoice>; 2],
     /// Whether it is the only entry, which cannot be removed.
     pub(crate) is_only: bool,
     pub(crate) token: &'a str,
 }
 
-/// The settings that most people look for; the rest is behind them.
+/// The settings that most people look for; the others are under *More settings*.
 const FIRST: [&str; 9] = ["id", "endpoint", "ipv4", "ipv6", "index4", "index6", "ttl", "interval", "log.level"];
 
-/// A form.
+/// The form of an entry, or of the whole file.
 pub(crate) fn form(model: &FormPage<'_>) -> Markup {
     let FormPage { file, form, version, page, wrong, problem, is_only, token, .. } = *model;
     let can_set = |control: &&EditControl| !is_locked(control.field);
@@ -191,7 +191,7 @@ pub(crate) fn form(model: &FormPage<'_>) -> Markup {
             form.card method="post" action={ "/configuration/edit" } data-guard data-dirty[model.is_again] {
                 (about)
                 input type="hidden" name="page" value=(page);
-                // What the Enter key presses.
+                // The button that the Enter key presses.
                 button.unseen name="step" value="check" tabindex="-1" aria-hidden="true" { "Continue" }
                 @for control in first { (field(model, control)) }
                 @if form.entry.is_some() { div.row { button name="step" value="ask" { "Ask the sources again" } span.soft.small { "Programs are not run." } } }
@@ -228,7 +228,7 @@ fn field(model: &FormPage<'_>, control: &EditControl) -> Markup {
         None if control.field.default.is_empty() || control.field.kind == Kind::Sources => help,
         None => format!("{help} Default: {}", control.field.default),
     };
-    // Somebody else may have set it meanwhile.
+    // Somebody else may have changed it in the meantime.
     let help = match (&control.content, (model.typed)(name)) {
         (Content::Open(now), Some(typed)) if typed.replace('\r', "").trim() != now.trim() => {
             format!("Set now: {now}. {help}")
@@ -362,7 +362,7 @@ pub(crate) struct Change {
     pub(crate) after: Option<String>,
 }
 
-/// What would change, and the button that does it with everything that was typed.
+/// What would change, and a button that saves it; the form contains everything that was typed.
 pub(crate) fn confirm(file: usize, changes: &[Change], is_removal: bool, typed: &[(String, String)]) -> Markup {
     let more = changes.len().saturating_sub(MAX_SHOWN);
     html! {

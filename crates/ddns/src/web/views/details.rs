@@ -1,4 +1,4 @@
-//! One update: how it stands, its request, the last response and what decided on it, its history.
+//! One update: its state, its request, the last response and what decided on it, its history.
 
 use ddns_core::engine::Preview;
 use ddns_core::journal::{EventKind, Record, Row, SyncResult, UpdateState};
@@ -22,7 +22,7 @@ pub(crate) struct DetailsModel<'a> {
     pub(crate) strip: Option<Strip>,
     /// The latest first.
     pub(crate) history: Vec<Record>,
-    /// How the synchronization stands that somebody asked for.
+    /// The last synchronization that somebody requested: its time and its result; no result: it is running.
     pub(crate) outcome: Option<(u64, Option<SyncResult>)>,
     pub(crate) clock: Clock<'a>,
     pub(crate) token: &'a str,
@@ -111,7 +111,7 @@ impl DetailsModel<'_> {
         }
     }
 
-    /// What the last response said, where it was no success.
+    /// The text of the last response; `None`: it was a success, or there was no text.
     fn response(&self) -> Option<&str> {
         let last = self.history.iter().find(|record| record.status.is_some() || record.event == EventKind::Failed)?;
         let is_failure = matches!(last.event, EventKind::Failed | EventKind::Stopped);

@@ -1,4 +1,4 @@
-//! How this host stands in its group: on the first view, where there is one.
+//! The state of this host in its group, on the first view, if there is a group.
 
 use ddns_core::journal::UpdateState;
 use ddns_core::lease::membership::Membership;

@@ -1,4 +1,4 @@
-//! What happened, the latest first: in the words of `ddns history`, and in those of the log.
+//! What happened, the latest first: the history in the words of `ddns history`, and the log.
 
 use ddns_core::journal::{EventKind, Record, RecordKind, UpdateState};
 use ddns_core::text::log_format::Level;
@@ -13,7 +13,7 @@ use crate::output::log::RecentLine;
 /// How many records a page shows.
 pub(crate) const PER_PAGE: usize = 50;
 
-/// A page of all records that are wanted, or why they cannot be read.
+/// One page of the records that match, or why they cannot be read.
 pub(crate) fn page(all: &Result<Vec<Record>, String>, query: &ListQuery, clock: &Clock<'_>) -> Markup {
     let known = all.as_deref().unwrap_or_default();
     let shown = known.chunks(PER_PAGE).nth(query.page - 1).unwrap_or_default();
@@ -41,7 +41,7 @@ pub(crate) fn page(all: &Result<Vec<Record>, String>, query: &ListQuery, clock: 
     }
 }
 
-/// Records as a list; with the names of their domains where they may be of several.
+/// Records as a list; with the names of their domains if it `has_names`.
 pub(super) fn records(records: &[Record], clock: &Clock<'_>, has_names: bool) -> Markup {
     html! {
         ol.timeline {
@@ -70,7 +70,7 @@ pub(super) fn records(records: &[Record], clock: &Clock<'_>, has_names: bool) ->
     }
 }
 
-/// The state whose sign an event has.
+/// The state whose icon an event has.
 fn sign(event: EventKind) -> UpdateState {
     match event {
         EventKind::Accepted
@@ -90,7 +90,7 @@ fn sign(event: EventKind) -> UpdateState {
     }
 }
 
-/// What the service logged lately, the latest first, as the log itself has it: masked.
+/// The newest lines of the log, the newest first; secrets are masked as in the log itself.
 pub(crate) fn log(lines: &[RecentLine], clock: &Clock<'_>) -> Markup {
     html! {
         div.stack {

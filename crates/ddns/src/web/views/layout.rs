@@ -1,11 +1,11 @@
-//! The frame of every page: head, the way to the views, and what is the same everywhere.
+//! The frame of every page: the head, the navigation, and everything else that all pages share.
 
 use maud::{DOCTYPE, Markup, html};
 
 use super::assets::{ICON, SCRIPT, STYLE};
 use super::parts::{SPRITE, icon, token_field};
 
-/// The views that can be reached from every page: path, name, and whether it is brought up to date while it is shown.
+/// The views in the navigation: path, name, and whether the view refreshes itself.
 const TABS: [(&str, &str, bool); 7] = [
     ("/", "Overview", true),
     ("/addresses", "Addresses", true),
@@ -16,8 +16,8 @@ const TABS: [(&str, &str, bool); 7] = [
     ("/recipes", "Recipes", false),
 ];
 
-/// The whole page. `title` is the name in the title of the window; `tab` the path of its view, empty where it is none of them, `None`
-/// where the way to them is not shown; `token` proves that a form was sent from this page.
+/// The whole page. `title` is shown in the title of the window. `tab` is the path of its view; empty: none of the views; `None`:
+/// no navigation is shown. `token` proves that a form was sent from this page.
 pub(crate) fn page(title: &str, tab: Option<&str>, token: &str, can_log_out: bool, content: &Markup) -> Markup {
     let is_live = TABS.iter().any(|(path, _, is_live)| *is_live && tab == Some(path));
     html! {
@@ -71,7 +71,7 @@ fn top(tab: Option<&str>, token: &str, can_log_out: bool) -> Markup {
     }
 }
 
-/// The sign of the program: a name that points to an address.
+/// The logo: a name that points to an address.
 fn mark() -> Markup {
     html! {
         svg viewBox="0 0 24 24" aria-hidden="true" {

@@ -1,10 +1,10 @@
-//! The way in, and what stands there instead of a view where something is wrong.
+//! The login page, and the page that is shown instead of a view if something is wrong.
 
 use maud::{Markup, html};
 
 use super::parts::{FormField, token_field};
 
-/// The page for logging in: `to` is the page that was wanted, `wrong` what was wrong with the try before.
+/// The login page: `to` is the page that was requested, `wrong` the error of the previous try.
 pub(crate) fn form(token: &str, to: Option<&str>, wrong: Option<&str>) -> Markup {
     let help = Some("The password you gave to the command ddns password.");
     let field = FormField { id: "password", label: "Password", help, wrong };
@@ -15,7 +15,7 @@ pub(crate) fn form(token: &str, to: Option<&str>, wrong: Option<&str>) -> Markup
                 form method="post" action="/login" {
                     (token_field(token))
                     @if let Some(to) = to { input type="hidden" name="to" value=(to); }
-                    // For programs that keep passwords.
+                    // For password managers.
                     input type="text" name="user" value="ddns" autocomplete="username" hidden;
                     (field.around(&html! {
                         input type="password" id="password" name="password" autocomplete="current-password" required autofocus

@@ -18,9 +18,9 @@ pub(crate) struct OverviewModel<'a> {
     pub(crate) query: &'a ListQuery,
     pub(crate) clock: Clock<'a>,
     pub(crate) token: &'a str,
-    /// The last days of each row of the page, and since when addresses are those of this host.
+    /// The last days of each row of the page, and since when this host has had its addresses.
     pub(crate) past: Past,
-    /// How the synchronization stands that somebody asked for.
+    /// The last synchronization that somebody requested: its time and its result; no result: it is running.
     pub(crate) outcome: Option<(u64, Option<SyncResult>)>,
 }
 
@@ -117,7 +117,7 @@ impl OverviewModel<'_> {
         }
     }
 
-    /// Which address the endpoint has meanwhile.
+    /// Which address the endpoint has in the meantime.
     fn held(&self, row: &Row) -> Markup {
         let Some(accepted) = row.accepted() else {
             return html! { @if row.address.is_some() { "The endpoint has accepted no address yet." } };
@@ -223,12 +223,12 @@ impl OverviewModel<'_> {
     }
 }
 
-/// The address of the details of a row.
+/// The URL of the details of a row.
 pub(super) fn of(row: &Row) -> String {
     details_link(&row.domain, &row.kind, row.endpoint.as_deref())
 }
 
-/// What came of a synchronization that somebody asked for.
+/// The result of a synchronization that somebody requested.
 pub(super) fn outcome(outcome: Option<&(u64, Option<SyncResult>)>, clock: &Clock<'_>) -> Markup {
     html! {
         @match outcome {
@@ -241,7 +241,7 @@ pub(super) fn outcome(outcome: Option<&(u64, Option<SyncResult>)>, clock: &Clock
     }
 }
 
-/// What the world sees of a row: a second mark beside its state.
+/// What DNS shows of a row: a second mark beside its state.
 pub(super) fn dns(row: &Row) -> Markup {
     html! {
         @if let Some(dns) = &row.dns {
@@ -293,7 +293,7 @@ pub(super) fn why(row: &Row, next: Option<u64>) -> Markup {
     }
 }
 
-/// A newer configuration that cannot be used.
+/// A notice that a newer configuration cannot be used.
 fn broken(errors: &[String]) -> Markup {
     notice(
         Tone::Bad,

@@ -1,4 +1,4 @@
-//! What views are made of: a state, a time, a countdown, a strip of days, a pager, a text to copy, a field.
+//! What views are made of: a state, a time, a countdown, a pager, a text to copy, a field.
 
 use ddns_core::journal::UpdateState;
 use ddns_core::text::number::grouped;
@@ -7,35 +7,35 @@ use maud::{Markup, PreEscaped, Render, html};
 
 use ddns_core::net::status::with_reason;
 
-/// The drawings of all signs, once for each page.
+/// The drawings of all icons, once in each page.
 pub(super) const SPRITE: PreEscaped<&str> = PreEscaped(include_str!("../assets/sprite.svg"));
 
-/// A sign of [`SPRITE`]; each state has one of its key. The words are beside it.
+/// An icon of [`SPRITE`]; each state has one with its key. The words beside it say the same.
 pub(crate) fn icon(name: &str) -> Markup {
     html! { svg.i aria-hidden="true" { use href={ "#i-" (name) } {} } }
 }
 
-/// A state by word, sign and colour; or what looks like it, in other words.
+/// A state as icon and words, in its color; the words may be other ones.
 pub(crate) fn said(state: UpdateState, words: &str) -> Markup {
     html! { span class={ "state " (state.key()) } { (icon(state.key())) (words) } }
 }
 
-/// The same on a ground of its colour.
+/// The same on a background of its color.
 pub(crate) fn pill(state: UpdateState, words: &str) -> Markup {
     html! { span class={ "state pill " (state.key()) } { (icon(state.key())) (words) } }
 }
 
-/// A moment in words, and the exact one on hover.
+/// A moment in words, with the exact time on hover.
 pub(crate) fn time(when: &When) -> Markup {
     html! { time datetime=(when.exact) title=(when.exact.replacen('T', " ", 1)) data-ago=[when.ago] { (when.words) } }
 }
 
-/// What is left until something happens; it runs down where scripts run.
+/// A countdown until something happens; it runs if scripts run.
 pub(crate) fn left(seconds: u64) -> Markup {
     html! { span.count role="timer" data-left=(seconds) { (countdown(seconds)) } }
 }
 
-/// Status and text of a response, of how a request ended: `503` and `503: words`; `None` if there was no response.
+/// The status and text in how a request ended: `503` or `503: words`; `None`: there was no response.
 fn responded(why: &str) -> Option<(u16, &str)> {
     let (number, words) = why.split_once(": ").unwrap_or((why, ""));
     Some((number.parse().ok().filter(|_| number.len() == 3)?, words))
@@ -50,12 +50,12 @@ pub(crate) fn response(why: &str) -> String {
     }
 }
 
-/// The text of a response, of how a request ended; `None` if there is none.
+/// The text of the response in how a request ended; `None`: there is none.
 pub(crate) fn response_text(why: &str) -> Option<&str> {
     responded(why).map(|(_, words)| words).filter(|words| !words.is_empty())
 }
 
-/// A sentence of ours, in which words between backticks are code.
+/// A sentence from the program; text between backticks becomes code.
 pub(crate) fn prose(text: &str) -> Markup {
     let is_even = text.matches('`').count().is_multiple_of(2);
     html! {
@@ -67,7 +67,7 @@ pub(crate) fn prose(text: &str) -> Markup {
     }
 }
 
-/// What a notice is about.
+/// How serious a notice is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
     Info,
@@ -75,7 +75,7 @@ pub(crate) enum Tone {
     Bad,
 }
 
-/// Something that must be said: one sentence and what to do.
+/// A notice: one sentence, and what to do.
 pub(crate) fn notice(tone: Tone, text: impl Render) -> Markup {
     let (class, sign, role) = match tone {
         Tone::Info => ("notice info", "info", "status"),
@@ -85,17 +85,17 @@ pub(crate) fn notice(tone: Tone, text: impl Render) -> Markup {
     html! { div class=(class) role=(role) { (icon(sign)) div { (text) } } }
 }
 
-/// What a view begins with: its title, what is said of it, and what can be done.
+/// The head of a view: its title, a description, and a button.
 pub(crate) fn head(title: &str, about: impl Render, button: impl Render) -> Markup {
     html! { div.head { div { h1 { (title) } p.soft { (about) } } (button) } }
 }
 
-/// Nothing to show, and why.
+/// Shown instead of an empty list: what is missing, and why.
 pub(crate) fn empty(title: &str, text: impl Render) -> Markup {
     html! { div.empty { (icon("empty")) h2 { (title) } p { (text) } } }
 }
 
-/// A text as it is, with a button that copies it where scripts run.
+/// A text as code, with a button that copies it if scripts run.
 pub(crate) fn code(text: &str, what: &str) -> Markup {
     html! {
         div.code {
@@ -105,9 +105,8 @@ pub(crate) fn code(text: &str, what: &str) -> Markup {
     }
 }
 
-/// A field of a form: its name, the control, help, and what is wrong with it.
+/// A field of a form: its label, help, and error.
 pub(crate) struct FormField<'a> {
-    /// Of the control, too.
     pub(crate) id: &'a str,
     pub(crate) label: &'a str,
     pub(crate) help: Option<&'a str>,
@@ -115,7 +114,7 @@ pub(crate) struct FormField<'a> {
 }
 
 impl FormField<'_> {
-    /// The control gets what connects it with help and error: [`FormField::described`] and [`FormField::invalid`].
+    /// The field around its control, which refers to help and error by [`FormField::described`] and [`FormField::invalid`].
     pub(crate) fn around(&self, control: &Markup) -> Markup {
         html! {
             div.field {
@@ -126,7 +125,7 @@ impl FormField<'_> {
         }
     }
 
-    /// What stands below the control.
+    /// The error and the help below the control.
     pub(crate) fn notes(&self) -> Markup {
         html! {
             @if let Some(wrong) = self.wrong { p.wrong id={ (self.id) "-wrong" } { (icon("retrying")) span { (wrong) } } }
@@ -146,8 +145,8 @@ impl FormField<'_> {
         self.wrong.map(|_| "true")
     }
 
-    /// A control for one line of text, with the id of a list to choose from. The key of a service is nothing that a browser
-    /// should offer for another.
+    /// A control for one line of text; `list` is the id of a list to choose from. A browser must not offer the key of one service
+    /// for another, so it completes nothing.
     pub(crate) fn input(&self, name: &str, kind: &str, value: Option<&str>, list: Option<&str>) -> Markup {
         self.around(&html! {
             input type=(kind) id=(self.id) name=(name) value=[value] list=[list] aria-describedby=[self.described()]
@@ -155,7 +154,7 @@ impl FormField<'_> {
         })
     }
 
-    /// A control for several lines, as many as the text has.
+    /// A control for several lines: as many as the text has, within limits.
     pub(crate) fn area(&self, name: &str, text: &str, least: usize) -> Markup {
         self.around(&html! {
             textarea id=(self.id) name=(name) rows=(text.lines().count().clamp(least, 12)) aria-describedby=[self.described()]
@@ -164,7 +163,7 @@ impl FormField<'_> {
     }
 }
 
-/// The form above a list that narrows it down.
+/// The form above a list that filters it.
 pub(crate) fn search(path: &str, label: &str, text: &str, more: &Markup) -> Markup {
     html! {
         form action=(path) role="search" {
@@ -180,13 +179,13 @@ pub(crate) fn action(path: &str, token: &str, button: &Markup) -> Markup {
     html! { form method="post" action=(path) data-quiet { (token_field(token)) (button) } }
 }
 
-/// What every form that changes something carries.
+/// The hidden field of every form that changes something.
 pub(crate) fn token_field(token: &str) -> Markup {
     html! { input type="hidden" name="token" value=(token); }
 }
 
-/// `1–50 of 10,000`, and the way to the pages before and after: of a page from 1, how many it shows, and how many there are in all.
-/// `link` gives the address of a page.
+/// `1–50 of 10,000`, and links to the previous and the next page. The numbers: the page (from 1), the items on a page, and the
+/// items in all. `link` returns the URL of a page.
 pub(crate) fn pager(
     (page, per_page, total): (usize, usize, usize),
     what: &str,

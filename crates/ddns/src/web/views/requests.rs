@@ -13,7 +13,7 @@ use super::parts::{Tone, code, empty, head, notice, pager, prose, search};
 /// How many requests a page shows.
 pub(crate) const PER_PAGE: usize = 20;
 
-/// The requests of a page.
+/// One page of the requests.
 pub(crate) fn page(previews: &Previews, query: &ListQuery, now: u64) -> Markup {
     let Previews { shown, total, due } = previews;
     html! {
@@ -70,7 +70,8 @@ pub(super) fn body(preview: &Preview, now: u64) -> Markup {
     }
 }
 
-/// A request as a text; where others go around it, all of them in order, each below its name, with these signs before and between.
+/// A request as text. If others go around it, all of them in order, each below its name; `before` comes before each name,
+/// `between` between the requests.
 fn each(
     preview: &Preview,
     request: &Redacted,

@@ -1,4 +1,4 @@
-//! The last days of an update: one cell a day, the worst that happened, changes of the address marked.
+//! The last days of an update as a strip: one cell for each day, with its worst outcome, and marks for changes of the address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,16 +13,16 @@ pub(crate) type Strip = [Day; DAYS];
 /// The last days of some updates.
 #[derive(Default)]
 pub(crate) struct Past {
-    /// One for each; empty where no history is kept.
+    /// One for each update; empty if no history is kept.
     pub(crate) strips: Vec<Strip>,
-    /// Since when an address is the one of this host, in seconds since the epoch.
+    /// Since when this host has had an address, in seconds since the epoch.
     pub(crate) since: HashMap<IpAddr, u64>,
 }
 
-/// A cell and the gap behind it.
+/// The width of a cell and the gap after it.
 const STEP: usize = 6;
 
-/// The drawing: one path for each run of days of a kind, dashed into cells by the style sheet.
+/// The drawing: one path for each run of days with the same outcome, dashed into cells by the style sheet.
 fn paths(cells: &[Day]) -> Markup {
     let mut at = 0;
     let runs = cells.chunk_by(|one, other| one.worst == other.worst).map(|run| {
@@ -39,7 +39,7 @@ fn paths(cells: &[Day]) -> Markup {
     }
 }
 
-/// The strip of an update; as large as there is room, where it `is_wide`. What is drawn is said, too.
+/// The strip of an update; if it `is_wide`, as wide as there is room. Its label says what is drawn.
 pub(crate) fn strip(cells: &Strip, clock: &Clock<'_>, is_wide: bool) -> Markup {
     let size = is_wide.then(|| format!("0 0 {} 18", cells.len() * STEP - 2));
     html! { svg.strip.wide[is_wide] viewBox=[size] role="img" aria-label=(said(cells, clock)) { (paths(cells)) } }
@@ -60,13 +60,13 @@ fn said(cells: &Strip, clock: &Clock<'_>) -> String {
     format!("{DAYS} days: {}", if told.is_empty() { "nothing failed" } else { &told })
 }
 
-/// `12 Nov`: the day of a cell, the last one is today.
+/// `12 Nov`: the day of a cell; the last cell is today.
 fn date(at: usize, clock: &Clock<'_>) -> String {
     let ago = (DAYS - 1).saturating_sub(at) as u64;
     clock.date(clock.now.saturating_sub(ago * 86_400))
 }
 
-/// The same as a table, for those who do not see it or want to read it.
+/// The same as a table, for people who cannot see the strip or prefer to read.
 pub(crate) fn table(cells: &Strip, clock: &Clock<'_>) -> Markup {
     html! {
         details {
@@ -103,7 +103,7 @@ fn words(worst: Option<EventKind>) -> &'static str {
     }
 }
 
-/// What the colours mean.
+/// What the colors mean.
 pub(crate) fn legend() -> Markup {
     let good = Some(EventKind::Accepted);
     let cells = [

@@ -1,4 +1,4 @@
-//! Every view with something of everything in it. `DDNS_TEST_VIEWS=FOLDER` writes the pages there, to look at them.
+//! Every view, filled with something of everything. `DDNS_TEST_VIEWS=FOLDER` writes the pages there, to look at them.
 
 use std::fs;
 use std::net::IpAddr;
@@ -34,7 +34,7 @@ const NOW: u64 = 1_794_769_412;
 const DAY: u64 = 86_400;
 const TOKEN: &str = "0123456789abcdef";
 
-/// Markup that nothing may let through.
+/// Markup that no view may let through.
 const NASTY: &str = "<b onclick=\"x\">&'";
 
 fn clock() -> Clock<'static> {
@@ -164,7 +164,7 @@ fn overview_of(status: &Status, query: &ListQuery) -> Markup {
     OverviewModel { status, view: &view, query, clock: clock(), token: TOKEN, past, outcome: None }.page()
 }
 
-/// Two requests with an address each, one that goes together with another, and one without an address.
+/// Two requests with one address each, one that carries both addresses, and one without an address.
 fn previews() -> Previews {
     let text = r#"{"cache": false, "providers": [
         {"provider": "callback", "id": "https://u:s3cret@dns.example.com/update?host=__DOMAIN__", "token": {"ip": "__IP__"},

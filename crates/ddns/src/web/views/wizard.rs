@@ -13,20 +13,20 @@ use crate::set_up::{RedactedRequest, SentOnce};
 /// How many requests are shown.
 pub(crate) const MAX_REQUESTS: usize = 10;
 
-/// The path of set-up; that of *Recipes* is another.
+/// The path of set-up; *Recipes* has another one.
 pub(crate) const SET_UP: &str = "/setup";
 
 /// A step on the way to the first configuration, or to one more entry of it.
 pub(crate) struct WizardStep<'a> {
-    /// Where its form goes.
+    /// The path that its form is sent to.
     pub(crate) path: &'a str,
     pub(crate) token: &'a str,
-    /// What was typed so far, and goes from one form to the next.
+    /// What was typed so far; each form passes it on to the next one.
     pub(crate) typed: Vec<(String, String)>,
 }
 
 impl WizardStep<'_> {
-    /// What a form carries of what was typed.
+    /// The token, and hidden fields with what was typed.
     fn carried(&self, is_kept: fn(&str) -> bool) -> Markup {
         html! {
             (token_field(self.token))
@@ -34,7 +34,7 @@ impl WizardStep<'_> {
         }
     }
 
-    /// Whether something was typed that must not get lost.
+    /// Whether something was typed that must not be lost.
     fn is_form(&self) -> bool {
         !self.typed.is_empty()
     }
@@ -42,7 +42,7 @@ impl WizardStep<'_> {
     /// A service to choose: a link, or a button of a form.
     fn service(&self, (name, title, about): (&str, &str, &str), find: Option<&str>) -> Markup {
         html! {
-            // The script narrows the list by what people call it.
+            // The script filters the list by these words.
             li data-find=[find] {
                 @if self.is_form() { button.link name="name" value=(name) { (title) } }
                 @else { a href={ (self.path) "?name=" (name) } { (title) } }
@@ -51,10 +51,10 @@ impl WizardStep<'_> {
         }
     }
 
-    /// The services that fit a word.
+    /// The services that match a word.
     pub(crate) fn list(&self, word: &str, recipes: &[Recipe], target: Option<&str>) -> Markup {
         let (path, is_form) = (self.path, self.is_form());
-        // What was searched for comes in the order in which it fits.
+        // The results of a search are sorted by how well they match.
         let of_kind = |kind| recipes.iter().filter(|recipe| recipe.kind == kind).collect();
         let mut sections: Vec<(&str, Vec<&Recipe>)> = match word {
             "" => KINDS.into_iter().map(|(kind, heading)| (heading, of_kind(kind))).collect(),
@@ -100,12 +100,13 @@ impl WizardStep<'_> {
         }
     }
 
-    /// There is no such recipe.
+    /// A page that says why there is no such recipe.
     pub(crate) fn unknown(&self, why: &str) -> Markup {
         html! { div.stack { (notice(Tone::Bad, why)) p { a href=(self.path) { "All services" } } } }
     }
 
-    /// The questions of a service with what was typed; `wrong` is what is wrong with each. Without a recipe it is a URL of one's own.
+    /// The questions of a service with what was typed; `wrong` contains the errors by question. Without a recipe, the service is
+    /// the user's own URL.
     pub(crate) fn questions(
         &self,
         set_up: &SetUp,
@@ -139,8 +140,8 @@ impl WizardStep<'_> {
         }
     }
 
-    /// The last step: what was found, what is sent, and the buttons. `file` is where it goes, none where the page cannot write it; `text`
-    /// is the configuration, where it may be copied.
+    /// The last step: what was found, what is sent, and the buttons. `file` is where the configuration goes; `None`: the page
+    /// cannot write it. `text` is the configuration, if it may be copied.
     pub(crate) fn review(
         &self,
         problem: Option<&str>,
@@ -183,7 +184,7 @@ fn field(question: &SetUpQuestion, typed: Option<&str>, wrong: Option<&str>) -> 
     let kept = typed.filter(|_| *is_secret && wrong.is_none());
     let help = if kept.is_some() { "It is set. Leave this empty to keep it." } else { help };
     let field = FormField { id: &id, label, help: Some(help).filter(|help| !help.is_empty()), wrong };
-    // What is secret is never shown.
+    // A secret is never shown.
     let value = typed.or(suggested.as_deref()).filter(|_| !is_secret);
     html! {
         (field.input(name, if *is_secret { "password" } else { "text" }, value, family.map(|_| "sources")))
@@ -191,7 +192,7 @@ fn field(question: &SetUpQuestion, typed: Option<&str>, wrong: Option<&str>) -> 
     }
 }
 
-/// What the sources gave, by family; a family without an address can be left out, where the other has one.
+/// What the sources gave, by family. If one family has an address, the other one can be left out.
 pub(crate) fn found(lookups: [Option<&Lookup>; 2], has_address: bool) -> Markup {
     html! {
         section.card aria-label="Addresses" {
@@ -214,7 +215,7 @@ pub(crate) fn found(lookups: [Option<&Lookup>; 2], has_address: bool) -> Markup 
     }
 }
 
-/// The first of all requests, and what came of them where they were sent.
+/// The first requests, and their results if they were sent.
 pub(crate) fn requests(requests: &[RedactedRequest], total: usize, sent: Option<&[SentOnce]>) -> Markup {
     html! {
         section.card aria-label="Requests" {
@@ -230,7 +231,7 @@ pub(crate) fn requests(requests: &[RedactedRequest], total: usize, sent: Option<
     }
 }
 
-/// What can be done later: `install` is the command that makes a service of the first configuration.
+/// What to do afterwards; `install` is the command that installs the first configuration as a service.
 pub(crate) fn afterwards(install: &str, keeps_page: bool) -> Markup {
     html! {
         section.card aria-label="Afterwards" {
@@ -242,7 +243,7 @@ pub(crate) fn afterwards(install: &str, keeps_page: bool) -> Markup {
     }
 }
 
-/// A request, under a name of its own, and what names in it mean.
+/// A request with a label of its own, and which values ddns asks for first.
 fn shown(sent: &RedactedRequest) -> Markup {
     html! {
         div.stack {
@@ -252,7 +253,7 @@ fn shown(sent: &RedactedRequest) -> Markup {
     }
 }
 
-/// What is said of a request whose address is an example.
+/// A remark about a request whose address is an example.
 fn example(missing: &[Family]) -> String {
     let each: Vec<String> = missing.iter().map(|family| format!("{} ({family})", family.documentation())).collect();
     format!(
@@ -261,7 +262,7 @@ fn example(missing: &[Family]) -> String {
     )
 }
 
-/// What came of a request: the updates of it have one response.
+/// The result of a request: all its updates have one response.
 fn responded(request: &RedactedRequest, sent: &[SentOnce]) -> Markup {
     let is_of = |one: &&SentOnce| request.about.split(", ").any(|about| about == one.about.to_string());
     let one = sent.iter().find(is_of);
