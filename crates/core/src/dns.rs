@@ -1,8 +1,8 @@
-//! What DNS says about a name (K): questions and answers as bytes, the way from the top level down to a zone's own servers,
-//! and what it means that they say so. Pure: the program sends the questions.
+//! What DNS says about a name (K): messages as bytes, the walk from the top level down to a zone's own servers, and the
+//! verdict on their answers. Pure: the program sends the questions.
 //!
-//! A round asks about one name. [`round`] is given every reply so far and gives what must be asked next, or what was seen;
-//! [`judge`] compares that with the address that was accepted. What leads to a zone's servers is kept in [`Zones`] for all.
+//! A round asks about one name. [`round`] takes every reply so far and returns the next questions, or what was seen;
+//! [`judge`] compares that with the accepted address. [`Zones`] keeps the servers of zones for all names.
 
 mod ask;
 mod message;

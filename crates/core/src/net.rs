@@ -1,4 +1,4 @@
-//! The network: addresses of the web, proxies, and the bytes of netlink, STUN, NAT-PMP, `UPnP` and SOCKS5. Bytes in, values out.
+//! The network: URLs, proxies, and the bytes of netlink, STUN, NAT-PMP, `UPnP` and SOCKS5. Bytes in, values out.
 
 pub mod family;
 pub mod interface_id;

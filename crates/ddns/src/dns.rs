@@ -1,4 +1,4 @@
-//! Asks DNS servers: what the core wants to know, one question after the other, at its pace.
+//! Asks DNS servers what the core wants to know, at its pace.
 
 mod exchange;
 
@@ -19,27 +19,26 @@ use crate::udp::TRIES;
 
 pub(crate) use exchange::exchange;
 
-/// Names the resolvers of this host.
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 
-/// Beyond so many, old replies are forgotten.
+/// Above this number, old replies are forgotten.
 const MAX_REPLIES: usize = 1000;
 
-/// A reply that is waited for, or came a moment ago.
+/// A reply that is still awaited, or has just arrived.
 type SharedReply = Shared<LocalBoxFuture<'static, DnsReply>>;
 
-/// What is known of zones, and who was asked when: one for all names.
+/// What is known about zones, and when each server was asked; shared by all names.
 #[derive(Default)]
 pub(crate) struct DnsClient {
     zones: RefCell<Zones>,
     pace: RefCell<Pace>,
     replies: RefCell<HashMap<Asking, (Duration, SharedReply)>>,
-    /// Questions that were answered, and those that were not, since somebody last wanted to know.
+    /// How many questions were answered, and how many were not, since the counts were last taken.
     counts: Rc<Cell<[u32; 2]>>,
 }
 
 impl DnsClient {
-    /// One round: asks until it is known what the servers say.
+    /// One round: asks until the core knows what the servers say.
     pub(crate) async fn round(&self, sought: &Sought) -> Sighting {
         let mut replies = Replies::default();
         loop {
@@ -52,12 +51,12 @@ impl DnsClient {
         }
     }
 
-    /// How many questions were answered, and how many were not, since this was last called.
+    /// How many questions were answered, and how many were not, since the last call.
     pub(crate) fn take_counts(&self) -> [u32; 2] {
         self.counts.take()
     }
 
-    /// The reply to a question. Whoever asks the same within two seconds gets the same (K14).
+    /// The reply to a question. The same question within two seconds gets the same reply (K14).
     fn ask(&self, asking: Asking) -> SharedReply {
         let (mut replies, now) = (self.replies.borrow_mut(), steady_time());
         let is_fresh = |(at, reply): &&(Duration, SharedReply)| *at + SAME_AGAIN > now || reply.peek().is_none();

@@ -1,4 +1,4 @@
-//! Who is asked what in a round, and what came back.
+//! Which servers a round asks, and what they reply.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,10 +17,10 @@ use crate::text::vocabulary::vocabulary;
 /// How many addresses of a server are tried: one of each family.
 const MAX_ADDRESSES: usize = 2;
 
-/// What is said of a server whose own address is not found.
+/// Said of a server whose own address is not found.
 const NOT_FOUND: &str = "cannot be looked up";
 
-/// More questions than any round needs.
+/// A limit on the questions of one round; no round needs as many.
 const MAX_QUESTIONS: usize = 200;
 
 vocabulary! {
@@ -35,33 +35,33 @@ vocabulary! {
     }
 }
 
-/// What a round is to find out.
+/// What a round has to find out.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Sought {
-    /// The name.
+    /// The name to ask about.
     pub name: DnsName,
-    /// The type of its records.
+    /// The family of the addresses to look for.
     pub family: Family,
     /// Who is asked.
     pub way: DnsWay,
-    /// Hosts and ports that are asked in place of the zone's servers; empty: those are.
+    /// Hosts and ports to ask instead of the zone's servers; empty: the zone's servers.
     pub servers: Vec<(String, u16)>,
-    /// Who knows the top level and the addresses of servers.
+    /// The resolvers that know the servers of the top level, and the addresses of name servers.
     pub resolvers: Vec<SocketAddr>,
-    /// How many of the servers are asked.
+    /// How many of the servers to ask.
     pub most: usize,
-    /// Draws them.
+    /// The seed for drawing these servers.
     pub seed: u64,
 }
 
 impl Sought {
-    /// The same of the resolver.
+    /// The same task for the resolver.
     #[must_use]
     pub fn by_resolver(self) -> Self {
         Self { way: DnsWay::Resolver, servers: Vec::new(), ..self }
     }
 
-    /// Who is asked, in words.
+    /// Who is asked, for people.
     pub fn asked(&self) -> String {
         let name = |(host, port): &(String, u16)| if *port == 53 { host.clone() } else { format!("{host}:{port}") };
         match self.way {
@@ -75,20 +75,20 @@ impl Sought {
 /// One question to one server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Asking {
-    /// Where to.
+    /// The address of the server.
     pub server: SocketAddr,
-    /// What.
+    /// The question.
     pub question: DnsQuestion,
 }
 
-/// Why a server has no answer.
+/// Why a server gave no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoAnswer {
-    /// Nothing came in time.
+    /// Nothing arrived in time.
     Silent,
-    /// Nothing can be sent there, or nobody listens.
+    /// Nothing can be sent there, or nothing listens.
     Unreachable,
-    /// Not even over TCP does it fit.
+    /// The answer is truncated, even over TCP.
     Cut,
 }
 
@@ -102,17 +102,17 @@ impl fmt::Display for NoAnswer {
     }
 }
 
-/// What came back.
+/// The answer of a server, or why there is none.
 pub type DnsReply = Result<DnsAnswer, NoAnswer>;
 
 /// Every reply of a round so far.
 pub type Replies = HashMap<Asking, DnsReply>;
 
-/// Why there is no result yet, or never.
+/// Why there is no result yet, or none at all.
 pub(super) enum Open {
-    /// What is in [`Look::wanted`] must be asked first.
+    /// The questions in [`Look::wanted`] must be asked first.
     Wanted,
-    /// It cannot be told, for this reason.
+    /// The result cannot be known, for this reason.
     Unknown(String),
 }
 
@@ -123,7 +123,7 @@ pub(super) struct NameServer {
     addresses: Vec<SocketAddr>,
 }
 
-/// One look at everything that is known in a round.
+/// One pass over everything that is known in a round.
 pub(super) struct Look<'a> {
     pub(super) sought: &'a Sought,
     pub(super) zones: &'a mut Zones,
@@ -134,21 +134,21 @@ pub(super) struct Look<'a> {
 }
 
 impl<'a> Look<'a> {
-    /// The reply to a question.
+    /// The reply to a question. A question without a reply is added to `wanted`.
     fn reply(&mut self, asking: Asking) -> Result<&'a DnsReply, Open> {
         match self.replies.get(&asking) {
             Some(reply) => return Ok(reply),
             None if self.replies.len() >= MAX_QUESTIONS => {
                 return Err(Open::Unknown("it takes too many questions".to_owned()));
             }
-            // Two names may lead to one server.
+            // Two names may lead to the same server.
             None if self.wanted.contains(&asking) => {}
             None => self.wanted.push(asking),
         }
         Err(Open::Wanted)
     }
 
-    /// What the first resolver that answers says, and which one it is.
+    /// The answer of the first resolver that gives one, and that resolver.
     pub(super) fn resolver(&mut self, name: &DnsName, kind: DnsKind) -> Result<(SocketAddr, &'a DnsAnswer), Open> {
         let question = DnsQuestion { name: name.clone(), kind, class: DnsClass::IN, is_recursive: true };
         let mut why = Vec::new();
@@ -162,7 +162,7 @@ impl<'a> Look<'a> {
         Err(Open::Unknown(why.join("; ")))
     }
 
-    /// What a server says of its own accord, or why that is nothing.
+    /// The answer of a server itself (without recursion), or why there is none.
     pub(super) fn server(
         &mut self,
         server: &NameServer,
@@ -174,7 +174,7 @@ impl<'a> Look<'a> {
         for address in &server.addresses {
             match self.reply(Asking { server: *address, question: question.clone() })? {
                 Ok(answer) => return Ok(Ok(answer)),
-                // What is silent says more than what has no route.
+                // A silent address says more than an unreachable one.
                 Err(NoAnswer::Unreachable) if why != NOT_FOUND => {}
                 Err(no) => why = no.to_string(),
             }
@@ -182,7 +182,7 @@ impl<'a> Look<'a> {
         Ok(Err(why))
     }
 
-    /// The addresses of hosts, all looked up at once.
+    /// The addresses of these hosts, all looked up at once.
     pub(super) fn servers(&mut self, hosts: &[(DnsName, u16)]) -> Result<Vec<NameServer>, Open> {
         let mut servers = Vec::new();
         for (host, port) in hosts {
@@ -193,7 +193,7 @@ impl<'a> Look<'a> {
         self.when_answered(servers)
     }
 
-    /// This, where nothing must be asked before.
+    /// `found`, unless questions must be asked first.
     pub(super) fn when_answered<T>(&self, found: T) -> Result<T, Open> {
         if self.wanted.is_empty() { Ok(found) } else { Err(Open::Wanted) }
     }
@@ -204,7 +204,7 @@ impl<'a> Look<'a> {
         }
         let mut records = Vec::new();
         for kind in [DnsKind::A, DnsKind::AAAA] {
-            // Where the resolver has none, the other servers may have one.
+            // A failed lookup is not an error: the zone's other servers may have addresses.
             records.extend(self.resolver(host, kind).into_iter().flat_map(|(_, answer)| &answer.records));
         }
         if !self.wanted.is_empty() {
@@ -213,7 +213,8 @@ impl<'a> Look<'a> {
         self.zones.learn_addresses(host, records.into_iter(), self.now)
     }
 
-    /// Some of these hosts, drawn anew in each round, and for each name: many of them are to be asked about by all servers alike.
+    /// Some of these hosts, drawn anew for each round and each name, so that questions about many names are spread
+    /// evenly over all servers.
     pub(super) fn drawn<Host: Hash>(&self, hosts: impl IntoIterator<Item = Host>, most: usize) -> Vec<Host> {
         let Sought { seed, name, .. } = self.sought;
         let mut hosts: Vec<Host> = hosts.into_iter().collect();
@@ -224,7 +225,7 @@ impl<'a> Look<'a> {
     }
 }
 
-/// A response code by its name.
+/// A response code, displayed by its name.
 pub(super) fn code(code: u8) -> Rcode {
     Rcode::masked_from_int(code)
 }

@@ -1,4 +1,4 @@
-//! Messages of DNS (RFC 1035): a question as bytes, and an answer of them. Reading is done by the crate `domain`.
+//! DNS messages (RFC 1035): encodes questions, and decodes answers with the crate `domain`.
 
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -16,10 +16,10 @@ use crate::net::family::Family;
 /// The class of a record (IN or CH), and its type.
 pub use domain::base::iana::{Class as DnsClass, Rtype as DnsKind};
 
-/// A name in small letters without a final dot; the root is empty.
+/// A name in lower case without the final dot; the root is empty.
 pub type DnsName = Rc<str>;
 
-/// The records of a family.
+/// The record type of a family: A or AAAA.
 pub(super) fn kind_of(family: Family) -> DnsKind {
     match family {
         Family::V4 => DnsKind::A,
@@ -27,44 +27,44 @@ pub(super) fn kind_of(family: Family) -> DnsKind {
     }
 }
 
-/// What a server is asked.
+/// A question to a DNS server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct DnsQuestion {
-    /// About which name.
+    /// The name to ask about.
     pub name: DnsName,
-    /// For which records.
+    /// The record type to ask for.
     pub kind: DnsKind,
-    /// Of which class.
+    /// The class to ask for.
     pub class: DnsClass,
-    /// Whether the server is to find out what it does not know (RD).
+    /// Whether the server should find out what it does not know (RD).
     pub is_recursive: bool,
 }
 
 /// A valid answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DnsAnswer {
-    /// Whether the server speaks for the zone (AA).
+    /// Whether the server is authoritative for the zone (AA).
     pub is_authoritative: bool,
-    /// Whether something is missing, since it did not fit (TC); it has no records then.
+    /// Whether the answer was truncated (TC); then it has no records.
     pub is_cut: bool,
-    /// The response code: 0, or 3 where there is no such name.
+    /// The response code: 0 means no error, 3 means that the name does not exist.
     pub code: u8,
-    /// What was asked for.
+    /// The answer section: the records that were asked for.
     pub records: Vec<DnsRecord>,
-    /// Whom to ask instead, or the start of the zone.
+    /// The authority section: which servers to ask instead, or the SOA of the zone.
     pub authority: Vec<DnsRecord>,
-    /// Addresses of servers.
+    /// The additional section: addresses of servers.
     pub additional: Vec<DnsRecord>,
 }
 
-/// A record of one of the types that matter here.
+/// A record of one of the types that ddns uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DnsRecord {
-    /// Whose it is.
+    /// The name that it belongs to.
     pub owner: DnsName,
-    /// For how many seconds it may be kept.
+    /// How long it may be cached, in seconds.
     pub ttl: u32,
-    /// What it says.
+    /// Its value.
     pub data: DnsData,
 }
 
@@ -74,22 +74,22 @@ impl DnsRecord {
     }
 }
 
-/// What a record says.
+/// The value of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DnsData {
     /// A or AAAA.
     Address(IpAddr),
-    /// CNAME: the same as another name.
+    /// CNAME: the name that it points to.
     Alias(DnsName),
     /// NS: a server of the zone.
     Server(DnsName),
-    /// The first string of a TXT.
+    /// TXT: its first string.
     Text(Vec<u8>),
-    /// SOA: for how many seconds it may be kept that there is no record.
+    /// SOA: how long the absence of a record may be cached, in seconds.
     Start(u32),
 }
 
-/// The bytes of a question; `None` if its name cannot be asked about.
+/// Encodes a question; `None` if its name is not valid in DNS.
 pub fn query(id: u16, question: &DnsQuestion) -> Option<Vec<u8>> {
     let name = Name::<Vec<u8>>::from_str(if question.name.is_empty() { "." } else { &question.name }).ok()?;
     let mut message = MessageBuilder::new_vec().question();
@@ -99,8 +99,8 @@ pub fn query(id: u16, question: &DnsQuestion) -> Option<Vec<u8>> {
     Some(message.finish())
 }
 
-/// The answer to a question with this id; `None` if the bytes are something else: late, foreign, forged or damaged (K6). That they come
-/// from the server that was asked is up to the socket.
+/// Decodes the answer to the question with this id; `None` if the bytes are something else: late, foreign, forged or
+/// damaged (K6). The socket ensures that they come from the server that was asked.
 pub fn answer_to(question: &DnsQuestion, id: u16, bytes: &[u8]) -> Option<DnsAnswer> {
     let message = Message::from_octets(bytes).ok()?;
     let header = message.header();
@@ -124,7 +124,7 @@ pub fn answer_to(question: &DnsQuestion, id: u16, bytes: &[u8]) -> Option<DnsAns
     is_same.then_some(answer)
 }
 
-/// The records of a section that matter; `None` if one of them is damaged.
+/// The records of a section whose types ddns uses; `None` if any record is damaged.
 fn records(section: RecordSection<'_, &[u8]>, class: DnsClass) -> Option<Vec<DnsRecord>> {
     let mut known = Vec::new();
     for parsed in section {
@@ -132,7 +132,7 @@ fn records(section: RecordSection<'_, &[u8]>, class: DnsClass) -> Option<Vec<Dns
         if parsed.class() == class
             && let Some(data) = data(&parsed).ok()?
         {
-            // What has the first bit set is 0 (RFC 2181).
+            // A TTL with its highest bit set counts as 0 (RFC 2181).
             let ttl = Some(parsed.ttl().as_secs()).filter(|ttl| i32::try_from(*ttl).is_ok()).unwrap_or(0);
             known.push(DnsRecord { owner: text(&parsed.owner()), ttl, data });
         }
@@ -140,7 +140,7 @@ fn records(section: RecordSection<'_, &[u8]>, class: DnsClass) -> Option<Vec<Dns
     Some(known)
 }
 
-/// What a record says; `None` if it is of another type. Fails where it is damaged.
+/// The value of a record; `None` if ddns does not use its type. Fails if the record is damaged.
 fn data(parsed: &ParsedRecord<'_, &[u8]>) -> Result<Option<DnsData>, ParseError> {
     macro_rules! data {
         ($kind:ty, $known:expr) => {{ parsed.to_record::<$kind>()?.map(|record| $known(record.data())) }};

@@ -1,4 +1,4 @@
-//! The address that a DNS server sees, out of its answer (F8).
+//! The address that a DNS server sees, read from its answer (F8).
 
 use std::net::IpAddr;
 
@@ -8,10 +8,10 @@ use super::zones::is_within;
 use crate::net::family::Family;
 use crate::net::reach::{Trust, is_far, sendable};
 
-/// The one service whose names only a resolver knows.
+/// The only service whose names a resolver answers, with RD and without authority (F8c, F8d).
 const BY_RESOLVER: &str = "opendns.com";
 
-/// What is asked of a server that sees this host's address; for a text, or for an address of the family.
+/// The question to a server that sees this host's address: for a text, or for an address of the family.
 pub fn own_address_question(name: &str, family: Family, is_text: bool, is_chaos: bool) -> DnsQuestion {
     DnsQuestion {
         name: DnsName::from(name),
@@ -21,7 +21,7 @@ pub fn own_address_question(name: &str, family: Family, is_text: bool, is_chaos:
     }
 }
 
-/// The address in an answer to such a question, or why there is none: words that follow the server's name.
+/// The address in an answer to such a question, or why there is none: a phrase that follows the server's name.
 pub fn own_address(question: &DnsQuestion, answer: &DnsAnswer, family: Family) -> Result<IpAddr, String> {
     let redirected = |what: &str| Err(format!("{what}: port 53 seems to be redirected"));
     let must_know = question.class == DnsClass::IN && !question.is_recursive;
@@ -32,7 +32,7 @@ pub fn own_address(question: &DnsQuestion, answer: &DnsAnswer, family: Family) -
         number => return Err(format!("says {}", code(number))),
     }
     let own = || answer.records.iter().filter(|record| record.owner == question.name);
-    // Its own answers must not be kept; those of a resolver that makes up a name may be.
+    // OpenDNS itself forbids caching (TTL 0). A resolver that makes up the name may allow it.
     if question.is_recursive && own().any(|record| record.ttl > 0) {
         return redirected("gives an answer that may be kept");
     }

@@ -1,4 +1,4 @@
-//! How fast servers are asked: one of them at most 20 times a second (K14).
+//! How fast servers are asked: each one at most 20 times a second (K14).
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -7,10 +7,10 @@ use std::time::Duration;
 /// The time between two questions to one server.
 const BETWEEN: Duration = Duration::from_millis(50);
 
-/// For how long a reply is taken again where the same question is asked of the same server.
+/// How long a reply is reused if the same server would be asked the same question again.
 pub const SAME_AGAIN: Duration = Duration::from_secs(2);
 
-/// Beyond so many, servers that are free again are forgotten.
+/// Above this number, servers that may be asked at once are forgotten.
 const MAX_KNOWN: usize = 1000;
 
 /// When each server may be asked next.
@@ -18,7 +18,7 @@ const MAX_KNOWN: usize = 1000;
 pub struct Pace(HashMap<SocketAddr, Duration>);
 
 impl Pace {
-    /// Takes the next turn at a server: how long to wait for it.
+    /// Takes the next turn at a server, and returns how long to wait for it.
     pub fn turn(&mut self, server: SocketAddr, now: Duration) -> Duration {
         if self.0.len() >= MAX_KNOWN {
             self.0.retain(|_, free| *free > now);

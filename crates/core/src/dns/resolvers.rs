@@ -1,14 +1,15 @@
-//! The resolvers that a host uses, from the text of its `resolv.conf`.
+//! The resolvers of a host, from the text of its `resolv.conf`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use super::PORT;
 
-/// As many resolvers as the C library asks.
+/// The C library asks this many resolvers at most.
 const MAX_RESOLVERS: usize = 3;
 
-/// The resolvers in the order in which they are asked: the host itself where the text names none. `number` gives that of an
-/// interface: routers announce themselves with addresses that are valid on one link only, as `fe80::1%eth0`.
+/// The resolvers in the order in which they are asked; the host itself if the text names none. `number` returns the
+/// number of an interface: routers announce link-local addresses such as `fe80::1%eth0`, which are valid on one link
+/// only.
 pub fn resolvers(text: &str, number: impl Fn(&str) -> Option<u32>) -> Vec<SocketAddr> {
     let named = text.lines().filter_map(|line| {
         let mut words = line.split_whitespace();

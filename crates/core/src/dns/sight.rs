@@ -10,23 +10,23 @@ use super::message::{DnsAnswer, DnsData, DnsName, DnsRecord, kind_of};
 use super::walk::authoritative;
 use super::zones::{Zones, is_within};
 
-/// How many servers a round asks.
+/// How many servers a round asks at most.
 pub const MAX_SERVERS: usize = 4;
 
-/// How many the last round asks before it is reported that an address is not visible.
+/// How many servers the last round asks at most, before an address is reported as not visible.
 pub const MAX_SERVERS_AT_END: usize = 13;
 
-/// How many names a CNAME may lead over.
+/// How many CNAMEs are followed.
 const MAX_ALIASES: usize = 8;
 
-/// What was seen of a name in one round.
+/// What one round saw of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sighting {
-    /// What each server says; empty where none was asked.
+    /// What each server says; empty if none was asked.
     pub servers: Vec<ServerSight>,
     /// Who was asked.
     pub way: DnsWay,
-    /// Why no server was asked, or none that counts.
+    /// Why no server could be asked; `None` if the round has a result.
     pub why: Option<String>,
 }
 
@@ -35,15 +35,15 @@ pub struct Sighting {
 pub struct ServerSight {
     /// Its name or address.
     pub server: String,
-    /// The addresses of the name, or why it says nothing: words that follow its name.
+    /// The addresses of the name, or why the server says nothing: a phrase that follows its name.
     pub said: Result<SeenAddresses, String>,
 }
 
-/// Addresses, and for how many seconds they may be kept.
+/// Addresses, and how long they may be cached, in seconds.
 pub type SeenAddresses = (Vec<IpAddr>, Option<u32>);
 
-/// What was seen, or what must be asked first. Made of every reply so far: whoever asks adds the new ones and calls again.
-/// What is learnt of zones stays in `zones`.
+/// What was seen, or the questions to ask first, from every reply so far: the caller adds the new replies and calls
+/// again. What is learned about zones stays in `zones`.
 pub fn round(sought: &Sought, zones: &mut Zones, replies: &Replies, now: Duration) -> Result<Sighting, Vec<Asking>> {
     let mut look = Look { sought, zones, replies, wanted: Vec::new(), now };
     let said = match sought.way {
@@ -75,7 +75,7 @@ impl Look<'_> {
         Ok(vec![ServerSight { server: resolver.ip().to_string(), said }])
     }
 
-    /// What the servers of a name's zone say; those of another zone where a CNAME leads there.
+    /// What the servers of a name's zone say, or those of another zone if a CNAME leads there.
     fn by_zone(&mut self, name: &DnsName, seen: &mut HashSet<DnsName>) -> Result<Vec<ServerSight>, Open> {
         let (zone, depth, hosts) = if self.sought.servers.is_empty() || !seen.is_empty() {
             let (zone, known) = self.zone_of(name)?;
@@ -135,7 +135,8 @@ impl Look<'_> {
     }
 }
 
-/// Follows an answer from a name to its addresses; a CNAME that leads out of the zone, or on which the answer says no more, is the end.
+/// Follows an answer from a name to its addresses. Ends at a CNAME that leads out of the zone, or to a name that the
+/// answer does not cover.
 fn end(answer: &DnsAnswer, name: &DnsName, zone: &str) -> Result<ChainEnd, String> {
     let mut passed = vec![name];
     while let [.., at] = passed[..] {
@@ -159,7 +160,7 @@ fn end(answer: &DnsAnswer, name: &DnsName, zone: &str) -> Result<ChainEnd, Strin
     Err("has a CNAME that leads back to itself".to_owned())
 }
 
-/// For how long it may be kept that there is nothing.
+/// How long the absence of records may be cached, in seconds.
 fn negative_ttl(answer: &DnsAnswer) -> Option<u32> {
     answer.authority.iter().find_map(|record| match record.data {
         DnsData::Start(minimum) => Some(minimum.min(record.ttl)),

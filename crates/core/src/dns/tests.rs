@@ -1,4 +1,4 @@
-//! Rounds among made-up servers, and messages as bytes.
+//! Rounds among simulated servers, and messages as bytes.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -9,14 +9,14 @@ use proptest::prelude::*;
 use super::*;
 use crate::net::family::Family;
 
-/// Servers by address. Each has zones with records, or a way of its own to reply.
+/// Simulated servers by address. Each has zones with records, or changes its answers.
 #[derive(Default)]
 struct World {
     zones: HashMap<IpAddr, Vec<(String, Vec<DnsRecord>)>>,
     odd: HashMap<IpAddr, Odd>,
 }
 
-/// What a server makes of its answer.
+/// Changes the answer of a server, or drops it.
 type Odd = fn(DnsAnswer) -> DnsReply;
 
 const RESOLVER: &str = "192.168.1.1";
@@ -41,7 +41,7 @@ fn records(text: &str) -> Vec<DnsRecord> {
 }
 
 impl World {
-    /// The resolver knows `com` and the hosts of its servers; these refer to example.com, which has two servers with this text.
+    /// The resolver knows `com` and the hosts of its servers. These refer to example.com, whose two servers have these records.
     fn with(zone: &str) -> Self {
         let mut world = Self::default();
         let glue = "ns1.example.com A 10.0.1.1; ns2.example.com A 10.0.1.2";
@@ -93,7 +93,7 @@ impl World {
         }
     }
 
-    /// What a round says about 203.0.113.7 as the address of a name.
+    /// The verdict of a round on 203.0.113.7 as the address of a name.
     fn says(&self, name: &str) -> String {
         self.judged(name, &Verify::default())
     }
@@ -182,7 +182,7 @@ fn k8_the_verdict_of_a_round() {
         if let Some(odd) = odd {
             world.odd("10.0.1.2", odd);
         }
-        // Which of the two comes first is drawn.
+        // The order of the two servers is random.
         let says = world
             .says("home.example.com")
             .replace("ns2.example.com, ns1.example.com", "ns1.example.com, ns2.example.com");
@@ -238,7 +238,7 @@ fn k9_a_cname_is_followed_to_its_own_zone() {
     outside.zone("10.0.0.1", "net", "other.net NS ns.other.net; ns.other.net A 10.0.2.1");
     outside.zone("10.0.2.1", "other.net", "other.net NS ns.other.net; host.other.net A 203.0.113.7");
     assert_eq!(outside.says("www.example.com"), "visible (1 server, TTL 300)");
-    // What another zone's server says about it does not count.
+    // What one zone's server says about another zone does not count.
     for server in ["10.0.1.1", "10.0.1.2"] {
         let text =
             "example.com NS ns1.example.com; www.example.com CNAME host.other.net; host.other.net A 198.51.100.4";
@@ -268,7 +268,7 @@ fn k9_names_that_are_not_asked() {
 #[test]
 fn k4_the_resolver_hears_of_the_top_level_and_of_servers_alone() {
     let mut world = World::with(HOME);
-    // It has a zone of the same name, with another address.
+    // The resolver has a zone of the same name, with another address.
     world.zone(RESOLVER, "example.com", "home.example.com A 192.168.1.5; ns1.example.com A 192.168.1.9");
     let (seen, asked) = world.look(&sought("home.example.com"), &mut Zones::default());
     assert_eq!(
@@ -280,7 +280,7 @@ fn k4_the_resolver_hears_of_the_top_level_and_of_servers_alone() {
     assert_eq!(names, ["com", "a.nic.test", "a.nic.test"]);
 }
 
-/// The name of one server cannot be looked up: the others count.
+/// If the name of one server cannot be looked up, the others count.
 #[test]
 fn k8_a_server_whose_name_cannot_be_looked_up() {
     let mut world = World::with(HOME);
@@ -313,12 +313,12 @@ fn k4_apex_delegated_child_and_a_server_of_both() {
     let mut child = World::with("sub.example.com NS ns.sub.example.com; ns.sub.example.com A 10.0.3.1");
     child.zone("10.0.3.1", "sub.example.com", "sub.example.com NS ns.sub.example.com; a.sub.example.com A 203.0.113.7");
     assert_eq!(child.says("a.sub.example.com"), "visible (1 server, TTL 300)");
-    // A name of the zone above was asked about before: the way leads on from there.
+    // ddns asked about a name of the zone above before: the walk continues from there.
     let mut zones = Zones::default();
     child.look(&sought("home.example.com"), &mut zones);
     let (seen, asked) = child.look(&sought("a.sub.example.com"), &mut zones);
     assert!(judge(&seen, ip("203.0.113.7"), &Verify::default()).verdict == DnsVerdict::Visible && asked.len() < 6);
-    // The servers of the zone above have the zone below as well, and it has a server of its own.
+    // The servers of the zone above also serve the zone below, which has a server of its own.
     let own =
         "sub.example.com NS ns.sub.example.com; sub.example.com NS ns1.example.com; a.sub.example.com A 203.0.113.7";
     for server in ["10.0.1.1", "10.0.1.2", "10.0.3.1"] {
@@ -357,7 +357,7 @@ fn k5_servers_are_kept_and_looked_for_again_when_none_answers() {
     let second = world.look(&sought("b.example.com"), &mut zones).1;
     assert!(first.len() > 4, "{first:?}");
     assert_eq!(second.len(), 2, "only the zone's two servers: {second:?}");
-    // They moved to another address.
+    // The servers moved to another address.
     let moved = "example.com NS ns1.example.com; ns1.example.com A 10.0.4.1";
     world.zones.remove(&ip("10.0.1.1"));
     world.zones.remove(&ip("10.0.1.2"));
@@ -366,7 +366,7 @@ fn k5_servers_are_kept_and_looked_for_again_when_none_answers() {
     let verdict = |seen: &Sighting| judge(seen, ip("203.0.113.7"), &Verify::default()).verdict;
     assert_eq!(verdict(&world.look(&sought("home.example.com"), &mut zones).0), DnsVerdict::Unknown);
     assert_eq!(verdict(&world.look(&sought("home.example.com"), &mut zones).0), DnsVerdict::Visible);
-    // After a day at most.
+    // Servers are kept for a day at most.
     let late = round(&sought("home.example.com"), &mut zones, &Replies::default(), Duration::from_secs(86_406));
     assert_eq!(late.expect_err("a question")[0].server.ip(), ip(RESOLVER));
 }
@@ -392,7 +392,7 @@ fn k14_at_most_four_servers_are_asked_and_drawn_anew() {
     assert_eq!(servers(1, MAX_SERVERS).len(), 4);
     assert!((2..9).any(|seed| servers(seed, MAX_SERVERS) != servers(1, MAX_SERVERS)));
     assert_eq!(servers(1, MAX_SERVERS_AT_END).len(), 9);
-    // Of many names that ask one server each, every server has its part, in one round as in many.
+    // If many names ask one server each, the servers share them evenly, in one round and over many.
     let world = World::with("*.example.com A 203.0.113.7");
     for seed in [1, 2] {
         let mut zones = Zones::default();
@@ -459,7 +459,7 @@ fn k11_rounds_after_acceptance() {
     assert_eq!(all, [2, 5, 15, 45, 120, 300, 600, 900]);
 }
 
-/// An answer as bytes: the question repeated, and these records behind it.
+/// An answer as bytes: the question repeated, followed by these records.
 fn bytes(id: u16, question: &DnsQuestion, flags: [u8; 2], records: &[u8], count: u16) -> Vec<u8> {
     let mut bytes = query(id, question).expect("a question");
     bytes[2..4].copy_from_slice(&flags);
@@ -468,7 +468,7 @@ fn bytes(id: u16, question: &DnsQuestion, flags: [u8; 2], records: &[u8], count:
     bytes
 }
 
-/// home.example.com A 203.0.113.7, its name a pointer to the question's.
+/// home.example.com A 203.0.113.7; its name is a pointer to the question's.
 const RECORD: [u8; 16] = [0xc0, 12, 0, 1, 0, 1, 0, 0, 1, 44, 0, 4, 203, 0, 113, 7];
 
 fn question() -> DnsQuestion {

@@ -1,4 +1,4 @@
-//! What a round means for an address that was accepted (K8, K10), and when the next one is due (K11).
+//! What a round means for an accepted address (K8, K10), and when the next round is due (K11).
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -14,34 +14,34 @@ use crate::text::duration::duration;
 use crate::text::order;
 use crate::text::vocabulary::vocabulary;
 
-/// A resolver is not asked sooner after acceptance: it would keep the answer.
+/// A resolver is not asked sooner after acceptance: it would cache the old answer.
 pub(super) const RESOLVER_AFTER: Duration = Duration::from_secs(30);
 
-/// After so many rounds in which none of the zone's servers answered, the resolver is asked.
+/// The resolver is asked after this many rounds in which none of the zone's servers answered.
 pub const ROUNDS_BEFORE_RESOLVER: u32 = 3;
 
-/// When a name is asked about after its address was accepted, in seconds, until it is visible.
+/// When ddns asks about an accepted address until it is visible, in seconds after acceptance.
 pub(super) const ROUNDS: [u64; 12] = [2, 5, 15, 45, 120, 300, 600, 900, 1800, 3600, 7200, 14_400];
 
-/// Somebody who waits for it gets no slower than the first of them.
+/// How many of these rounds a waiting command uses: the later ones are too far apart.
 const WAITED_FOR: usize = 8;
 
-/// `verify`: how it is found out whether the world sees an address.
+/// `verify`: how ddns finds out whether the world sees an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verify {
     /// `ask`
     pub way: DnsWay,
-    /// `server`: hosts and ports that are asked in place of the zone's servers; empty: those are.
+    /// `server`: hosts and ports to ask instead of the zone's servers; empty: the zone's servers.
     pub servers: Vec<(String, u16)>,
-    /// `resolver`; empty: those of the system.
+    /// `resolver`; empty: the system's resolvers.
     pub resolvers: Vec<SocketAddr>,
     /// `within`: how long it may take until an accepted address is visible.
     pub within: Duration,
-    /// `every`: how often a visible address is looked at.
+    /// `every`: how often ddns checks a visible address.
     pub every: Duration,
-    /// `repair`: whether what drifted is sent again.
+    /// `repair`: whether ddns sends a drifted address again.
     pub repair: bool,
-    /// `proxied`: whether another address is right as long as it is public.
+    /// `proxied`: whether any public address counts as right.
     pub proxied: bool,
     /// `exact`: whether it must be the only address.
     pub exact: bool,
@@ -66,18 +66,18 @@ impl Verify {
         exact: false,
     };
 
-    /// What a round is to find out. `system` are the resolvers of this host.
+    /// The task of a round. `system` are the resolvers of this host.
     pub fn sought(&self, name: &str, family: Family, system: &[SocketAddr], most: usize, seed: u64) -> Sought {
         let resolvers = if self.resolvers.is_empty() { system.to_vec() } else { self.resolvers.clone() };
         Sought { name: name.into(), family, way: self.way, servers: self.servers.clone(), resolvers, most, seed }
     }
 
-    /// When somebody can be asked about what was accepted then, in seconds since the epoch.
+    /// The earliest time to ask about an address accepted at `accepted`, in seconds since the epoch; 0: at once.
     pub fn earliest(&self, accepted: u64) -> u64 {
         if self.way == DnsWay::Resolver { accepted + RESOLVER_AFTER.as_secs() } else { 0 }
     }
 
-    /// Why it is too early to ask so long after acceptance: a resolver would keep what it finds (K15).
+    /// Why it is too early to ask: a resolver would cache what it finds now (K15). `since` is the time since acceptance.
     pub fn too_early(&self, since: Option<Duration>) -> Option<String> {
         let early = since.filter(|since| self.way == DnsWay::Resolver && *since < RESOLVER_AFTER)?;
         Some(format!("accepted {} ago; a resolver is asked after {}", duration(early), duration(RESOLVER_AFTER)))
@@ -89,23 +89,23 @@ vocabulary! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     pub enum DnsVerdict {
-        /// All servers that answer have it.
+        /// All servers that answered have the address.
         Visible = "visible",
-        /// All servers that answer have a public address, which is that of a proxy.
+        /// All servers that answered have a public address: that of a proxy.
         Proxied = "proxied" "behind a proxy",
-        /// Some have it.
+        /// Some servers have the address.
         Partly = "partly",
-        /// None has it.
+        /// No server has the address.
         NotVisible = "not_visible" "not visible",
-        /// It was visible, or should be, and round after round none has it.
+        /// The address was visible, or should be, and round after round no server has it.
         Drifted = "drifted",
-        /// Nobody answered, or nobody could be asked.
+        /// No server answered, or none could be asked.
         Unknown = "unknown",
     }
 }
 
 impl DnsVerdict {
-    /// Whether nothing is left to wait for.
+    /// Whether there is nothing left to wait for.
     pub fn is_good(self) -> bool {
         matches!(self, Self::Visible | Self::Proxied)
     }
@@ -114,31 +114,32 @@ impl DnsVerdict {
 /// What a round says about one address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenInDns {
-    /// Whether it is visible.
+    /// Whether the address is visible.
     pub verdict: DnsVerdict,
-    /// For how many seconds resolvers may keep what was seen.
+    /// How long resolvers may cache what was seen, in seconds.
     #[serde(default, skip_serializing_if = "is_default")]
     pub ttl: Option<u32>,
-    /// Why, for people: words that follow the verdict.
+    /// The reason, for people: a phrase that follows the verdict.
     #[serde(default, skip_serializing_if = "is_default")]
     pub reason: String,
-    /// Whether every server that answers has the same public addresses, and this one is not among them: it may be a proxy's.
+    /// Whether every server that answered has the same public addresses, without this one: they may be a proxy's.
     #[serde(default, skip_serializing_if = "is_default")]
     pub looks_proxied: bool,
 }
 
-/// Whether a value need not be written.
+/// Whether a value is the default, and so need not be saved.
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
 impl SeenInDns {
-    /// Nothing is known, for this reason.
+    /// An unknown verdict, for this reason.
     pub fn unknown(reason: String) -> Self {
         Self { verdict: DnsVerdict::Unknown, ttl: None, reason, looks_proxied: false }
     }
 
-    /// The verdict and its reason: `visible (2 servers, TTL 300)`. `since` is how long ago the address was accepted, if it was.
+    /// The verdict and its reason: `visible (2 servers, TTL 300)`. `since` is the time since acceptance, if the address
+    /// was accepted.
     pub fn sentence(&self, since: Option<Duration>, verify: &Verify) -> String {
         let early = since.filter(|since| *since < verify.within);
         let word = match early.filter(|_| self.verdict == DnsVerdict::NotVisible) {
@@ -157,7 +158,7 @@ impl SeenInDns {
     }
 }
 
-/// Compares what was seen with the address that is expected.
+/// Compares what was seen with the expected address.
 pub fn judge(sighting: &Sighting, expected: IpAddr, verify: &Verify) -> SeenInDns {
     let has_it = |ips: &[IpAddr]| {
         if verify.proxied {
@@ -167,7 +168,7 @@ pub fn judge(sighting: &Sighting, expected: IpAddr, verify: &Verify) -> SeenInDn
         }
     };
     let answers: Vec<&SeenAddresses> = sighting.servers.iter().filter_map(|server| server.said.as_ref().ok()).collect();
-    // A resolver that is asked for want of anybody else may have a view of its own: what it does not see may be visible all the same.
+    // A resolver that only stands in for the zone's servers may have a view of its own: what it does not see may still be visible.
     let is_stand_in = sighting.way != verify.way;
     let verdict = match (answers.iter().filter(|(ips, _)| has_it(ips)).count(), answers.len()) {
         (_, 0) => DnsVerdict::Unknown,
@@ -227,12 +228,12 @@ fn described<'a>(servers: impl Iterator<Item = &'a ServerSight>) -> String {
     groups.into_iter().map(text).collect::<Vec<_>>().join("; ")
 }
 
-/// When the first round after this much time since acceptance is due, as time since acceptance; `None` if they are over.
+/// When the next round after `since` is due, both as time since acceptance; `None` if there are no more rounds.
 pub fn next_round(since: Duration) -> Option<Duration> {
     ROUNDS[..WAITED_FOR].iter().copied().map(Duration::from_secs).find(|at| *at > since)
 }
 
-/// Why a name is not asked about (K9): words that follow it; `None` if it is.
+/// Why ddns does not ask about a name (K9): a phrase that follows the name; `None` if it does.
 pub fn why_not_asked(name: &str) -> Option<&'static str> {
     match name {
         _ if !name.is_ascii() => Some("has letters that DNS does not have"),

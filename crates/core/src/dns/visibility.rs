@@ -1,5 +1,5 @@
-//! Whether the world sees an accepted address, over time: when it is asked about (K11, K14), what is reported (K12, K23), and when it is
-//! sent again (K13). Times are seconds since the epoch.
+//! Whether the world sees an accepted address, over time: when ddns asks about it (K11, K14), what ddns reports (K12,
+//! K23), and when ddns sends the update again (K13). Times are seconds since the epoch.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -13,87 +13,87 @@ use super::verdict::{
 };
 use crate::text::duration::duration;
 
-/// Between two rounds that may find a drift.
+/// Two misses count as a drift only if they are at least this far apart, in seconds.
 const BETWEEN_MISSES: u64 = 60;
 
-/// The first repair is followed by no other for so long, and each by none for twice as long as the one before.
+/// The pause after the first repair, in seconds. It doubles with each further repair, up to the longest pause.
 const REPAIR_PAUSE: u64 = 3600;
 
 const LONGEST_REPAIR_PAUSE: u64 = 86_400;
 
-/// So many repairs in a row that changed nothing are enough.
+/// Repairs end after this many in a row that changed nothing.
 const MOST_IN_VAIN: u8 = 3;
 
-/// So often the same other address may come back.
+/// Repairs end when the same other address has come back this often.
 const MOST_RETURNS: u8 = 2;
 
-/// The longest time that a resolver is said to keep an answer.
+/// Answers of a resolver count as cached for this long at most, in seconds.
 const LONGEST_WAIT: u64 = 86_400;
 
-/// The reason for a verdict is kept up to here, in characters.
+/// The reason for a verdict is cut to this length, in characters.
 const LONGEST_REASON: usize = 200;
 
-/// What is known of one accepted address.
+/// What is known about the visibility of one accepted address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DnsMemory {
     /// The address that should be seen.
     pub ip: IpAddr,
     /// When it was accepted.
     pub accepted: u64,
-    /// What was seen last; unknown before the first round.
+    /// The result of the last round; unknown before the first one.
     pub found: SeenInDns,
-    /// Since when the verdict is so.
+    /// When the verdict last changed.
     pub since: u64,
-    /// When it was last asked about; 0 where it never was.
+    /// When ddns last asked about the address; 0 if it never did.
     pub last: u64,
-    /// When it is asked about next.
+    /// When ddns asks next.
     pub next: u64,
-    /// Until then resolvers may have the address before; 0 where there was none.
+    /// Until then, resolvers may have the previous address; 0 if there was none.
     #[serde(default, skip_serializing_if = "is_default")]
     pub old_until: u64,
-    /// What was sent again because it had drifted.
+    /// The repairs: updates that were sent again because the address had drifted.
     #[serde(default, skip_serializing_if = "is_default")]
     pub repairs: Repairs,
-    /// Whether it ever was visible.
+    /// Whether the address was ever visible.
     #[serde(default, skip_serializing_if = "is_default")]
     was_visible: bool,
-    /// That it is not, or not any more, was reported.
+    /// `NotVisible` or `Drifted` if that was reported, and the address has not been visible since.
     #[serde(default, skip_serializing_if = "is_default")]
     reported: Option<DnsVerdict>,
-    /// The same of an address before this one, and nothing better since.
+    /// Whether such a report was about an earlier address, and no address has been visible since.
     #[serde(default, skip_serializing_if = "is_default")]
     was_told: bool,
-    /// When somebody began to ask about it.
+    /// When ddns began to ask about the address.
     #[serde(default, skip_serializing_if = "is_default")]
     began: u64,
-    /// Rounds in a row in which nobody answered.
+    /// Rounds in a row in which the servers that should be asked gave no answer.
     #[serde(default, skip_serializing_if = "is_default")]
     unknown: u32,
-    /// Whether some server had the address, in each of the last three rounds with an answer: the lowest bit is the last one.
+    /// Whether any server had the address in each of the last three rounds with an answer; the lowest bit is the latest.
     #[serde(default, skip_serializing_if = "is_default")]
     recent: u8,
-    /// Rounds in a row in which none had it although one should, and when the first of them was.
+    /// Rounds in a row in which no server had the address although one should, and when the first of them was.
     #[serde(default, skip_serializing_if = "is_default")]
     misses: (u8, u64),
 }
 
-/// What was sent again because it had drifted.
+/// The repairs: updates that were sent again because the address had drifted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Repairs {
-    /// How many were accepted.
+    /// How many repairs were accepted.
     pub count: u8,
-    /// When the last one was.
+    /// When the last one was accepted.
     at: u64,
-    /// Those in a row that changed nothing.
+    /// How many repairs in a row changed nothing.
     in_vain: u8,
-    /// What was there in the place of ours.
+    /// The address that servers had instead of ours.
     other: Option<IpAddr>,
-    /// How often that came back after a repair had made ours visible.
+    /// How often that address came back after a repair had made ours visible.
     returned: u8,
 }
 
 impl Repairs {
-    /// When the next one may be sent; `None` if they have no lasting effect.
+    /// When the next repair may be sent; `None` if repairs have no lasting effect.
     fn next(&self) -> Option<u64> {
         let doublings = u32::from(self.count.saturating_sub(1)).min(8);
         let pause = (REPAIR_PAUSE << doublings).min(LONGEST_REPAIR_PAUSE);
@@ -102,19 +102,19 @@ impl Repairs {
     }
 }
 
-/// Something to report.
+/// A change of visibility to report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SightNews {
     /// Visible, not visible or drifted.
     pub verdict: DnsVerdict,
-    /// Whether one of the last two was reported before.
+    /// Whether `NotVisible` or `Drifted` was reported before.
     pub was_reported: bool,
-    /// Whether it was asked about since its acceptance, and never seen before: how long that took is known.
+    /// Whether ddns has asked since acceptance and sees the address for the first time, so that the delay is known.
     pub is_timed: bool,
 }
 
 impl DnsMemory {
-    /// An address that was accepted, and that nobody was asked about.
+    /// An accepted address that ddns has not asked about yet.
     pub fn new(ip: IpAddr, accepted: u64, now: u64) -> Self {
         Self {
             ip,
@@ -135,7 +135,7 @@ impl DnsMemory {
         }
     }
 
-    /// The same after an endpoint accepted an address; `is_repair`: it was sent because it had drifted.
+    /// The state after an endpoint accepted an address. `is_repair`: the update was sent because the address had drifted.
     #[must_use]
     pub fn accepted(before: Option<Self>, ip: IpAddr, is_repair: bool, now: u64) -> Self {
         let new = Self::new(ip, now, now);
@@ -155,12 +155,12 @@ impl DnsMemory {
         Self { repairs, reported: before.reported, was_told: before.was_told, ..new }
     }
 
-    /// What was seen last.
+    /// The verdict of the last round.
     pub fn verdict(&self) -> DnsVerdict {
         self.found.verdict
     }
 
-    /// Of what two processes know, the later. `None`: nothing.
+    /// The newer of what two processes know; `None` if neither knows anything.
     pub fn merged(ours: Option<Box<Self>>, theirs: Option<Box<Self>>) -> Option<Box<Self>> {
         match (ours, theirs) {
             (Some(ours), Some(theirs)) => {
@@ -171,27 +171,27 @@ impl DnsMemory {
         }
     }
 
-    /// Whether it was visible when it was last asked about: one server is enough to see that it still is.
+    /// Whether the address was visible in the last round. Then asking one server is enough to see that it still is.
     pub fn is_idle(&self) -> bool {
         self.verdict().is_good() && self.misses.0 == 0
     }
 
-    /// Whether this round is the last one before it is reported as not visible.
+    /// Whether this is the last round before the address is reported as not visible.
     pub fn is_end(&self, verify: &Verify, now: u64) -> bool {
         !self.was_visible && self.reported.is_none() && now >= self.accepted + verify.within.as_secs()
     }
 
-    /// Whether the resolver is asked where none of the zone's servers answers this time (K15).
+    /// Whether to ask the resolver if none of the zone's servers answers in this round (K15).
     pub fn may_ask_resolver(&self, now: u64) -> bool {
         self.unknown + 1 >= ROUNDS_BEFORE_RESOLVER && now >= self.accepted + RESOLVER_AFTER.as_secs()
     }
 
-    /// Whether it is the resolver's turn, for whoever cannot ask it after the zone's servers.
+    /// Whether it is the resolver's turn, for a caller that cannot ask the resolver after the zone's servers.
     pub fn is_turn_of_resolver(&self, now: u64) -> bool {
         self.may_ask_resolver(now) && self.unknown % 2 == 1
     }
 
-    /// The same after a round, and what is to be reported. `idle` is when the next round is where nothing is left to wait for.
+    /// The state after a round, and what to report. `idle` is the time of the next round if nothing is left to wait for.
     #[must_use]
     pub fn seen(mut self, sighting: &Sighting, verify: &Verify, idle: u64, now: u64) -> (Self, Option<SightNews>) {
         let (former, former_ttl) = (self.verdict(), self.found.ttl);
@@ -199,7 +199,7 @@ impl DnsMemory {
         let (verdict, ttl) = (self.verdict(), self.found.ttl);
         let is_late = now >= self.accepted + verify.within.as_secs();
         let (is_miss, is_unknown) = (verdict == DnsVerdict::NotVisible, verdict == DnsVerdict::Unknown);
-        // Those that should be asked did not answer, whatever the resolver says.
+        // The servers that should be asked did not answer, whatever the resolver says.
         let is_stand_in = sighting.way != verify.way;
         self.unknown = if is_unknown || is_stand_in { self.unknown.saturating_add(1) } else { 0 };
         if !is_unknown {
@@ -223,13 +223,13 @@ impl DnsMemory {
         let news = self.news(other_address(sighting, self.ip), is_late);
         self.next = self.next_round(verify, idle, now);
         if sighting.way == DnsWay::Resolver {
-            // It says the same until then.
+            // Until then, the resolver repeats its cached answer.
             self.next = self.next.max(now + u64::from(ttl.unwrap_or_default()).min(LONGEST_WAIT));
         }
         (self, news)
     }
 
-    /// What is to be reported.
+    /// What to report after a round; remembers that it was reported.
     fn news(&mut self, other: Option<IpAddr>, is_late: bool) -> Option<SightNews> {
         let was_reported = self.was_told || self.reported.is_some();
         let is_timed = self.began <= self.accepted + ROUNDS[3] && !self.was_visible && self.repairs.count == 0;
@@ -264,21 +264,21 @@ impl DnsMemory {
             Some(at) if !self.was_visible => self.accepted + at,
             _ => idle,
         };
-        // One that is due and may not be sent waits for its next round as anything else.
+        // A repair that is due but may not be sent waits for the next regular round.
         self.repair_at(verify).filter(|at| *at > now).map_or(next, |at| next.min(at))
     }
 
-    /// When what drifted may be sent again; `None` if it did not, or it is not.
+    /// When a drifted address may be sent again; `None` if the address has not drifted, or is not repaired.
     fn repair_at(&self, verify: &Verify) -> Option<u64> {
         self.repairs.next().filter(|_| verify.repair && self.verdict() == DnsVerdict::Drifted)
     }
 
-    /// Whether it is to be sent again now, because it drifted.
+    /// Whether the update is due again because the address drifted.
     pub fn is_repair_due(&self, verify: &Verify, now: u64) -> bool {
         self.repair_at(verify).is_some_and(|at| at <= now)
     }
 
-    /// Whether it should be visible by now.
+    /// Whether the address should be visible by now.
     pub fn is_late(&self, verify: &Verify, now: u64) -> bool {
         self.was_visible || self.reported.is_some() || now >= self.accepted + verify.within.as_secs()
     }
@@ -305,7 +305,7 @@ impl DnsMemory {
     }
 }
 
-/// An address that servers have in the place of ours.
+/// An address that servers have instead of ours.
 fn other_address(sighting: &Sighting, ours: IpAddr) -> Option<IpAddr> {
     let said = sighting.servers.iter().filter_map(|server| server.said.as_ref().ok());
     said.flat_map(|(ips, _)| ips).copied().filter(|ip| *ip != ours).min()

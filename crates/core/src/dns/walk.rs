@@ -1,18 +1,18 @@
-//! The way to the servers of the zone that a name is in: from the top level down (K4).
+//! The walk from the top level down to the servers of the zone that contains a name (K4).
 
 use super::PORT;
 use super::ask::{Look, Open, code};
 use super::message::{DnsAnswer, DnsData, DnsKind, DnsName, DnsRecord};
 use super::zones::{KnownZone, is_within};
 
-/// How many referrals lead from the top level to a zone.
+/// How many referrals may lead from the top level to a zone.
 const MAX_REFERRALS: u8 = 6;
 
-/// How many servers of a zone on the way are asked, one after the other.
+/// How many servers of each zone on the way are asked, one after the other.
 const MAX_ON_THE_WAY: usize = 3;
 
 impl Look<'_> {
-    /// The zone of a name, and its servers. Whoever is in a known zone is in none below it, until its servers say so.
+    /// The zone of a name, and its servers. A name belongs to the smallest known zone until that zone's servers refer to one below.
     pub(super) fn zone_of(&mut self, name: &DnsName) -> Result<(DnsName, KnownZone), Open> {
         loop {
             let Some((zone, known)) = self.zones.around(name, self.now) else {
@@ -26,7 +26,7 @@ impl Look<'_> {
         }
     }
 
-    /// The top level, by the resolver: all that it is asked besides addresses of servers.
+    /// Learns the servers of the top level from the resolver, which is asked nothing else besides the addresses of servers.
     fn top(&mut self, name: &str) -> Result<(), Open> {
         let top: DnsName = name.rsplit('.').next().unwrap_or(name).into();
         let (resolver, answer) = self.resolver(&top, DnsKind::NS)?;
@@ -38,12 +38,13 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// One step down, or the certainty that the name is in this zone.
+    /// Goes down one zone, or settles that the name is in this zone.
     fn step(&mut self, zone: &DnsName, known: &KnownZone, name: &DnsName) -> Result<(), Open> {
         let mut why = Vec::new();
         for host in self.drawn(known.servers.iter().cloned(), MAX_ON_THE_WAY) {
             let server = self.servers(&[(host, PORT)])?.swap_remove(0);
-            // A server may have zones below this one, too: where its own zone starts is asked for once more.
+            // A server may also serve a zone below this one. Its SOA then names that zone, and ddns asks once more for
+            // the zone's servers.
             let mut asked = name.clone();
             let said = loop {
                 let answer = match self.server(&server, &asked, DnsKind::NS)? {
@@ -69,7 +70,7 @@ impl Look<'_> {
         Err(Open::Unknown(why.join("; ")))
     }
 
-    /// Whether an answer from a zone's server leads to a zone below that has the name: it is known from now on.
+    /// Whether an answer from a zone's server refers to a zone below that contains the name. If so, that zone is known from now on.
     pub(super) fn descend(
         &mut self,
         answer: &DnsAnswer,
@@ -85,7 +86,7 @@ impl Look<'_> {
         }
         let found = sections.into_iter().find_map(|section| servers_of(section, below)).unwrap_or_default();
         for host in &found.0 {
-            // Whoever gives an address speaks for this zone alone.
+            // A server may give addresses only for hosts in its own zone.
             let glue = answer.additional.iter().filter(|record| record.owner == *host && is_within(host, zone));
             self.zones.learn_addresses(host, glue, self.now);
         }
@@ -97,7 +98,7 @@ impl Look<'_> {
     }
 }
 
-/// An answer that counts (K6), or why it says nothing about the zone: words that follow the server's name.
+/// An answer that counts (K6), or why it says nothing about the zone: a phrase that follows the server's name.
 pub(super) fn authoritative(answer: &DnsAnswer) -> Result<&DnsAnswer, String> {
     match answer {
         DnsAnswer { code: 0 | 3, is_authoritative: true, .. } => Ok(answer),
@@ -108,7 +109,7 @@ pub(super) fn authoritative(answer: &DnsAnswer) -> Result<&DnsAnswer, String> {
     }
 }
 
-/// The servers that a section names for a zone, and for how long.
+/// The servers that a section names for a zone, and how long they may be cached, in seconds.
 fn servers_of(section: &[DnsRecord], zone: &str) -> Option<(Vec<DnsName>, u32)> {
     let (mut hosts, mut ttl) = (Vec::new(), u32::MAX);
     for record in section.iter().filter(|record| *record.owner == *zone) {
@@ -122,7 +123,7 @@ fn servers_of(section: &[DnsRecord], zone: &str) -> Option<(Vec<DnsName>, u32)> 
     (!hosts.is_empty()).then_some((hosts, ttl))
 }
 
-/// The name of the zone that an answer without records comes from.
+/// The zone that an answer without records comes from, named by its SOA.
 fn start_of(answer: &DnsAnswer) -> Option<DnsName> {
     answer.authority.iter().find(|record| matches!(record.data, DnsData::Start(_))).map(|record| record.owner.clone())
 }

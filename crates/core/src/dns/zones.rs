@@ -1,4 +1,4 @@
-//! Zones and their servers, kept for all names: as long as they may be, within limits (K5).
+//! Zones and their servers, kept for all names: as long as their TTL says, within limits (K5).
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use super::message::{DnsName, DnsRecord};
 
-/// For how long a zone's servers are kept at least and at most, in seconds.
+/// The shortest and the longest time for which a zone's servers are kept, in seconds.
 const KEPT_SECONDS: (u32, u32) = (3600, 86_400);
 
-/// Beyond so many all are forgotten.
+/// When there are this many zones, or this many hosts, all of them are forgotten.
 const MAX_KEPT: usize = 20_000;
 
-/// What is known of zones and of the addresses of their servers. The time is that of whoever asks; it never goes back.
+/// What is known about zones and the addresses of their servers. The caller gives the time, which must never go back.
 #[derive(Debug, Default)]
 pub struct Zones {
     zones: HashMap<DnsName, KnownZone>,
@@ -22,15 +22,15 @@ pub struct Zones {
 #[derive(Debug, Clone)]
 pub(super) struct KnownZone {
     pub(super) servers: Vec<DnsName>,
-    /// How many referrals led here.
+    /// How many referrals led to this zone.
     pub(super) depth: u8,
-    /// Whether a name was found to be in it, and in no zone below.
+    /// Whether a name was found in this zone itself, and not in a zone below.
     pub(super) is_home: bool,
     until: Duration,
 }
 
 impl Zones {
-    /// The smallest known zone that a name could be in.
+    /// The smallest known zone that could contain a name.
     pub(super) fn around(&self, name: &str, now: Duration) -> Option<(DnsName, KnownZone)> {
         let mut names = std::iter::successors(Some(name), |name| name.split_once('.').map(|(_, parent)| parent));
         names.find_map(|name| {
@@ -47,7 +47,7 @@ impl Zones {
         self.zones.insert(name.clone(), zone);
     }
 
-    /// Names are in this zone itself: whoever else is in it need not ask for another below.
+    /// Remembers that names are in this zone itself, so that no other name of it looks for a zone below.
     pub(super) fn settle(&mut self, name: &str) {
         if let Some(zone) = self.zones.get_mut(name) {
             zone.is_home = true;
@@ -58,7 +58,7 @@ impl Zones {
         self.hosts.get(host).filter(|(_, until)| *until > now).map(|(ips, _)| &**ips)
     }
 
-    /// The addresses of a host in these records, which are known from now on.
+    /// Learns and returns the addresses of a host in these records.
     pub(super) fn learn_addresses<'r>(
         &mut self,
         host: &DnsName,
@@ -76,7 +76,7 @@ impl Zones {
         ips
     }
 
-    /// None of its servers answers: they are looked for again.
+    /// Forgets a zone whose servers do not answer, so that they are looked up again.
     pub(super) fn forget(&mut self, name: &str) {
         for host in self.zones.remove(name).iter().flat_map(|zone| &zone.servers) {
             self.hosts.remove(host);
@@ -89,7 +89,7 @@ fn kept(ttl: u32) -> Duration {
     Duration::from_secs(ttl.clamp(least, most).into())
 }
 
-/// Whether a name is a zone's, or below it.
+/// Whether a name is the zone's own, or below it.
 pub(super) fn is_within(name: &str, zone: &str) -> bool {
     zone.is_empty() || name.strip_suffix(zone).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }

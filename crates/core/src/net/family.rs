@@ -42,7 +42,7 @@ impl Family {
         }
     }
 
-    /// An address reserved for documentation: it stands for one that is not known.
+    /// A documentation address: it stands for one that is not known.
     pub fn documentation(self) -> IpAddr {
         match self {
             Self::V4 => Ipv4Addr::new(192, 0, 2, 1).into(),
@@ -50,8 +50,8 @@ impl Family {
         }
     }
 
-    /// An address of the internet; which one does not matter, only that it is reached as most of the internet is. A root server
-    /// of the DNS: no host has a route of its own to it.
+    /// An address that is reached as most of the internet is, through the default route. It belongs to a root server of
+    /// the DNS: no host has a route of its own to it.
     pub fn far(self) -> IpAddr {
         match self {
             Self::V4 => Ipv4Addr::new(198, 41, 0, 4).into(),
@@ -59,7 +59,7 @@ impl Family {
         }
     }
 
-    /// The family's place in a pair.
+    /// The index of the family in a pair.
     pub fn index(self) -> usize {
         self as usize
     }
@@ -74,8 +74,8 @@ impl fmt::Display for Family {
     }
 }
 
-/// The addresses of a host in the order in which they are tried: the families in turn, beginning with that of the first,
-/// so that one family that leads nowhere costs a moment and not a minute (RFC 8305).
+/// The addresses of a host in the order to try them: the families take turns, and that of the first address begins, so
+/// that a family that leads nowhere costs a moment and not a minute (RFC 8305).
 pub fn interleaved(addresses: Vec<IpAddr>) -> Vec<IpAddr> {
     let Some(first) = addresses.first().map(IpAddr::is_ipv4) else { return addresses };
     let (firsts, others): (Vec<IpAddr>, Vec<IpAddr>) = addresses.into_iter().partition(|ip| ip.is_ipv4() == first);

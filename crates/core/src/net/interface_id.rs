@@ -1,19 +1,19 @@
-//! The lower bits of an IPv6 address: another host of the same network (H9).
+//! The lower bits of an IPv6 address, which select another host of the same network (H9).
 
 use std::net::Ipv6Addr;
 
-/// `::1234:5678:9abc:def0`, with the length of the prefix that it goes behind.
+/// `::1234:5678:9abc:def0`, and the length of the prefix that comes before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct InterfaceId {
     bits: u128,
     prefix: u8,
 }
 
-/// The prefix of most networks.
+/// The prefix length of most networks.
 const USUAL_PREFIX: u8 = 64;
 
 impl InterfaceId {
-    /// Reads `::1` or `::1/56`. The error is a phrase that follows its name.
+    /// Reads `::1` or `::1/56`. The error is a phrase that follows the name of the field.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let (address, prefix) = match text.split_once('/') {
@@ -33,14 +33,14 @@ impl InterfaceId {
         Ok(Self { bits, prefix })
     }
 
-    /// An address with these lower bits.
+    /// The address with its lower bits replaced by these.
     #[must_use]
     pub fn of(self, address: Ipv6Addr) -> Ipv6Addr {
         Ipv6Addr::from_bits(address.to_bits() & mask(self.prefix) | self.bits)
     }
 }
 
-/// As many leading ones.
+/// A mask with this many leading ones.
 fn mask(prefix: u8) -> u128 {
     u128::MAX << (128 - u32::from(prefix))
 }

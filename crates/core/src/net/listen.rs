@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// `127.0.0.1:8080`, `[::1]:8080`, an address or a port alone, `localhost`; `port` where none is written.
+/// Reads `127.0.0.1:8080`, `[::1]:8080`, an address or a port alone, or `localhost`. `port` applies if none is written.
 pub fn listen_address(text: &str, port: u16) -> Option<SocketAddr> {
     let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let text = text.trim();

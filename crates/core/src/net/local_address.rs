@@ -15,15 +15,15 @@ pub struct LocalAddress {
     pub index: u32,
     /// The address.
     pub ip: IpAddr,
-    /// The length of its prefix.
+    /// The length of the prefix.
     pub prefix: u8,
-    /// How far it is valid.
+    /// How far the address is valid.
     pub scope: Scope,
     /// The flags that the system gives it.
     pub flags: Flags,
-    /// How long it is valid.
+    /// How long the address is valid.
     pub valid: Lifetime,
-    /// How long it is preferred for new connections.
+    /// How long the address is preferred for new connections.
     pub preferred: Lifetime,
 }
 
@@ -44,7 +44,7 @@ vocabulary! {
     }
 }
 
-/// The flags that the system gives an address. All false on other systems than Linux, which report none.
+/// The flags that the system gives an address. All are false on systems other than Linux, which report none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "these are the kernel's flags, each on its own")]
 pub struct Flags {
@@ -60,7 +60,7 @@ pub struct Flags {
     pub permanent: bool,
     /// Its interface is switched off.
     pub down: bool,
-    /// Its interface has no cable, or no other side.
+    /// Its interface has no cable, or nothing is at the other end.
     pub unplugged: bool,
 }
 
@@ -68,7 +68,7 @@ pub struct Flags {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Lifetime {
-    /// Without an end.
+    /// Without limit.
     #[serde(serialize_with = "forever")]
     Forever,
     /// Seconds from now.

@@ -1,35 +1,35 @@
-//! NAT-PMP (RFC 6886), as far as it takes to learn the router's outer address. Nothing is ever mapped.
+//! NAT-PMP (RFC 6886), only to learn the router's outer address. ddns never maps a port.
 
 use std::net::Ipv4Addr;
 
 /// The port on which a router listens.
 pub const PORT: u16 = 5351;
 
-/// The port on which hosts hear that the address changed. It is announced to 224.0.0.1, which every host belongs to.
+/// The port on which hosts hear that the address changed. Routers announce that to 224.0.0.1, the group of all hosts.
 pub const ANNOUNCEMENT_PORT: u16 = 5350;
 
 /// The question for the outer address: version 0, opcode 0.
 pub const QUESTION: [u8; 2] = [0, 0];
 
-/// What an answer of the router means.
+/// What a router's answer means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NatPmpAnswer {
     /// Its outer address.
     Address(Ipv4Addr),
-    /// It has none, or a private one.
+    /// The router has no address.
     NoAddress,
-    /// It does not say, or speaks another version.
+    /// The router refuses, or speaks another version.
     Refused,
 }
 
-/// Reads an answer; an announcement has the same form. `None` if it is none.
+/// Reads an answer or an announcement, which have the same form. `None` if the bytes are neither.
 pub fn read(bytes: &[u8]) -> Option<NatPmpAnswer> {
     match *bytes {
-        // Before the address: for how many seconds the router has run.
+        // Before the address: the router's uptime in seconds.
         [0, 128, 0, 0, _, _, _, _, a, b, c, d] => Some(NatPmpAnswer::Address(Ipv4Addr::new(a, b, c, d))),
-        // Network failure: there is no address on the line yet.
+        // Network failure: the router has no address yet.
         [0, 128, 0, 3, ..] => Some(NatPmpAnswer::NoAddress),
-        // A router that speaks PCP alone says that it does not know the version.
+        // A router that speaks only PCP says that it does not support the version.
         [0, 128, _, _, ..] | [2, _, _, _, ..] => Some(NatPmpAnswer::Refused),
         _ => None,
     }

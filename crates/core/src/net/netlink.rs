@@ -1,8 +1,8 @@
-//! The Linux kernel's lists of all addresses, interfaces and routes (rtnetlink, `RTM_GETADDR`, `RTM_GETLINK`, `RTM_GETROUTE`), from
-//! their bytes.
+//! Reads the Linux kernel's lists of all addresses, interfaces and routes (rtnetlink, `RTM_GETADDR`, `RTM_GETLINK`,
+//! `RTM_GETROUTE`).
 //!
-//! The few fields that are needed are read here, because a crate that knows all of netlink is many times this file.
-//! A response is a row of messages, a message is a header and attributes, and both start with their own length:
+//! Only the few fields that are needed are read here: a crate that knows all of netlink is many times this file. A
+//! response is a sequence of messages, a message is a header and attributes, and both start with their own length:
 //!
 //! ```text
 //! nlmsghdr   length u32 │ kind u16 │ flags u16 │ sequence u32 │ port u32
@@ -12,7 +12,7 @@
 //! rtattr     length u16 │ kind u16 │ value, filled up to a multiple of 4
 //! ```
 //!
-//! Numbers are in the order of the host's processor, addresses in that of the network.
+//! Numbers are in the byte order of the host, addresses in that of the network.
 
 mod monitor;
 
@@ -25,7 +25,7 @@ use crate::net::local_address::{Flags, Lifetime, LocalAddress, Scope};
 const MESSAGE_HEADER: usize = 16;
 const ATTRIBUTE_HEADER: usize = 4;
 
-// Kinds of messages, and the flag for a table that changed meanwhile.
+// Kinds of messages, and the flag for a list that changed while it was read.
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 const OVERRUN: u16 = 4;
@@ -35,22 +35,22 @@ const NEW_ROUTE: u16 = 24;
 const REQUEST_DUMP: u16 = 0x301;
 const DUMP_INTERRUPTED: u16 = 0x10;
 
-// Kinds of attributes; the two highest bits say how the value is written.
+// Kinds of attributes. The two highest bits of a kind say how the value is written.
 const KIND_BITS: u16 = 0x3fff;
 const ADDRESS: u16 = 1;
 const LOCAL: u16 = 2;
 const CACHE_INFO: u16 = 6;
 const FLAGS: u16 = 8;
-// Those of a route.
+// Attributes of a route.
 const OUT_INTERFACE: u16 = 4;
 const GATEWAY: u16 = 5;
 const PRIORITY: u16 = 6;
 const SEVERAL: u16 = 9;
 
-/// Among the flags of an interface: it is switched on.
+/// Flag of an interface: it is switched on.
 const UP: u32 = 0x01;
 
-/// It has a cable, or what takes its place.
+/// Flag of an interface: it has a cable, or an equivalent.
 const LOWER_UP: u32 = 0x1_0000;
 
 const FAMILY_V4: u8 = 2;
@@ -59,17 +59,17 @@ const FAMILY_V6: u8 = 10;
 /// How far the kernel's response has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DumpState {
-    /// More bytes are to be read.
+    /// There are more bytes to read.
     More,
-    /// This was the last of it.
+    /// The response is complete.
     Complete,
-    /// The addresses changed while they were listed: all that was read may be wrong, and must be requested again.
+    /// The addresses changed while they were listed: everything that was read may be wrong, and must be requested again.
     Changed,
-    /// The kernel refuses, with this error number of the system.
+    /// The kernel refuses, with this error number.
     Refused(i32),
 }
 
-/// What can be requested, by the kind of the request.
+/// What can be requested. The value is the kind of the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub enum List {
@@ -77,18 +77,18 @@ pub enum List {
     Links = 18,
     /// All addresses of both families.
     Addresses = 22,
-    /// The routes of IPv4.
+    /// All IPv4 routes.
     Routes = 26,
 }
 
 /// The bytes of a request.
 pub fn request(list: List) -> Vec<u8> {
-    // Both messages may be as short as their beginning: what is left out is empty, and so nothing is left out.
+    // Both messages may consist of their beginning alone: the fields left out count as 0 and filter nothing.
     const LENGTH: u8 = 32;
     let mut bytes = u32::from(LENGTH).to_ne_bytes().to_vec();
     bytes.extend((list as u16).to_ne_bytes());
     bytes.extend(REQUEST_DUMP.to_ne_bytes());
-    // The only request on its socket needs no number.
+    // The only request on its socket needs no sequence number.
     bytes.resize(LENGTH.into(), 0);
     if list == List::Routes {
         bytes[MESSAGE_HEADER] = FAMILY_V4;
@@ -96,10 +96,10 @@ pub fn request(list: List) -> Vec<u8> {
     bytes
 }
 
-/// Reads one piece of the response, which may hold many messages, and appends its addresses to `found`.
+/// Reads one piece of the response, which may contain many messages, and appends its addresses to `found`.
 ///
-/// `name` gives an interface's name; an interface without one has gone meanwhile, and its addresses with it. Fails
-/// where the bytes are cut off or contradict themselves: a list with gaps could lead to a wrong address.
+/// `name` returns an interface's name; an interface without one has disappeared meanwhile, and its addresses with it.
+/// Fails if the bytes are cut off or contradict themselves: a list with gaps could lead to a wrong address.
 pub fn addresses(
     message_bytes: &[u8],
     name: impl Fn(u32) -> Option<String>,
@@ -111,7 +111,7 @@ pub fn addresses(
     })
 }
 
-/// Reads one piece of the response, and says of each address whether its interface is switched off or has no cable.
+/// Reads one piece of the response, and marks each address whose interface is switched off or has no cable.
 pub fn links(message_bytes: &[u8], addresses: &mut [LocalAddress]) -> Result<DumpState, String> {
     each(message_bytes, NEW_LINK, |body| {
         let field = |at: usize| number(body.get(at..).unwrap_or_default());
@@ -126,7 +126,7 @@ pub fn links(message_bytes: &[u8], addresses: &mut [LocalAddress]) -> Result<Dum
 /// The router of a default route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gateway {
-    /// Lower ones are preferred by the kernel.
+    /// The kernel prefers lower values.
     pub metric: u32,
     /// Its address.
     pub ip: Ipv4Addr,
@@ -134,7 +134,7 @@ pub struct Gateway {
     pub interface: u32,
 }
 
-/// Reads one piece of the response and appends the routers of the default routes of IPv4 to `found`.
+/// Reads one piece of the response, and appends the routers of the default IPv4 routes to `found`.
 pub fn gateways(message_bytes: &[u8], found: &mut Vec<Gateway>) -> Result<DumpState, String> {
     const MAIN_TABLE: u8 = 254;
     const UNICAST: u8 = 1;
@@ -164,10 +164,10 @@ pub fn gateways(message_bytes: &[u8], found: &mut Vec<Gateway>) -> Result<DumpSt
     })
 }
 
-/// The routers of a route that has several, and the interfaces that lead to them, in the kernel's order.
+/// The routers of a multipath route, and the interfaces that lead to them, in the kernel's order.
 fn next_hops(mut rest: &[u8]) -> Result<Vec<(Ipv4Addr, u32)>, MalformedMessage> {
     const HEADER: usize = 8;
-    // Its interface, or the line of it, is down.
+    // The interface is down, or its link is.
     const DOWN_HOP: u16 = u16::from_ne_bytes([1 | 16, 0]);
     let mut found = Vec::new();
     while !rest.is_empty() {
@@ -190,7 +190,7 @@ fn ipv4(value: &[u8]) -> Result<Ipv4Addr, MalformedMessage> {
     <[u8; 4]>::try_from(value).map(Ipv4Addr::from).map_err(|_| MalformedMessage)
 }
 
-/// Goes through the messages of a piece and hands on those of a kind.
+/// Hands the messages of one kind to `take`.
 fn each(
     message_bytes: &[u8],
     kind: u16,
@@ -204,7 +204,7 @@ fn each(
             return Ok(DumpState::Changed);
         }
         match message.kind {
-            // Both carry an error number, negative; 0 is no error.
+            // Both contain a negative error number; 0 means no error.
             ERROR | DONE => match number(message.body) {
                 Ok(code) if code.cast_signed() < 0 => {
                     return Ok(DumpState::Refused(code.cast_signed().saturating_neg()));
@@ -245,7 +245,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// One address message; `None` if it is of another family or its interface has gone.
+/// One address message; `None` if it is of another family, or its interface has disappeared.
 fn address(body: &[u8], name: &impl Fn(u32) -> Option<String>) -> Result<Option<LocalAddress>, MalformedMessage> {
     let (&[family, prefix, short_flags, scope], after) = body.split_first_chunk().ok_or(MalformedMessage)?;
     let longest = match family {
@@ -261,13 +261,13 @@ fn address(body: &[u8], name: &impl Fn(u32) -> Option<String>) -> Result<Option<
         match kind {
             ADDRESS => ip = Some(ip_of(family, value)?),
             LOCAL => local = Some(ip_of(family, value)?),
-            // The time it is preferred, then the time it is valid, then when it was made and changed.
+            // How long the address is preferred, how long it is valid, then when it was made and changed.
             CACHE_INFO => lifetimes = Some((number(value)?, number(value.get(4..).unwrap_or_default())?)),
             FLAGS => flags = number(value)?,
             _ => {}
         }
     }
-    // Where a link has two ends, ADDRESS is the other one.
+    // On a link with two ends, ADDRESS is the other end.
     let ip = local.or(ip).ok_or(MalformedMessage)?;
     if prefix > longest {
         return Err(MalformedMessage);
@@ -299,13 +299,13 @@ fn ip_of(family: u8, value: &[u8]) -> Result<IpAddr, MalformedMessage> {
 fn flags_of(bits: u32, ip: IpAddr) -> Flags {
     let has = |bit: u32| bits & bit != 0;
     Flags {
-        // For an IPv4 address the same bit means that it is not the first of its network.
+        // For an IPv4 address, the same bit means that it is not the first one of its network.
         temporary: ip.is_ipv6() && has(0x01),
         dad_failed: has(0x08),
         deprecated: has(0x20),
         tentative: has(0x40),
         permanent: has(0x80),
-        // Its interface decides that.
+        // `links` sets both.
         down: false,
         unplugged: false,
     }
@@ -325,7 +325,7 @@ fn lifetime_of(seconds: u32) -> Lifetime {
     if seconds == u32::MAX { Lifetime::Forever } else { Lifetime::Seconds(seconds) }
 }
 
-/// Takes the first attribute off a row of them: its kind and value.
+/// Takes the first attribute off a sequence: its kind and value.
 fn attribute<'a>(rest: &mut &'a [u8]) -> Result<(u16, &'a [u8]), MalformedMessage> {
     let kind = half(rest, 2)? & KIND_BITS;
     let (value, next) = cut(rest, half(rest, 0)?.into(), ATTRIBUTE_HEADER)?;
@@ -333,10 +333,10 @@ fn attribute<'a>(rest: &mut &'a [u8]) -> Result<(u16, &'a [u8]), MalformedMessag
     Ok((kind, value))
 }
 
-/// What is `length` bytes long with its header: its body, and what follows from the next multiple of 4.
+/// Splits off the first item, which is `length` bytes long with its header: its body, and what follows from the next multiple of 4.
 fn cut(bytes: &[u8], length: usize, header: usize) -> Result<(&[u8], &[u8]), MalformedMessage> {
     let body = bytes.get(header..length).ok_or(MalformedMessage)?;
-    // The last one need not be filled up.
+    // The last item need not be filled up.
     Ok((body, bytes.get(length.next_multiple_of(4)..).unwrap_or_default()))
 }
 

@@ -1,4 +1,4 @@
-//! A network: an address and how many of its bits count.
+//! A network: an address, and how many of its bits count.
 
 use std::net::IpAddr;
 
@@ -20,15 +20,15 @@ impl Network {
         }
     }
 
-    /// `None` if an address has fewer bits.
+    /// `None` if the address has fewer bits.
     pub fn of(ip: IpAddr, bits: u32) -> Option<Self> {
         let most = if ip.is_ipv4() { 32 } else { 128 };
         (bits <= most).then_some(Self { ip, bits })
     }
 
-    /// Whether an address belongs to it.
+    /// Whether the network contains an address.
     pub fn contains(self, ip: IpAddr) -> bool {
-        // What is left of two addresses that agree in their first bits is nothing.
+        // If two addresses agree in their first bits, the shift leaves 0 of their difference.
         match (ip, self.ip) {
             (IpAddr::V4(ip), IpAddr::V4(network)) => {
                 (ip.to_bits() ^ network.to_bits()).checked_shr(32 - self.bits).unwrap_or(0) == 0

@@ -1,8 +1,8 @@
 //! Which route a request takes: directly, or through a proxy (D5).
 //!
-//! [`ProxyItem`] is one entry of `proxy` as written, [`System`] the environment's proxies, [`Proxies`] both together: for an
-//! address it gives the [`Route`]s to try, in order. [`NoProxy`] decides which hosts the environment leaves out;
-//! [`socks`] holds the bytes of SOCKS5.
+//! [`ProxyItem`] is one entry of `proxy` as written, [`System`] holds the environment's proxies, and [`Proxies`]
+//! combines both: for a URL, it gives the [`Route`]s to try, in order. [`NoProxy`] decides which hosts bypass the
+//! environment's proxies; [`socks`] contains the bytes of SOCKS5.
 
 mod no_proxy;
 
@@ -24,19 +24,19 @@ vocabulary! {
     /// The protocol of a proxy; its key is written before `://`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum Scheme {
-        /// HTTP in the clear.
+        /// HTTP without TLS.
         Http = "http",
         /// HTTP over TLS.
         Https = "https",
-        /// SOCKS5; names are looked up here.
+        /// SOCKS5; ddns looks up names.
         Socks5 = "socks5",
-        /// SOCKS5; names are looked up by the proxy.
+        /// SOCKS5; the proxy looks up names.
         Socks5h = "socks5h",
     }
 }
 
 impl Scheme {
-    /// The port where none is written. (curl takes 1080 for http too; who leaves the port out means the scheme's own.)
+    /// The port if none is written. (curl uses 1080 for http too, but users who leave out the port mean the scheme's default.)
     fn port(self) -> u16 {
         match self {
             Self::Http => 80,
@@ -50,7 +50,7 @@ impl Scheme {
     }
 }
 
-/// A proxy. Shows itself without user and password.
+/// A proxy. Displays itself without user and password.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Server {
     /// Its protocol.
@@ -61,13 +61,14 @@ pub struct Server {
     pub port: u16,
     /// User and password, decoded.
     pub credentials: Option<(String, String)>,
-    /// The same as they were written: what an error of others might show.
+    /// User and password as they were written, because errors of libraries might contain them.
     written: String,
 }
 
 impl Server {
-    /// Reads `scheme://user:password@host:port`; without a scheme it is http. The error continues a sentence that begins with the name of the
-    /// field or variable. It holds no part of the text but its scheme: whatever is wrong may be a password.
+    /// Reads `scheme://user:password@host:port`; without a scheme, it is http. The error continues a sentence that
+    /// begins with the name of the field or variable. It contains no part of the text except the scheme: whatever is
+    /// wrong may be a password.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong_host = || "names a proxy with an invalid host".to_owned();
         let text = text.trim();
@@ -111,13 +112,13 @@ impl Server {
         Some(format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
     }
 
-    /// Whether a request to an http (not secure) or https (secure) address is handed to this proxy as it is, so that the
-    /// proxy reads it and may respond in the endpoint's place. Otherwise the proxy only carries bytes to and fro.
+    /// Whether this proxy receives the request itself, to an http (not secure) or https (secure) URL, so that it reads
+    /// the request and may respond in the endpoint's place. Otherwise, the proxy only carries bytes.
     pub fn relays(&self, secure: bool) -> bool {
         !secure && !self.scheme.is_socks()
     }
 
-    /// Whether it is on this network by its looks (D6).
+    /// Whether the proxy looks local (D6).
     pub fn is_local(&self) -> bool {
         is_local_host(&self.host)
     }
@@ -140,13 +141,13 @@ impl fmt::Debug for Server {
     }
 }
 
-/// Whether the endpoint is on this network by its looks (D6). Behind a proxy, a private address or a name such as
-/// `nas.lan` means a host of the proxy's network: ours only where the proxy is on it too.
+/// Whether the endpoint looks local (D6). Behind a proxy, a private address or a name such as `nas.lan` means a host in
+/// the proxy's network, which is ours only if the proxy looks local too.
 pub fn is_local(url: &Url, via: Option<&Server>) -> bool {
     url.is_local() && via.is_none_or(Server::is_local)
 }
 
-/// The forms of a proxy that are possible: the hint where a text names none.
+/// The valid forms of a proxy, as a hint.
 pub const FORMS: &str = "use http://HOST:PORT, https://…, socks5://…, socks5h://…, HOST:PORT, each with \
                          USER:PASSWORD@ before the host (`@`, `/` and `:` in them as %40, %2F and %3A)";
 
@@ -162,7 +163,7 @@ pub enum ProxyItem {
 }
 
 impl ProxyItem {
-    /// Reads one item; the words in any case.
+    /// Reads one item. Words may be in any case.
     pub fn parse(text: &str) -> Result<Self, String> {
         match text.trim().to_ascii_uppercase().as_str() {
             "" => Err("contains an empty string instead of a proxy".to_owned()),
@@ -173,16 +174,16 @@ impl ProxyItem {
     }
 }
 
-/// The variables that name a proxy: for http addresses, and for https. The first that is set counts.
+/// The variables that name a proxy: for http URLs, and for https. The first that is set counts.
 const VARIABLES: [[&str; 4]; 2] =
     [["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"], ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]];
 
-/// Those that name hosts to reach without one.
+/// The variables that list hosts to reach without a proxy.
 const EXCEPT: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
-/// Whether a variable is about proxies.
+/// Whether a variable configures proxies.
 pub fn is_variable(name: &str) -> bool {
-    // The end rules out almost every variable.
+    // The ending rules out almost every variable.
     let has_end = name.ends_with("_proxy") || name.ends_with("_PROXY");
     has_end && VARIABLES.iter().flatten().chain(&EXCEPT).any(|known| *known == name)
 }
@@ -190,12 +191,12 @@ pub fn is_variable(name: &str) -> bool {
 /// The environment's proxies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct System {
-    /// For http addresses, and for https.
+    /// For http URLs, and for https.
     named: [Option<Named>; 2],
     except: NoProxy,
 }
 
-/// What a variable names.
+/// The proxy that a variable names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Named {
     variable: &'static str,
@@ -203,7 +204,7 @@ struct Named {
 }
 
 impl System {
-    /// Reads the variables; `get` gives the value of one that is set and not empty.
+    /// Reads the variables; `get` returns the value of a variable that is set and not empty.
     pub fn new<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Self {
         let first = |names: &[&'static str]| names.iter().find_map(|name| get(name).map(|value| (*name, value)));
         let named = VARIABLES.map(|names| {
@@ -214,7 +215,7 @@ impl System {
         Self { named, except: except.map(|(_, value)| NoProxy::parse(value)).unwrap_or_default() }
     }
 
-    /// Whether every variable that is set names a proxy.
+    /// Whether every variable that is set names a valid proxy.
     pub fn is_usable(&self) -> bool {
         self.named.iter().flatten().all(|named| named.server.is_ok())
     }
@@ -230,22 +231,22 @@ impl System {
     }
 }
 
-/// The routes that the requests of one entry may take, in order. Empty: the direct one alone.
+/// The routes that the requests of one entry may take, in order. Empty: only the direct one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Proxies {
     items: Vec<ProxyItem>,
-    /// The environment's, where it names some.
+    /// The environment's proxies, if it names any.
     system: Option<Arc<System>>,
 }
 
-/// One route to an address.
+/// One route to a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route<'a> {
     /// Without a proxy.
     Direct,
     /// Through this proxy.
     Via(&'a Arc<Server>),
-    /// This variable should name a proxy, and why it does not.
+    /// This variable should name a proxy; the text says why it does not.
     Unusable(&'static str, &'a str),
 }
 
@@ -263,7 +264,7 @@ impl Route<'_> {
 }
 
 impl Proxies {
-    /// No proxy, whatever the environment says: for lookups, which would find the proxy's address.
+    /// No proxy, whatever the environment says: for lookups, which would otherwise find the proxy's address.
     pub const DIRECT: &'static Self = &Self { items: Vec::new(), system: None };
 
     /// The environment's proxies.
@@ -271,7 +272,7 @@ impl Proxies {
         Self::new([ProxyItem::System], system)
     }
 
-    /// The items of `proxy` in their order.
+    /// The items of `proxy`, in order.
     pub fn new(items: impl IntoIterator<Item = ProxyItem>, system: &Arc<System>) -> Self {
         let items: Vec<ProxyItem> = items.into_iter().collect();
         let has_system = items.contains(&ProxyItem::System) && system.named.iter().any(Option::is_some);
@@ -282,7 +283,7 @@ impl Proxies {
         Self { items, system: has_system.then(|| system.clone()) }
     }
 
-    /// The routes to an address, in order, each once; at least one.
+    /// The routes to a URL, in order and without repetition; at least one.
     pub fn routes<'a>(&'a self, url: &'a Url) -> impl Iterator<Item = Route<'a>> + Clone {
         let alone = self.items.is_empty().then_some(Route::Direct);
         let all = (0..self.items.len()).filter_map(move |at| {
@@ -301,13 +302,13 @@ impl Proxies {
         }
     }
 
-    /// The routes to an address in words that follow it; empty where there is only the direct one.
+    /// The routes to a URL, as a phrase that follows it; empty if there is only the direct one.
     pub fn described(&self, url: &Url) -> String {
         let ways: Vec<String> = self.routes(url).map(|route| route.described(url.secure)).collect();
         if ways == ["directly"] { String::new() } else { format!(" {}", ways.join(", else ")) }
     }
 
-    /// The secrets in them.
+    /// The secrets in the credentials of the proxies.
     pub fn secrets(&self) -> Vec<String> {
         let named = self.system.iter().flat_map(|system| system.named.iter().flatten());
         let servers = self.items.iter().filter_map(|item| match item {

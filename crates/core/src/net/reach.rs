@@ -4,10 +4,10 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use super::family::Family;
 
-/// Who gave an address: what the user named is taken more freely than what the program chose (F7).
+/// Where an address comes from: ddns accepts more from what the user named than from what it found itself (F7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// Found by the program itself.
+    /// Found by ddns itself.
     Own,
     /// From a page or a command that the user named.
     User,
@@ -32,7 +32,7 @@ pub fn unusable(ip: IpAddr, trust: Trust) -> Option<&'static str> {
     }
 }
 
-/// An address that a server saw, where it may be sent; otherwise why not: words that follow the server's name.
+/// An address that a server saw, if it may be sent; otherwise why not: a phrase that follows the server's name.
 pub fn sendable(ip: IpAddr, family: Family, trust: Trust) -> Result<IpAddr, String> {
     match unusable(ip, trust) {
         _ if Family::of(ip) != Some(family) => Err(format!("saw {ip}, which is not an {family} address")),
@@ -41,18 +41,18 @@ pub fn sendable(ip: IpAddr, family: Family, trust: Trust) -> Result<IpAddr, Stri
     }
 }
 
-/// Why an address that the user's own source gave is hardly meant (F7); `None` if it may well be.
+/// Why an address from the user's own source is probably not meant (F7); `None` if it may well be.
 pub fn doubtful(ip: IpAddr) -> Option<String> {
     unusable(ip, Trust::Own).map(|why| format!("{why}: other hosts cannot reach it"))
 }
 
-/// Whether an address is somewhere on the internet, behind the default route.
+/// Whether an address is on the internet, behind the default route.
 pub fn is_far(ip: IpAddr) -> bool {
     !is_private(ip) && unusable(ip, Trust::Own).is_none()
 }
 
-/// Not reachable from the internet: sent all the same where there is nothing better. Addresses for examples are not among these. Of
-/// IPv6, hosts have `2000::/3`, without what is reserved for protocols (`2001::/23`).
+/// Whether an address is not reachable from the internet: ddns sends it if it finds nothing better. Documentation
+/// addresses are not among these. IPv6 hosts are in `2000::/3`, without the range for protocols (`2001::/23`).
 pub fn is_private(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(v4) => {
@@ -67,7 +67,7 @@ pub fn is_private(ip: IpAddr) -> bool {
     }
 }
 
-/// Whether hosts on the internet can have it (F9, F10): no address of a private, reserved or special network.
+/// Whether hosts on the internet can have an address (F9, F10): it is in no private, reserved or special network.
 pub fn is_public(ip: impl Into<IpAddr>) -> bool {
     let ip = ip.into();
     let is_documentation = match ip {

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// The length limit of a user, a password or a host name, in bytes: SOCKS5 has one byte for the length.
+/// The longest user, password or host name, in bytes: SOCKS5 has one byte for the length.
 pub const MAX_FIELD_BYTES: usize = 255;
 
 const VERSION: u8 = 5;
@@ -11,7 +11,7 @@ const NO_LOGIN: u8 = 0;
 const LOGIN: u8 = 2;
 const CONNECT: u8 = 1;
 
-/// Where the proxy is to connect to.
+/// Where the proxy is to connect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Destination {
     /// An address.
@@ -23,7 +23,7 @@ pub enum Destination {
 /// User and password.
 pub type Credentials = (String, String);
 
-/// What we offer: no login, and a login where there is one.
+/// The greeting: offers no login, and user and password if there are any.
 pub fn greeting(login: Option<&Credentials>) -> Vec<u8> {
     match login {
         None => vec![VERSION, 1, NO_LOGIN],
@@ -31,8 +31,8 @@ pub fn greeting(login: Option<&Credentials>) -> Vec<u8> {
     }
 }
 
-/// What the proxy chose of the greeting: the login that it wants before the request. The error continues a sentence that begins with
-/// the name of the proxy.
+/// What the proxy chose from the greeting: the login that it wants before the request, if any. The error continues a
+/// sentence that begins with the name of the proxy.
 pub fn chosen(login: Option<&Credentials>, response: [u8; 2]) -> Result<Option<&Credentials>, String> {
     match response {
         [VERSION, NO_LOGIN] => Ok(None),
@@ -43,7 +43,7 @@ pub fn chosen(login: Option<&Credentials>, response: [u8; 2]) -> Result<Option<&
     }
 }
 
-/// User and password, as the proxy wants them.
+/// The message with user and password.
 pub fn login((user, password): &Credentials) -> Vec<u8> {
     let mut bytes = vec![LOGIN_VERSION];
     push_short(&mut bytes, user);
@@ -51,7 +51,7 @@ pub fn login((user, password): &Credentials) -> Vec<u8> {
     bytes
 }
 
-/// How the proxy responds to the login.
+/// Checks the proxy's response to the login.
 pub fn logged_in(response: [u8; 2]) -> Result<(), String> {
     match response {
         [LOGIN_VERSION, 0] => Ok(()),
@@ -90,7 +90,7 @@ pub fn rest_of_response(start: [u8; 5]) -> Result<usize, String> {
     if code != 0 {
         return Err(refusal(code));
     }
-    // One byte of the address is among the five; the port follows.
+    // The first byte of the address is among the five. The port follows the address.
     match kind {
         1 => Ok(3 + 2),
         4 => Ok(15 + 2),
@@ -118,7 +118,7 @@ fn no_socks() -> String {
     "does not speak SOCKS5".to_owned()
 }
 
-/// A text with its length before it. Longer ones than possible were refused when they were read.
+/// Appends a text after its length. Texts that are too long were refused when they were read.
 fn push_short(bytes: &mut Vec<u8>, text: &str) {
     let text = &text.as_bytes()[..text.len().min(MAX_FIELD_BYTES)];
     bytes.push(u8::try_from(text.len()).unwrap_or(u8::MAX));

@@ -1,4 +1,4 @@
-//! STUN (RFC 8489), as far as it takes to learn one's own address: a binding request, and the address in its response.
+//! STUN (RFC 8489), only to learn one's own address: a binding request, and the address in its response.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -16,14 +16,14 @@ const XOR_MAPPED_ADDRESS: u16 = 0x0020;
 /// Connects a response with its request; must be hard to guess.
 pub type TransactionId = [u8; 12];
 
-/// What a response of the server means.
+/// What a server's response means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StunResponse {
     /// The address that the server saw.
     Address(IpAddr),
     /// The server refuses.
     Refused,
-    /// There is no address in it.
+    /// The response contains no address.
     Empty,
 }
 
@@ -36,7 +36,7 @@ pub fn request(id: &TransactionId) -> [u8; HEADER] {
     bytes
 }
 
-/// Reads the response to a request; `None` if it is none: late, foreign or forged.
+/// Reads the response to a request; `None` if the bytes are something else: late, foreign or forged.
 pub fn read(bytes: &[u8], id: &TransactionId) -> Option<StunResponse> {
     let (header, rest) = bytes.split_at_checked(HEADER)?;
     let length = usize::from(u16::from_be_bytes([header[2], header[3]]));
@@ -50,7 +50,7 @@ pub fn read(bytes: &[u8], id: &TransactionId) -> Option<StunResponse> {
     }
 }
 
-/// The address among the attributes; the plain form is of older servers, and counts only where the other is missing.
+/// The address among the attributes. The plain form comes from older servers, and counts only if the masked one is missing.
 fn mapped_address(mut attributes: &[u8], id: &TransactionId) -> Option<IpAddr> {
     let mut plain = None;
     while let Some((head, rest)) = attributes.split_at_checked(4) {
@@ -62,7 +62,7 @@ fn mapped_address(mut attributes: &[u8], id: &TransactionId) -> Option<IpAddr> {
             MAPPED_ADDRESS => plain = address(value),
             _ => {}
         }
-        // Attributes begin at multiples of four.
+        // Attributes begin at multiples of four bytes.
         attributes = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     plain
@@ -76,7 +76,7 @@ fn address(value: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// Undoes the masking that keeps meddling routers from rewriting the address.
+/// Undoes the mask, which keeps routers from rewriting the address.
 fn unmask(ip: IpAddr, id: &TransactionId) -> IpAddr {
     match ip {
         IpAddr::V4(v4) => Ipv4Addr::from_bits(v4.to_bits() ^ MAGIC).into(),
@@ -95,7 +95,7 @@ mod tests {
 
     use super::*;
 
-    /// The transaction of the examples in RFC 5769.
+    /// The transaction id of the examples in RFC 5769.
     const ID: TransactionId = [0xb7, 0xe7, 0xa7, 0x01, 0xbc, 0x34, 0xd6, 0x86, 0xfa, 0x87, 0xdf, 0xae];
 
     fn response(kind: u16, attributes: &[(u16, &[u8])]) -> Vec<u8> {

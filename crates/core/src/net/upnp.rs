@@ -1,28 +1,28 @@
-//! `UPnP`'s Internet Gateway Device, as far as it takes to learn the router's outer address. Nothing is ever mapped, and no answer
+//! `UPnP`'s Internet Gateway Device, only to learn the router's outer address. ddns never maps a port, and no answer
 //! can lead anywhere but to the gateway: every address in it must be the gateway's own (F9).
 //!
-//! No XML is parsed: what is needed stands between a tag and its end, without attributes, entities or tags inside.
+//! No XML is parsed: each value is between a tag and its end tag, without attributes, entities or inner tags.
 
 use std::net::Ipv4Addr;
 
 use crate::net::url::Url;
 
-/// Where questions are sent: at the gateway, then to this group.
+/// The multicast group and port of the search. The gateway itself is asked first.
 pub const GROUP: (Ipv4Addr, u16) = (Ipv4Addr::new(239, 255, 255, 250), 1900);
 
-/// Where a FRITZ!Box has its description, which it does not always announce.
+/// Port and path of a FRITZ!Box's description, which it does not always announce.
 pub const FRITZBOX: (u16, &str) = (49000, "/igddesc.xml");
 
-/// What is searched for.
+/// The device type to search for.
 const DEVICE: &str = "InternetGatewayDevice";
 
 /// The longest answer to a call, in bytes.
 const MAX_ANSWER_BYTES: usize = 16 * 1024;
 
-/// The services that know the outer address, the best first.
+/// The services that know the outer address, best first.
 const SERVICES: [&str; 3] = ["WANIPConnection:2", "WANIPConnection:1", "WANPPPConnection:1"];
 
-/// The question: who is a gateway?
+/// The search message: which device is a gateway?
 pub fn search() -> String {
     let (group, port) = GROUP;
     format!(
@@ -31,8 +31,8 @@ pub fn search() -> String {
     )
 }
 
-/// The address of the description in an answer to [`search`]; `None` if it has none that the gateway itself serves, or is about another
-/// device.
+/// The URL of the description in an answer to [`search`]; `None` if the gateway itself does not serve it, or the answer
+/// is about another device.
 pub fn location(answer: &[u8], gateway: Ipv4Addr) -> Option<Url> {
     let text = std::str::from_utf8(answer).ok()?;
     let mut lines = text.split("\r\n");
@@ -43,24 +43,24 @@ pub fn location(answer: &[u8], gateway: Ipv4Addr) -> Option<Url> {
     of_gateway(header("location")?.trim(), gateway)
 }
 
-/// An address at the gateway: plain http, its IPv4 address as it is, no user.
+/// A URL at the gateway: plain http, the gateway's IPv4 address as its host, no user.
 fn of_gateway(text: &str, gateway: Ipv4Addr) -> Option<Url> {
     let is_clean = text.bytes().all(|byte| byte.is_ascii_graphic()) && !text.contains('@');
     let url = Url::parse(text).ok().filter(|_| is_clean)?;
     (!url.secure && url.credentials.is_none() && url.host == gateway.to_string()).then_some(url)
 }
 
-/// A service of a description: its type, and where it is called.
+/// A service in a description: its type, and the URL for calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WanService {
     /// `urn:schemas-upnp-org:service:WANIPConnection:1`
     pub urn: String,
-    /// At the gateway.
+    /// The URL for calls, at the gateway.
     pub control: Url,
 }
 
 impl WanService {
-    /// The body of a call, and its header `SOAPAction`.
+    /// The body of a call, and the value of its `SOAPAction` header.
     pub fn call(&self) -> (String, String) {
         let urn = &self.urn;
         let body = format!(
@@ -72,7 +72,7 @@ impl WanService {
     }
 }
 
-/// The services of a description that know the outer address, the best first.
+/// The services in a description that know the outer address, best first.
 pub fn services(description: &str, base: &Url) -> Vec<WanService> {
     let Ok(gateway) = base.host.parse() else { return Vec::new() };
     let of = |service| {
@@ -92,13 +92,13 @@ pub fn services(description: &str, base: &Url) -> Vec<WanService> {
     found.into_iter().map(|(_, service)| service).collect()
 }
 
-/// The address in the answer to a call; `None` if it is empty, or none.
+/// The address in the answer to a call; `None` if there is none.
 pub fn external_address(answer: &str) -> Option<Ipv4Addr> {
     let answer = Some(answer).filter(|answer| answer.len() <= MAX_ANSWER_BYTES)?;
     between(answer, "NewExternalIPAddress").next()?.trim().parse().ok()
 }
 
-/// What stands between each `<name>` and the `</name>` that follows, tags inside included.
+/// The text between each `<name>` and the `</name>` that follows, including inner tags.
 fn between<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
     let mut rest = text;

@@ -1,7 +1,7 @@
-//! An absolute http or https address, taken apart and otherwise left as it was written.
+//! An absolute http or https URL, split into its parts and otherwise left as it was written.
 //!
-//! The `url` crate rewrites dots, quotes, hosts and ports; a callback must arrive as the user wrote it (C6), so this
-//! splits, checks host and port, and encodes only what no address may hold.
+//! The `url` crate rewrites dots, quotes, hosts and ports. A callback must arrive as the user wrote it (C6), so this
+//! code splits, checks host and port, and encodes only what no URL may contain.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,39 +10,39 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::text::number::push_number;
 use crate::text::secrets::MASK;
 
-/// An address that a connection can be made to.
+/// A URL that ddns can connect to.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Url {
     /// Whether it is https.
     pub secure: bool,
     /// A name, an IPv4 address, or an IPv6 address without brackets.
     pub host: String,
-    /// The port, the scheme's own where none is written.
+    /// The port; the scheme's default if none is written.
     pub port: u16,
-    /// Path and query as they go into the request line; begins with `/`.
+    /// Path and query as in the request line; starts with `/`.
     pub path: String,
     /// User and password, decoded.
     pub credentials: Option<(String, String)>,
 }
 
-/// Why a text is not such an address. Holds no part of it but the scheme and the host, and these only where they cannot be
-/// part of a password.
+/// Why a text is not such a URL. Contains no part of the text except the scheme and the host, and these only if they
+/// cannot be part of a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UrlError {
     /// No `scheme://`.
     Relative,
-    /// Another scheme than http or https.
+    /// A scheme other than http or https.
     Scheme(String),
-    /// A host that is none.
+    /// An invalid host.
     Host(String),
-    /// A port that is none.
+    /// An invalid port.
     Port,
-    /// No `@` before the path, but one behind it, and the host or port is none: probably in a password.
+    /// An invalid host or port, and an `@` in the path: probably all of them are part of a password.
     Password,
 }
 
 impl Url {
-    /// Takes an address apart. A fragment is left out: it is never sent.
+    /// Splits a URL. A fragment is left out: it is never sent.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         let (scheme, rest) = split_scheme(text).ok_or(UrlError::Relative)?;
         let secure = scheme.eq_ignore_ascii_case("https");
@@ -55,7 +55,7 @@ impl Url {
         })
     }
 
-    /// What follows `://`.
+    /// Splits what follows `://`.
     fn parse_rest(secure: bool, rest: &str) -> Result<Self, UrlError> {
         let (authority, path) = split_authority(rest);
         let (credentials, host) = match authority.rsplit_once('@') {
@@ -72,20 +72,19 @@ impl Url {
         Self { path: path_of(path), host: self.host.clone(), credentials: self.credentials.clone(), ..*self }
     }
 
-    /// `host` or `host:port`, as the `Host` header has it.
+    /// `host` or `host:port`, as in the `Host` header.
     pub fn authority(&self) -> String {
         let mut text = String::with_capacity(self.host.len() + "[]:65535".len());
         self.push_authority(&mut text);
         text
     }
 
-    /// `host:port`, also where the port is the scheme's own.
+    /// `host:port`, even if the port is the scheme's default.
     pub fn host_and_port(&self) -> String {
         format!("{}:{}", bracketed(&self.host), self.port)
     }
 
-    /// Whether the host is on this network by its looks: a loopback, private or link-local address, or a name that no
-    /// public authority certifies (D6).
+    /// Whether the host looks local: a loopback, private or link-local address, or a name that no public authority certifies (D6).
     pub fn is_local(&self) -> bool {
         is_local_host(&self.host)
     }
@@ -95,9 +94,9 @@ impl Url {
         if self.secure { "https" } else { "http" }
     }
 
-    /// `https://host:port`: what may be printed of any address.
+    /// `https://host:port`: the part of any URL that may be printed.
     pub fn origin(&self) -> String {
-        // Asked for with every request: without the machinery of `format!`, at a third of the price.
+        // Called for every request: without `format!`, it takes a third of the time.
         let mut text = String::with_capacity("https://".len() + self.host.len() + "[]:65535".len());
         text += self.scheme();
         text += "://";
@@ -114,7 +113,7 @@ impl Url {
     }
 }
 
-/// The address without its credentials. Path and query may hold secrets: print a redacted one (G2).
+/// The URL without its credentials. Path and query may contain secrets: print a redacted URL instead (G2).
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.origin(), self.path)
@@ -161,7 +160,7 @@ pub(crate) fn is_local_host(host: &str) -> bool {
     }
 }
 
-/// User, host and port, and what follows them.
+/// Splits user, host and port from what follows them.
 pub(crate) fn split_authority(rest: &str) -> (&str, &str) {
     rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()))
 }
@@ -179,7 +178,7 @@ fn path_of(text: &str) -> String {
 
 /// The scheme and what follows `://`.
 pub(crate) fn split_scheme(text: &str) -> Option<(&str, &str)> {
-    // No scheme has a colon. To search for one letter is a fifth of the work.
+    // A scheme contains no colon, and searching for one character takes a fifth of the time.
     let (scheme, rest) = text.split_once(':')?;
     let rest = rest.strip_prefix("//")?;
     let mut letters = scheme.bytes();
@@ -188,14 +187,14 @@ pub(crate) fn split_scheme(text: &str) -> Option<(&str, &str)> {
     right.then_some((scheme, rest))
 }
 
-/// A scheme as it may be shown, in small letters: a long one may be something else.
+/// A scheme as it may be shown, in lower case. A long one is masked, because it may be something else.
 pub(crate) fn shown_scheme(scheme: &str) -> String {
     const MAX_SCHEME_BYTES: usize = 12;
     if scheme.len() > MAX_SCHEME_BYTES { MASK.to_owned() } else { scheme.to_ascii_lowercase() }
 }
 
-/// Whether what seems to be host and path may be a part of a password that has an unescaped `/`, `?` or `#`: an `@` stands
-/// before and behind them, or behind them where no value of a parameter is.
+/// Whether what looks like host and path may be part of a password with an unescaped `/`, `?` or `#`: an `@` comes
+/// before and after them, or after them but not in the value of a parameter.
 pub(crate) fn has_unclear_host(text: &str) -> bool {
     let Some((_, rest)) = split_scheme(text) else { return false };
     let (authority, after) = split_authority(rest);
@@ -204,19 +203,19 @@ pub(crate) fn has_unclear_host(text: &str) -> bool {
     authority.contains('@') || before.contains('#') || !is_value
 }
 
-/// What may be shown of an address that is not valid: the scheme. Any other part may belong to a password.
+/// What may be shown of an invalid URL: the scheme. Any other part may belong to a password.
 pub(crate) fn masked(text: &str) -> String {
     split_scheme(text).map_or(MASK.to_owned(), |(scheme, _)| format!("{}://{MASK}", shown_scheme(scheme)))
 }
 
-/// A text that should be the name of a file, as it may be shown: an address in its place may hold a password or a key.
+/// A text that should be a file name, as it may be shown: a URL in its place may contain a password or a key.
 pub fn shown_path(text: &str) -> String {
     let has_credentials = text.rsplit_once('@').is_some_and(|(before, _)| before.contains(':'));
     let has_query = text.split_once('?').is_some_and(|(_, query)| query.contains('='));
     if has_credentials || has_query || text.contains(":/") { masked(text) } else { text.to_owned() }
 }
 
-/// The error for a host that is none. Colons stand in an IPv6 address, or between a user and a password.
+/// The error for an invalid host. Its colons may belong to an IPv6 address, or separate a user from a password.
 pub(crate) fn wrong_host(host: &str) -> UrlError {
     let is_address = |byte: u8| byte.is_ascii_hexdigit() || b":.[]".contains(&byte);
     let may_be_shown = !host.contains(':') || host.bytes().all(is_address);
@@ -232,7 +231,7 @@ pub(crate) fn bracketed(host: &str) -> Cow<'_, str> {
     if host.contains(':') { Cow::Owned(format!("[{host}]")) } else { Cow::Borrowed(host) }
 }
 
-/// A port that was written with digits alone; `own` where none was.
+/// A port that is written in digits only; `own` if none is written.
 pub(crate) fn read_port(written: Option<&str>, own: u16) -> Option<u16> {
     match written {
         None | Some("") => Some(own),
@@ -247,7 +246,7 @@ pub(crate) fn split_credentials(text: &str) -> (String, String) {
     (percent_decode(user), percent_decode(password))
 }
 
-/// What must not be seen of user and password: as they were written, decoded, and as the pair that is sent.
+/// The secrets in a user and password: as they were written, decoded, and as the pair that is sent.
 pub(crate) fn credential_secrets(written: &str) -> Vec<String> {
     let (user, password) = split_credentials(written);
     let mut secrets = vec![written.to_owned(), format!("{user}:{password}"), user, password];
@@ -255,7 +254,7 @@ pub(crate) fn credential_secrets(written: &str) -> Vec<String> {
     secrets
 }
 
-/// A host without brackets, and the digits of its port.
+/// A host without brackets, and its port as text.
 pub(crate) fn split_host(text: &str) -> Result<(String, Option<&str>), UrlError> {
     let wrong = || wrong_host(text);
     if let Some(rest) = text.strip_prefix('[') {
@@ -268,7 +267,7 @@ pub(crate) fn split_host(text: &str) -> Result<(String, Option<&str>), UrlError>
         };
         return Ok((ip.to_string(), port));
     }
-    // `__IP__` as the host may have become a bare IPv6 address: the only one that has more than one colon.
+    // `__IP__` as the host may have become a bare IPv6 address: nothing else contains more than one colon.
     if let Ok(ip) = text.parse::<Ipv6Addr>() {
         return Ok((ip.to_string(), None));
     }
@@ -279,7 +278,7 @@ pub(crate) fn split_host(text: &str) -> Result<(String, Option<&str>), UrlError>
     if is_host(host) { Ok((host.to_ascii_lowercase(), port)) } else { Err(wrong_host(text)) }
 }
 
-/// A name that could be looked up (`*` stands for what is masked), or an IPv4 address in its one usual form.
+/// Whether a host is a name that can be looked up (`*` stands for what is masked), or an IPv4 address in its usual form.
 fn is_host(host: &str) -> bool {
     let name = host.strip_suffix('.').unwrap_or(host);
     let label = |label: &str| {
@@ -290,19 +289,19 @@ fn is_host(host: &str) -> bool {
     name.len() <= 253 && name.split('.').all(label) && (!last_is_number || name.parse::<Ipv4Addr>().is_ok())
 }
 
-/// Appends what the user wrote, byte for byte; only what no address may hold is encoded (C6).
+/// Appends what the user wrote, byte for byte; encodes only what no URL may contain (C6).
 pub(crate) fn push_kept(out: &mut String, text: &str) {
     push(out, text, |byte| matches!(byte, b'!'..=b'~') && !matches!(byte, b'"' | b'<' | b'>' | b'`'));
 }
 
-/// Appends a value: unreserved characters, `:` and `*` as they are, all else encoded, so that no value can end a
+/// Appends a value. Unreserved characters, `:` and `*` stay; everything else is encoded, so that no value can end a
 /// parameter or add one (C6).
 pub(crate) fn push_value(out: &mut String, text: &str) {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b':' | b'*');
     push(out, text, is_plain);
 }
 
-/// Bytes with all encoded but unreserved characters (RFC 3986).
+/// Encodes all bytes except unreserved characters (RFC 3986).
 pub(crate) fn percent_encoded(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for byte in bytes {
@@ -325,7 +324,7 @@ pub(crate) fn push_form(out: &mut String, text: &str) {
     }
 }
 
-/// Appends a text, and encodes what is not plain. Most texts are plain from end to end.
+/// Appends a text, and encodes what is not plain. Most texts are entirely plain.
 fn push(out: &mut String, text: &str, is_plain: impl Fn(u8) -> bool) {
     if text.bytes().all(&is_plain) {
         out.push_str(text);
@@ -346,7 +345,7 @@ fn push_encoded(out: &mut String, letter: char) {
     }
 }
 
-/// Undoes percent-encoding; what is not an encoding stays.
+/// Undoes percent-encoding. Invalid encodings stay.
 pub(crate) fn percent_decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());

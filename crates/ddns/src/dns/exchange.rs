@@ -1,5 +1,5 @@
-//! One question to one server: over UDP, and over TCP where that gives nothing, or only a part (K7). Always directly: a proxy
-//! would see other servers.
+//! One question to one server: over UDP, and over TCP if UDP gives no answer or a truncated one (K7). Never through a
+//! proxy, which might reach other servers.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -13,10 +13,10 @@ use tokio::time::timeout;
 use crate::random::random;
 use crate::udp;
 
-/// How long it may take over TCP.
+/// How long the exchange over TCP may take.
 const TCP_TIME: Duration = Duration::from_secs(3);
 
-/// The answer, or why there is none. `own` is the address to ask from.
+/// The answer, or why there is none. `own` is the local address to ask from.
 pub(crate) async fn exchange(asking: &Asking, own: Option<IpAddr>, tries: &[Duration]) -> DnsReply {
     let id = random().map(u16::from_be_bytes).map_err(|_| NoAnswer::Unreachable)?;
     let bytes = query(id, &asking.question).ok_or(NoAnswer::Unreachable)?;
@@ -29,7 +29,7 @@ pub(crate) async fn exchange(asking: &Asking, own: Option<IpAddr>, tries: &[Dura
     match by_tcp.map(|answer| answer.map(|bytes| read(&bytes))) {
         Ok(Ok(Some(answer))) if answer.is_cut => Err(NoAnswer::Cut),
         Ok(Ok(Some(answer))) => Ok(answer),
-        // It said something over UDP: not all of it.
+        // UDP gave an answer, but a truncated one.
         _ if matches!(by_udp, Ok(Some(_))) => Err(NoAnswer::Cut),
         Ok(Err(_)) if by_udp.is_err() => Err(NoAnswer::Unreachable),
         _ => Err(NoAnswer::Silent),

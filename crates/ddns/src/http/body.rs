@@ -1,4 +1,4 @@
-//! A body that is all there before it is sent.
+//! A body that is complete before it is sent.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 
-/// What is left to be sent; `None` once it was taken, or where there is no body.
+/// The bytes left to send; `None` if they were taken, or there is no body.
 pub(crate) struct Whole(Option<Bytes>);
 
 impl Whole {

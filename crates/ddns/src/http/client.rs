@@ -1,8 +1,8 @@
-//! Requests as the contract needs them: one on one connection, its status, and a bounded part of the response.
+//! Requests as the contract needs them: each on one connection, with the status and a bounded part of the response.
 //!
-//! [`connect`] finds a way to the endpoint, over sockets from [`dial`], through proxies that [`proxy`] speaks to, secured
-//! by [`tls`]; [`exchange`] sends a request on it, and [`pool`] keeps it for the next one. What is decided here: which
-//! connection a request takes, that a request which may have reached the endpoint is never sent a second time (A7), and
+//! [`connect`] finds a way to the endpoint, over sockets from [`dial`] and through proxies ([`proxy`]), secured by
+//! [`tls`]; [`exchange`] sends a request on it, and [`pool`] keeps the connection for the next one. This file decides
+//! which connection a request takes, that a request which may have reached the endpoint is never sent again (A7), and
 //! how long everything may take.
 
 mod connect;
@@ -46,8 +46,8 @@ pub(crate) use tls::{Pem, TlsTrust, WANTS_CERTIFICATE, certificates, private_key
 
 use crate::clock::steady_time;
 
-/// A request that takes longer than this is not left to the system if this process ends: nobody would know whether and when it
-/// is delivered (E4a). Two calls to the system, so not for those that are quick.
+/// If a request takes longer than this, the system must not deliver it after this process ends: nobody would know
+/// whether and when it arrives (E4a). That takes two system calls, which quick requests are spared.
 const SLOW: Duration = Duration::from_secs(1);
 
 /// How many warnings are remembered.
@@ -58,38 +58,38 @@ const MAX_WARNINGS: usize = 1000;
 pub(crate) struct Failure {
     /// A sentence without secrets.
     pub(crate) why: String,
-    /// Whether the endpoint may have got the request all the same.
+    /// Whether the endpoint may have received the request anyway.
     pub(crate) reached: bool,
-    /// Warnings about who got it; each is given once for an origin.
+    /// Warnings about who received the request; each is given once for an origin.
     pub(crate) warnings: Vec<String>,
 }
 
-/// One sending under way: what holds for it over all redirections.
+/// A request on its way: what holds for it and all its redirects.
 struct SendingState<'a> {
     how: How<'a>,
     deadline: Instant,
-    /// Whether it has taken long, and is not left to the system if this process ends.
+    /// Whether the request has taken long, so that the system must not deliver it after this process ends.
     is_slow: Cell<bool>,
-    /// Whether an endpoint may have got something by now.
+    /// Whether an endpoint may have received anything by now.
     is_sent: Cell<bool>,
-    /// Where the request is at the moment.
+    /// Where the request is now.
     hop: RefCell<Hop>,
-    /// Warnings about who gets it, noted before it is sent: they are reported whatever comes then.
+    /// Warnings about who receives the request, noted before it is sent and reported whatever happens then.
     warnings: RefCell<Vec<String>>,
 }
 
-/// One of those that a request is redirected to.
+/// One of the origins that redirects take a request to.
 #[derive(Default)]
 struct Hop {
     origin: Rc<str>,
-    /// Whether it may have got the request.
+    /// Whether this origin may have received the request.
     is_sent: bool,
     /// The proxy that it was sent through.
     via: Option<Arc<Server>>,
 }
 
 impl SendingState<'_> {
-    /// Who did not respond in time.
+    /// Says who did not respond in time.
     fn late(&self) -> String {
         let (hop, limit) = (self.hop.borrow(), duration(self.how.limit));
         if hop.is_sent {
@@ -106,22 +106,22 @@ impl SendingState<'_> {
 pub(crate) struct Client {
     connector: Connector,
     idle: Idle,
-    /// Asked for at the first request.
+    /// Determined at the first request.
     room: OnceCell<Room>,
-    /// The service that told a router's outer address last, by the router.
+    /// The service that last told a router's outer address, with the router's address.
     pub(crate) router: RefCell<Option<(Ipv4Addr, WanService)>>,
     /// The warnings that were given, so that each is given once.
     warned: RefCell<HashSet<String>>,
 }
 
 impl Client {
-    /// A client with fixed trust, whatever a request says.
+    /// A client with fixed trust, which ignores the `ssl` of requests.
     pub(crate) fn trusting(trust: &TlsTrust<'_>) -> Result<Self, String> {
         Ok(Self { connector: Connector::trusting(trust)?, ..Self::default() })
     }
 
-    /// Sends a request once, follows its redirections (D3), and waits for the final status. The limit holds for all of
-    /// it together; it begins when there is room for one more request.
+    /// Sends a request once, follows its redirects (D3), and waits for the final status. The time limit covers all of
+    /// that, and starts when there is room for another request.
     pub(crate) async fn send(&self, request: &Request, how: How<'_>) -> Result<Response, Failure> {
         let _turn = self.room().turns.acquire().await;
         let begun = Instant::now();
@@ -132,7 +132,7 @@ impl Client {
         let mut exchanges = pin!(self.follow(request, &sending));
         let mut result = timeout_at(deadline.min(begun + SLOW), exchanges.as_mut()).await;
         if result.is_err() && begun + SLOW < deadline {
-            // In a group all connections are so.
+            // In a group, all connections discard unsent data anyway.
             sending.is_slow.set(self.connector.dialer.unsent_limit.get().is_none());
             result = timeout_at(deadline, exchanges).await;
         }
@@ -191,7 +191,8 @@ impl Client {
                             continue;
                         }
                     }
-                    // It may have been closed as the request was on its way. Sending it again could deliver it twice (A7).
+                    // The endpoint may have received the request before it closed the connection. Sending it again
+                    // could deliver it twice (A7).
                     if was_kept {
                         self.idle.broke(&purpose, connection.via.as_ref());
                     }
@@ -211,8 +212,8 @@ impl Client {
         }
     }
 
-    /// Waits for a response. A server that serves few connections at a time may wait for the next request on those that
-    /// are kept, and nobody sends one there: they are closed meanwhile.
+    /// Waits for a response. A server that serves few connections at a time may be waiting for the next request on the
+    /// kept ones, where none will come: they are closed meanwhile.
     async fn unblocked<T>(&self, exchange: impl Future<Output = T>, is_alone: bool, purpose: &Purpose) -> T {
         let mut exchange = pin!(exchange);
         if is_alone {
@@ -226,7 +227,7 @@ impl Client {
         }
     }
 
-    /// A connection for a request, and whether it was kept from another one.
+    /// A connection for a request, and whether it was kept from an earlier one.
     async fn connection(
         &self,
         request: &Request,
@@ -249,37 +250,37 @@ impl Client {
         Ok((connection, was_kept))
     }
 
-    /// Forgets what was found out about names and proxies: another synchronization begins.
+    /// Forgets the addresses of hosts, and how long connections take: another synchronization begins.
     pub(crate) fn refresh(&self) {
         self.connector.refresh();
     }
 
-    /// From now on nothing of a request is delivered later than this, nor after it was given up, whatever the system still
-    /// has of it (J3); none: as the system does it.
+    /// From now on, the system delivers no part of a request later than this, or after the request was given up (J3).
+    /// `None`: the system decides.
     pub(crate) fn limit_unsent(&self, limit: Option<Duration>) {
         self.connector.dialer.unsent_limit.set(limit);
     }
 
-    /// Closes what is kept: nothing will be sent for a while.
+    /// Closes the kept connections: nothing will be sent for a while.
     pub(crate) fn rest(&self) {
         self.idle.clear();
         self.refresh();
     }
 
-    /// Goes as far as a request would begin. The last step is the one that failed, if one did.
+    /// Goes as far as a request would start. If a step fails, it is the last one.
     pub(crate) async fn probe(&self, url: &Url, how: How<'_>) -> Vec<ProbeStep> {
         self.connector.probe(url, how).await
     }
 
-    /// The addresses of a host that is not asked by HTTP (STUN).
+    /// The addresses of a host that is not asked over HTTP (STUN).
     pub(crate) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
         self.connector.dialer.names.look_up(host, over).await
     }
 
-    /// Notes a warning, once for all requests. What is no update does not count: a source reports no warnings.
+    /// Adds a warning, once for all updates. Other requests do not count: a source reports no warnings.
     fn warn(&self, sending: &SendingState<'_>, warning: String) {
         let mut warned = self.warned.borrow_mut();
-        // They name hosts, and an address in a host makes another one with every change.
+        // Warnings name hosts, and a host that contains an address is another one after every change.
         if warned.len() >= MAX_WARNINGS {
             warned.clear();
         }
@@ -293,13 +294,13 @@ impl Client {
     }
 }
 
-/// Whether a kept connection goes a way that a request may take.
+/// Whether a request may use a kept connection: its route, its address family and its local address.
 fn fits<S>(connection: &Connection<S>, request: &Request, how: How<'_>) -> bool {
     let over = match how.over {
         Over::Any => true,
         Over::Prefer(family) | Over::Only(family) => connection.family == Some(family),
     };
-    // Who must be asked from one address of ours would see another.
+    // A server that must see a certain address of ours would see another one.
     let from = how.from.is_none() || how.from == connection.from;
     let route = connection.via.as_ref().map_or(Route::Direct, Route::Via);
     over && from && how.proxies.routes(&request.url).any(|possible| possible == route)
@@ -369,7 +370,8 @@ mod tests {
         }
     }
 
-    /// One broke: the others of that origin are as old, and each would cost an update, for none is sent twice.
+    /// After one kept connection broke, the others of its origin are as old, and each would cost an update, because
+    /// none is sent twice.
     #[test]
     fn a7_where_a_kept_connection_broke_no_other_of_its_origin_is_used() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

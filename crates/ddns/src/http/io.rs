@@ -1,4 +1,4 @@
-//! A stream of tokio as hyper reads and writes it.
+//! Adapts a tokio stream to hyper.
 
 use std::cell::RefCell;
 use std::io;
@@ -9,15 +9,15 @@ use std::task::{Context, Poll, ready};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// So much is read at once.
+/// The most bytes of one read.
 const READ_SIZE: usize = 8 * 1024;
 
 thread_local! {
-    /// What is read passes through here: into hyper's own buffer only unsafe code could read.
+    /// Everything that is read passes through this buffer: only unsafe code could read into hyper's own.
     static PASSAGE: RefCell<[u8; READ_SIZE]> = const { RefCell::new([0; READ_SIZE]) };
 }
 
-/// A stream that hyper uses while its owner keeps it, and can look at it. hyper never holds the borrow over an await.
+/// A stream that hyper uses while its owner keeps it and can look at it. No borrow lasts longer than a poll.
 pub(super) struct Io<S>(pub(super) Rc<RefCell<S>>);
 
 impl<S: AsyncRead + Unpin> Read for Io<S> {

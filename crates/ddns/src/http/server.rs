@@ -1,7 +1,7 @@
-//! Requests to this host: what `ddns listen` and `ddns demo` receive, and the page of a service.
+//! Requests to this host: those to `ddns listen`, `ddns demo` and the page of a service.
 //!
-//! Clients are not trusted: sizes, times and the number of connections are bounded, and what is not HTTP is never a
-//! reason to end. hyper reads and writes; it refuses by itself what breaks HTTP's rules.
+//! Clients are not trusted: sizes, times and the number of connections are limited, and input that is not HTTP never
+//! ends the program. hyper reads and writes, and refuses what breaks HTTP's rules.
 
 mod accept;
 mod receiver;

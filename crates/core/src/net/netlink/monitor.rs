@@ -1,8 +1,8 @@
-//! The kernel's notifications to a program that listens: addresses, interfaces, and what leads to the internet (routes, and the
-//! rules that choose among their tables) that come and go.
+//! The kernel's notifications to a program that listens: about addresses, interfaces, and routes to the internet (with
+//! the rules that choose among their tables) that come and go.
 //!
-//! Many of them change nothing: lifetimes are renewed with every router advertisement. What they say is remembered, so
-//! that only a change counts.
+//! Many notifications change nothing: every router advertisement renews lifetimes. The monitor remembers what they
+//! said, so that only a change counts.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -21,31 +21,31 @@ const DELETE_ROUTE: u16 = 25;
 const NEW_RULE: u16 = 32;
 const DELETE_RULE: u16 = 33;
 
-/// The network that a route or a rule is about.
+/// The attribute with the network that a route or a rule is about.
 const DESTINATION: u16 = 1;
 
-/// A network that is no longer is a good part of the internet.
+/// A network with a prefix no longer than this is a large part of the internet.
 const LARGE: u8 = 3;
 
-/// The flag of a rule that holds for everything else than it names.
+/// The flag of a rule that applies to everything except what it names.
 const INVERT: u32 = 2;
 
-/// What comes before the attributes of a route, and of a rule.
+/// The length of what comes before the attributes of a route or a rule.
 const HEAD: usize = 12;
 
 /// The groups to listen to: interfaces, and addresses, routes and rules of both families.
 pub const GROUPS: u32 = 0x1 | 0x10 | 0x40 | 0x80 | 0x100 | 0x400 | 0x4_0000;
 
-/// What there was at first, and what the kernel has notified since.
+/// The state at the start, and what the kernel has notified since.
 #[derive(Debug, Default)]
 pub struct Monitor {
     addresses: HashMap<(u32, IpAddr), Flags>,
-    /// Whether an interface is switched on.
+    /// Whether each interface is switched on.
     links: HashMap<u32, bool>,
 }
 
 impl Monitor {
-    /// Knows these addresses.
+    /// Starts with these addresses.
     pub fn new(addresses: &[LocalAddress]) -> Self {
         let links = addresses.iter().map(|address| (address.index, !address.flags.down)).collect();
         let flags = |address: &LocalAddress| Flags { down: false, unplugged: false, ..address.flags };
@@ -53,12 +53,12 @@ impl Monitor {
         Self { addresses, links }
     }
 
-    /// Takes notifications in. The result, by [`Family::index`]: whether the host's address may have changed.
+    /// Takes notifications. Returns, by [`Family::index`], whether the host's address may have changed.
     pub fn take(&mut self, bytes: &[u8]) -> [bool; 2] {
         let mut changed = [false; 2];
         let mut rest = bytes;
         while !rest.is_empty() {
-            // What is not understood may be anything.
+            // A notification that is not understood may mean anything.
             let Ok(message) = Message::first(rest) else { return [true; 2] };
             rest = message.rest;
             match self.is_change(&message) {
@@ -74,7 +74,7 @@ impl Monitor {
             NEW_ADDRESS | DELETE_ADDRESS => {
                 let Some(found) = address(message.body, &|_| Some(String::new()))? else { return Ok([false; 2]) };
                 let key = (found.index, found.ip);
-                // An address that is not known to be good is not there yet, and its end is no change.
+                // An address that is tentative or a duplicate is not there yet, and its end is no change.
                 let counts = |flags: Flags| !flags.tentative && !flags.dad_failed;
                 let is_changed = if message.kind == DELETE_ADDRESS {
                     self.addresses.remove(&key).is_none_or(counts)
@@ -84,11 +84,13 @@ impl Monitor {
                 };
                 Ok(Family::ALL.map(|family| is_changed && Family::of(found.ip) == Some(family)))
             }
-            // None comes for a route that is replaced, or goes with its interface: so each that comes counts.
+            // The kernel sends no notification for a route that is replaced, or goes with its interface. So each one
+            // that arrives counts.
             NEW_ROUTE | DELETE_ROUTE | NEW_RULE | DELETE_RULE => {
                 let is_rule = matches!(message.kind, NEW_RULE | DELETE_RULE);
                 let is_inverted = is_rule && number(message.body.get(8..).unwrap_or_default())? & INVERT != 0;
-                // A rule about a source has no say in which source is chosen; one about all but somewhere leads far.
+                // A rule about a source has no say in which source is chosen. A rule about everything except one
+                // network leads to the internet.
                 let is_about_source = is_rule && *message.body.get(2).ok_or(MalformedMessage)? > 0;
                 let changed = match leads_far(message.body)? {
                     _ if is_inverted => family_of(message.body),
@@ -104,7 +106,7 @@ impl Monitor {
                 } else {
                     self.links.insert(index, is_up)
                 };
-                // An interface that stays as it is is no change. Containers come and go with interfaces that have no address.
+                // If an interface stays on or off, nothing changed. The interfaces of containers come and go without an address.
                 let is_changed = was_up != Some(is_up);
                 let has = |family| {
                     let is_on = |(at, ip): &(u32, IpAddr)| {
@@ -123,7 +125,7 @@ fn is_link_local(ip: IpAddr) -> bool {
     matches!(ip, IpAddr::V6(v6) if v6.is_unicast_link_local())
 }
 
-/// The family of a route or a rule; `None` if it is neither of ours.
+/// The family of a route or a rule; `None` if it is neither IPv4 nor IPv6.
 fn family_of(body: &[u8]) -> Option<Family> {
     match *body.first()? {
         FAMILY_V4 => Some(Family::V4),
@@ -132,8 +134,8 @@ fn family_of(body: &[u8]) -> Option<Family> {
     }
 }
 
-/// The family in which a route or a rule leads to the internet, in whatever table: by default, or as the half of it that a VPN
-/// takes. None where it leads to somewhere in particular.
+/// The family in which a route or a rule leads to the internet, in any table: as a default route, or as the half of it
+/// that a VPN takes. `None` if it leads to a particular network.
 fn leads_far(body: &[u8]) -> Result<Option<Family>, MalformedMessage> {
     let (&[number, length], _) = body.split_first_chunk().ok_or(MalformedMessage)?;
     let Some(family) = family_of(body) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! What the kernel's messages say.
+//! Reading the kernel's messages.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -113,7 +113,7 @@ fn an_address_is_read_with_its_flags_and_lifetimes() {
     let attributes = [
         attribute(ADDRESS, &V6),
         cache_info(600, FOREVER),
-        // The long flags count, not the short ones.
+        // The attribute counts, not the short flags of the header.
         attribute(FLAGS, &0x0329_u32.to_ne_bytes()),
     ];
     let expected = LocalAddress {
@@ -232,7 +232,7 @@ proptest! {
         let _ = read(&bytes);
     }
 
-    /// Whole frames around any content: this comes further than bytes alone.
+    /// Valid frames around any content get further than bytes alone.
     #[test]
     fn any_content_is_read_without_harm(
         kind in 0..24_u16,
@@ -244,7 +244,7 @@ proptest! {
         let _ = read(&message(kind, 2, &[&[family][..], &head, &attributes].concat()));
     }
 
-    /// Wherever a whole response is cut, it is refused or not yet complete, and no address is made up.
+    /// A response that is cut anywhere is refused or incomplete, and no address is invented.
     #[test]
     fn a_cut_response_is_never_complete(at in 0..200_usize) {
         let attributes = [attribute(ADDRESS, &V6), cache_info(1, 2), attribute(FLAGS, &[0; 4])];

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 
 use crate::net::network::Network;
 
-/// A list of hosts, as curl understands it: names with all below them, addresses, networks, or `*` alone for all. Besides,
-/// as other programs have it, `*.` before a name and a port behind a host.
+/// A list of hosts, as curl understands it: names with everything below them, addresses, networks, or a lone `*` for
+/// all hosts. In addition, as in other programs, `*.` may come before a name, and a port after a host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NoProxy {
     is_all: bool,
@@ -24,19 +24,19 @@ struct Rule {
 enum Hosts {
     /// A name and everything below it.
     Name(String),
-    /// Addresses whose first bits are these.
+    /// The addresses of this network.
     Network(Network),
 }
 
 impl NoProxy {
-    /// Reads a list that is separated by commas, blanks, or both. What is not a host covers nothing.
+    /// Reads a list that is separated by commas, spaces or both. Items that are not hosts cover nothing.
     pub fn parse(text: &str) -> Self {
         let items = text.split(|letter: char| letter == ',' || letter.is_whitespace());
         let rules = items.filter(|item| !item.is_empty()).filter_map(Rule::parse).collect();
         Self { is_all: text.trim() == "*", rules }
     }
 
-    /// Whether a host is reached without a proxy on this port. An IPv6 address comes without brackets.
+    /// Whether a host is reached without a proxy on this port. An IPv6 address is given without brackets.
     pub fn covers(&self, host: &str, port: u16) -> bool {
         let name = host.strip_suffix('.').unwrap_or(host);
         let ip: Option<IpAddr> = host.parse().ok();
@@ -71,7 +71,7 @@ impl Rule {
     }
 }
 
-/// Whether a name is another, or below it.
+/// Whether a name is `known`, or below it.
 fn is_below(name: &str, known: &str) -> bool {
     let Some(at) = name.len().checked_sub(known.len()) else { return false };
     let ends = name.get(at..).is_some_and(|end| end.eq_ignore_ascii_case(known));
@@ -153,7 +153,7 @@ mod tests {
             // `m.m` is below `m`.
             let after = format!("{name}.{more}");
             prop_assert_eq!(alone.covers(&after, port), after.ends_with(&format!(".{name}")));
-            // Whatever else stands in the list takes nothing away.
+            // Other items of the list take nothing away.
             let among = NoProxy::parse(&format!("{before}{separator}{name}{separator}{before}"));
             prop_assert!(among.covers(&name, port));
         }
@@ -170,7 +170,7 @@ mod tests {
             let (flipped, bits) = (flipped % most, bits.min(most));
             let list = NoProxy::parse(&format!("{}/{bits}", text(network)));
             prop_assert!(list.covers(&text(network), 80));
-            // Another address that differs in one bit is covered exactly where that bit does not count.
+            // An address that differs in one bit is covered exactly if that bit does not count.
             let other = network ^ (1 << (127 - flipped));
             prop_assert_eq!(list.covers(&text(other), 80), flipped >= bits);
         }

@@ -6,14 +6,13 @@ fn url(text: &str) -> Url {
     Url::parse(text).expect("an address")
 }
 
-/// Names and values.
 type EnvironmentPairs<'a> = &'a [(&'static str, &'static str)];
 
 fn system(variables: EnvironmentPairs<'_>) -> Arc<System> {
     Arc::new(System::new(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)))
 }
 
-/// The routes as a text: `direct`, a proxy, or the variable that is wrong.
+/// The routes as text: `direct`, a proxy, or the variable that is invalid.
 fn routes(proxies: &Proxies, to: &str) -> Vec<String> {
     let to = url(to);
     let text = |route| match route {
@@ -130,7 +129,7 @@ fn d5_the_environment_names_proxies() {
     for (variables, to, expected) in cases {
         assert_eq!(routes(&Proxies::system(&system(variables)), to), [expected], "{variables:?} {to}");
     }
-    // What is wrong matters only where it would be used.
+    // An invalid variable matters only if it would be used.
     let wrong = system(&[("http_proxy", "a:x"), ("no_proxy", "h.example")]);
     assert_eq!(routes(&Proxies::system(&wrong), plain), ["direct"]);
     assert_eq!(routes(&Proxies::system(&wrong), "http://other/"), ["wrong http_proxy"]);
@@ -153,7 +152,7 @@ fn d5_routes_are_tried_in_order_and_once() {
         (&["SYSTEM", "DIRECT"], "http://far.example/", &["http://env:1", "direct"]),
         (&["SYSTEM", "DIRECT"], "http://near.example/", &["direct"]),
         (&["DEFAULT", "http://env:1"], "http://far.example/", &["http://env:1"]),
-        // `NO_PROXY` is the environment's: a proxy of `proxy` is used for every host.
+        // `NO_PROXY` belongs to the environment: a proxy of `proxy` is used for every host.
         (&["a:1"], "http://near.example/", &["http://a:1"]),
     ];
     for (items, to, expected) in cases {

@@ -1,7 +1,6 @@
-//! From an address to a connection: the routes to it in order (D5), the proxies on the way, TLS.
+//! From a URL to a connection: its routes in order (D5), the proxies on the way, TLS.
 //!
-//! Only as long as no connection to the endpoint was made is another route tried. All of that happens before a byte of
-//! the request is sent (A7).
+//! Another route is tried only until there is a connection to the endpoint, and so before a byte of the request is sent (A7).
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -22,13 +21,13 @@ use super::proxy;
 use super::stream::{Connection, Stream};
 use super::tls::{self, Peer, Tls, TlsTrust};
 
-/// A proxy gets so long at most where another route is left.
+/// How long a proxy may take if another route is left.
 const PROXY_PATIENCE: Duration = Duration::from_secs(10);
 
-/// A proxy that cost its time and led nowhere is tried last for so long.
+/// How long a proxy that was slow and led nowhere is tried last.
 const DEAD_FOR: Duration = Duration::from_secs(60);
 
-/// A proxy, and the origin toward which it was of no use; none: all, because the proxy itself was not reached.
+/// A proxy, and the origin that it did not lead to; `None`: any, because the proxy itself was not reached.
 type Vain = (Arc<Server>, Option<String>);
 
 /// Opens connections.
@@ -36,12 +35,12 @@ type Vain = (Arc<Server>, Option<String>);
 pub(super) struct Connector {
     tls: Tls,
     pub(super) dialer: Dialer,
-    /// What cost its time and led nowhere, and when.
+    /// The proxies that were slow and led nowhere, and when.
     dead: RefCell<HashMap<Vain, Instant>>,
 }
 
 impl Connector {
-    /// A connector with fixed trust, whatever a request says.
+    /// A connector with fixed trust, which ignores the `ssl` of requests.
     pub(super) fn trusting(trust: &TlsTrust<'_>) -> Result<Self, String> {
         Ok(Self { tls: Tls::trusting(trust)?, ..Self::default() })
     }
@@ -60,16 +59,16 @@ impl Connector {
             let route = via.as_ref().map_or(Route::Direct, Route::Via);
             self.by(route, url, how, deadline).await.map_err(Unreached::into_text)
         };
-        // Boxed: a handshake is large, and most of what waits here is none.
+        // Boxed: the future of a handshake is large, and most requests do without one.
         Box::pin(self.secure(connection, &peer, (how.ssl, deadline), again)).await
     }
 
-    /// Forgets the addresses of hosts.
+    /// Forgets the addresses of hosts, and how long connections take.
     pub(super) fn refresh(&self) {
         self.dialer.refresh();
     }
 
-    /// A way to the endpoint by the first route that leads there.
+    /// A connection to the endpoint over the first route that leads there.
     async fn reach(&self, url: &Url, how: How<'_>, deadline: Instant) -> Result<Connection, String> {
         let mut routes = how.proxies.routes(url);
         if let (Some(Route::Direct), None) = (routes.next(), routes.next()) {
@@ -78,12 +77,12 @@ impl Connector {
                 Unreached::Tried(why) => format!("no connection to {} ({why})", url.origin()),
             });
         }
-        // Boxed: it is large, and most requests go directly.
+        // Boxed: this future is large, and most requests go directly.
         Box::pin(self.by_any(url, how, deadline)).await
     }
 
-    /// Tries several routes in their order. A route that cost time for nothing a moment ago is tried last: a thousand requests
-    /// shall not wait for the same dead proxy.
+    /// Tries several routes in order. A proxy that was slow and led nowhere a moment ago is tried last: a thousand
+    /// requests must not wait for the same dead proxy.
     async fn by_any(&self, url: &Url, how: How<'_>, deadline: Instant) -> Result<Connection, String> {
         let origin = url.origin();
         let mut routes: Vec<Route<'_>> = how.proxies.routes(url).collect();
@@ -113,7 +112,7 @@ impl Connector {
         !dead.is_empty() && (is_dead(None) || is_dead(Some(origin.to_owned())))
     }
 
-    /// A way to the endpoint by one route.
+    /// A connection to the endpoint over one route.
     async fn by(&self, route: Route<'_>, url: &Url, how: How<'_>, until: Instant) -> Result<Connection, Unreached> {
         match route {
             Route::Direct => {
@@ -139,7 +138,7 @@ impl Connector {
         }
     }
 
-    /// A proxy led to an endpoint.
+    /// Notes that a proxy led to the endpoint.
     fn revive(&self, server: &Arc<Server>, url: &Url) {
         let mut dead = self.dead.borrow_mut();
         if !dead.is_empty() {
@@ -148,7 +147,7 @@ impl Connector {
         }
     }
 
-    /// A way to the endpoint through a proxy. An http address is handed to an HTTP proxy with the request itself.
+    /// A connection to the endpoint through a proxy. For an http URL, an HTTP proxy needs no tunnel: it gets the request itself.
     async fn through(
         &self,
         server: &Arc<Server>,
@@ -175,8 +174,7 @@ impl Connector {
         Ok(connection)
     }
 
-    /// The addresses of the endpoint are tried one after the other, where they are known here, each for its share of the
-    /// time.
+    /// If the endpoint's addresses are known here, they are tried one after the other, each for its share of the time.
     async fn through_socks(
         &self,
         server: &Server,
@@ -224,7 +222,7 @@ impl Connector {
         Box::pin(self.secure(connection, &peer, (ssl, until), open)).await
     }
 
-    /// TLS on a connection. Where `auto` lets an unknown issuer pass, it begins `again` on a new one (D6).
+    /// Starts TLS on a connection. If `auto` accepts an unknown issuer, TLS starts over on a new connection from `again` (D6).
     async fn secure(
         &self,
         connection: Connection,

@@ -20,18 +20,17 @@ use super::names::Names;
 use super::stream::{Connection, Host, LATE};
 use crate::platform::limit_unsent;
 
-/// A host gets so long at most to take a connection.
+/// How long a host may take to accept a connection.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 
-/// An address gets so long before the next one is tried besides it.
+/// How long an address may take before the next one is tried in parallel.
 const HEAD_START: Duration = Duration::from_millis(250);
 
 /// Opens sockets.
 #[derive(Default)]
 pub(super) struct Dialer {
     pub(super) names: Names,
-    /// What a connection did not deliver within this time, or before it is closed, is not delivered any more; none: the
-    /// system goes on trying.
+    /// What a connection has not delivered within this time, or when it is closed, is discarded; `None`: the system keeps trying.
     pub(super) unsent_limit: Cell<Option<Duration>>,
     hosts: RefCell<HashMap<SocketAddr, Rc<Host>>>,
 }
@@ -87,7 +86,7 @@ impl Dialer {
             }
         };
         let connection = connected.ok_or_else(|| Unreached::Tried(tried.failures.join(", ")))?;
-        // A request is one small write: nothing is gained by waiting for more.
+        // A request is one small write: waiting for more gains nothing.
         let _ = connection.stream.socket().set_nodelay(true);
         if let Some(limit) = self.unsent_limit.get() {
             connection.stream.discard_unsent(true);
@@ -96,7 +95,7 @@ impl Dialer {
         Ok(connection)
     }
 
-    /// The addresses of a host, before it is too late.
+    /// The addresses of a host, if they are found in time.
     pub(super) async fn look_up_by(&self, host: &str, over: Over, deadline: Instant) -> Result<Vec<IpAddr>, String> {
         let begun = Instant::now();
         let found = timeout_at(nearly(deadline), self.names.look_up(host, over)).await;
@@ -120,8 +119,8 @@ impl Dialer {
         None
     }
 
-    /// The first connection to one of several addresses. The next address is tried as soon as the last one failed, or has
-    /// not responded for a moment; whichever responds first wins, the others are dropped.
+    /// The first connection to one of several addresses. The next address is tried as soon as the last one failed, or
+    /// has been silent for a moment. The first that responds wins, and the others are dropped.
     async fn race(
         &self,
         (addresses, port): (&[IpAddr], u16),
@@ -156,8 +155,7 @@ impl Dialer {
         }
     }
 
-    /// A connection to an address; `None` where there was none in time. Where it takes longer than others did, it is begun
-    /// anew.
+    /// A connection to an address; `None` if there was none in time. An attempt that takes much longer than usual is started over.
     async fn open(&self, address: SocketAddr, from: Option<IpAddr>, end: Instant) -> Option<io::Result<Connection>> {
         let host = self.hosts.borrow_mut().entry(address).or_default().clone();
         let opening = Some(host.open());
@@ -186,18 +184,18 @@ impl Dialer {
     }
 }
 
-/// A little before the end of what is left: then there is time to say what was tried.
+/// A little before the end of the time left, so that there is time to say what was tried.
 pub(super) fn nearly(end: Instant) -> Instant {
     let now = Instant::now();
     now + end.saturating_duration_since(now).mul_f32(0.9)
 }
 
-/// That nothing came.
+/// The message for an address that did not respond.
 pub(super) fn late(begun: Instant) -> String {
     format!("no response within {}", duration(begun.elapsed()))
 }
 
-/// What was tried in vain.
+/// The failed attempts.
 struct Tried {
     /// Whether the host is a name: then a failure includes the address.
     is_named: bool,
@@ -214,7 +212,7 @@ impl Tried {
     }
 }
 
-/// A socket; from this address of ours where one is given and the way to the other side can begin there.
+/// A socket, bound to this local address if one is given and the route to the other side can start there.
 async fn socket(address: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStream> {
     if let Some(from) = from.filter(|from| from.is_ipv6() == address.is_ipv6() && is_far(address.ip())) {
         let socket = if from.is_ipv6() { TcpSocket::new_v6()? } else { TcpSocket::new_v4()? };
@@ -225,7 +223,7 @@ async fn socket(address: SocketAddr, from: Option<IpAddr>) -> io::Result<TcpStre
     TcpStream::connect(address).await
 }
 
-/// What an error of the system means, without its number.
+/// What a system error means, without its number.
 fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),

@@ -1,4 +1,4 @@
-//! One request and its response on an open stream, spoken by hyper.
+//! One request and its response on an open stream, through hyper.
 
 mod conversation;
 mod fault;
@@ -31,7 +31,7 @@ use fault::FaultKind;
 pub(crate) use limits::BODY_LIMIT;
 use limits::LONG_BODY_LIMIT;
 
-/// How long the rest of a response is waited for whose status is known: it only decides whether the connection is kept.
+/// How long to wait for the rest of a response whose status is known: it only decides whether the connection is kept.
 const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
@@ -41,39 +41,39 @@ const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
-    /// Whether the body is all there: neither cut off nor longer than is read.
+    /// Whether the body is complete: neither cut off nor longer than its limit.
     pub(crate) is_whole: bool,
-    /// `Location`; `None` where the response redirects nowhere.
+    /// `Location`, as it was written.
     pub(super) location: Option<String>,
     /// `Retry-After`, as it was written.
     pub(crate) retry_after: Option<String>,
     /// `Allow`, as it was written.
     pub(crate) allow: Option<String>,
-    /// `Date`, as it was written, where the status is one of 400 to 499.
+    /// `Date`, as it was written; `None` also if nothing needs it.
     pub(crate) date: Option<String>,
-    /// Warnings about who got the request; each is given once for an origin.
+    /// Warnings about who received the request; each is given once for an origin.
     pub(crate) warnings: Vec<String>,
     /// The proxy it came through.
     pub(crate) via: Option<Arc<Server>>,
     /// Whether that proxy read the request, and so may have responded in the endpoint's place.
     pub(crate) is_relayed: bool,
-    /// How the line of new connections was where it came from.
+    /// The state of the endpoint's queue of new connections.
     pub(crate) line: Line,
 }
 
 /// Whether another request can follow on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reuse {
-    /// None can.
+    /// No request can follow.
     Never,
-    /// It can, as far as is known.
+    /// One can follow, as far as ddns knows.
     Possible,
-    /// The other side says so.
+    /// One can follow: the server says so.
     Said,
 }
 
-/// Sends a request and reads its response; returns whether another one can follow. A `relay` is a proxy that hands the
-/// request on: it gets the whole address, and its own user and password.
+/// Sends a request and reads its response; returns whether another request can follow. A `relay` is a proxy that
+/// forwards the request: it gets the whole URL, and its own user and password.
 pub(super) async fn exchange<S: ByteStream>(
     conversation: &mut Conversation<S>,
     request: &Request,
@@ -100,17 +100,17 @@ pub(super) async fn exchange<S: ByteStream>(
     let rest = async {
         is_whole = match conversation.read(incoming, &mut body, most).await {
             BodyEnd::Whole => true,
-            // Many servers end TLS without notice. Where no length is known, a line end is the sign that nothing is missing.
+            // Many servers end TLS without `close_notify`. If no length is known, a line end shows that nothing is missing.
             BodyEnd::Closed => !has_length(&head) && body.ends_with(b"\n"),
             BodyEnd::Cut => false,
         };
-        // Who accepts before it has read everything may be about to read it. Who refuses is not.
+        // A server that accepts before it has read everything may be about to read it. A server that refuses is not.
         if is_whole && (head.status.is_success() || conversation.is_flushed()) {
             is_idle = conversation.idle().await;
         }
     };
     let _ = timeout_at(deadline, rest).await;
-    // Asked for where a signature was refused, or a pause ends at a time of day.
+    // Needed if a signature was refused, or a pause ends at a time of day.
     let needs_date = head.status.is_client_error() || want != Want::Status || retry_after.is_some();
     let response = Response {
         status: head.status.as_u16(),
@@ -127,7 +127,7 @@ pub(super) async fn exchange<S: ByteStream>(
     };
     let next = if !is_idle || is_odd(&head) {
         Reuse::Never
-    // A gateway that gave up may pass on the late response of the server behind it: it would count for the next request.
+    // A gateway that gave up may pass on the late response of the server behind it, which would count for the next request.
     } else if says_kept(&head) && !matches!(head.status.as_u16(), 408 | 502..=504) {
         Reuse::Said
     } else {
@@ -147,7 +147,7 @@ pub(super) async fn begin<S: ByteStream>(
     conversation.send(outgoing, is_slow).await
 }
 
-/// Asks a proxy for a tunnel to the host of `url`: the status of its response, and the stream if nothing came behind it.
+/// Asks a proxy for a tunnel to the host of `url`. Returns the status of its response, and the stream if nothing followed it.
 pub(super) async fn open_tunnel<S: ByteStream>(
     stream: S,
     server: &Server,
@@ -170,7 +170,7 @@ fn outgoing(request: &Request, relay: Option<&Server>) -> Result<hyper::Request<
     with_head(request.method.as_str(), target, headers, request.body.as_deref().map_or(Whole::NONE, Whole::new))
 }
 
-/// What a proxy wants to know of us.
+/// The header with the user and password for a proxy.
 fn login(server: &Server) -> Option<(Cow<'static, str>, String)> {
     server.authorization().map(|value| ("Proxy-Authorization".into(), value))
 }
@@ -186,7 +186,7 @@ fn with_head(
     *request.uri_mut() = Uri::try_from(target).map_err(|_| "its address is longer than 64 KiB, or not valid")?;
     for (name, value) in headers {
         let name = match name.as_ref() {
-            // Those of every request need not be looked up.
+            // The names that every request has need no parsing.
             "Host" => header::HOST,
             "User-Agent" => header::USER_AGENT,
             "Accept" => header::ACCEPT,
@@ -198,12 +198,12 @@ fn with_head(
     Ok(request)
 }
 
-/// Whether the head says where the body ends. Otherwise it ends with the connection.
+/// Whether the head says where the body ends. Otherwise, the body ends with the connection.
 fn has_length(head: &Parts) -> bool {
     head.headers.contains_key(CONTENT_LENGTH) || head.headers.contains_key(TRANSFER_ENCODING)
 }
 
-/// Whether the other side says that it keeps the connection. HTTP/1.1 means so without a word, but not all servers do.
+/// Whether the server says that it keeps the connection. HTTP/1.1 implies it, but not all servers comply.
 fn says_kept(head: &Parts) -> bool {
     let words = |value: &HeaderValue| {
         let mut words = value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
@@ -212,8 +212,8 @@ fn says_kept(head: &Parts) -> bool {
     head.headers.get_all(CONNECTION).into_iter().any(words) || head.headers.contains_key(KEEP_ALIVE)
 }
 
-/// Whether no other response may follow on its connection. A body where none may be, or one with two ends: what comes next
-/// may be its rest. An old server: it was asked in HTTP/1.1 and will be.
+/// Whether no other response may follow on the connection: its body is not allowed or has two lengths, so that its rest
+/// may come next, or the server is old, although it was asked in HTTP/1.1.
 fn is_odd(head: &Parts) -> bool {
     let has_encoding = head.headers.contains_key(TRANSFER_ENCODING);
     let mut lengths = head.headers.get_all(CONTENT_LENGTH).into_iter();

@@ -1,4 +1,4 @@
-//! How a request is to be sent, and who gets it.
+//! How a request is to be sent, and who receives it.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,37 +12,37 @@ use ddns_core::net::ssl::Ssl;
 pub(crate) struct How<'a> {
     /// How long everything may take, from connecting to the final status.
     pub(crate) limit: Duration,
-    /// How the response's body matters.
+    /// What the response's body is needed for.
     pub(crate) want: Want,
-    /// Which family connections go over.
+    /// Which address family connections use.
     pub(crate) over: Over,
-    /// Which routes it may take.
+    /// Which routes the request may take.
     pub(crate) proxies: &'a Proxies,
     /// How certificates are verified.
     pub(crate) ssl: &'a Ssl,
-    /// The address of ours to connect from; `None`: the system's choice.
+    /// The local address to connect from; `None`: the system chooses.
     pub(crate) from: Option<IpAddr>,
 }
 
-/// Which family a connection goes over.
+/// Which address family a connection uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Over {
-    /// Whichever the system puts first.
+    /// Any, in the system's order.
     Any,
-    /// This one where the host has it, else the other.
+    /// This one if the host has it, otherwise the other.
     Prefer(Family),
-    /// This one or none.
+    /// Only this one.
     Only(Family),
 }
 
-/// How the body of a response matters.
+/// What the body of a response is needed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Want {
-    /// The status decides; the body is read as far as it comes at once.
+    /// Only the status decides; the body is read as far as it arrives at once.
     Status,
     /// The body decides too (H4).
     Verdict,
-    /// The body is what was asked for before an update (H14).
+    /// The body answers a step before an update (H14).
     Answer,
     /// The body is what was asked for.
     Body,
@@ -51,13 +51,13 @@ pub(crate) enum Want {
 }
 
 impl Want {
-    /// Whether an update or a notification wants it: its keys are in the address too, and its warnings are reported.
+    /// Whether the request belongs to an update or a notification: its URL contains keys too, and its warnings are reported.
     pub(super) fn is_update(self) -> bool {
         matches!(self, Self::Status | Self::Verdict | Self::Answer)
     }
 }
 
-/// Who got a request, and through which proxy.
+/// Who received a request, and through which proxy.
 pub(super) fn endpoint(origin: &str, via: Option<&Server>) -> String {
     match via {
         None => origin.to_owned(),

@@ -1,5 +1,5 @@
-//! From a name to addresses. The C library may take half a minute for one name, so that each has a thread of its own, and
-//! names that were quick wait for no others: a name that is never resolved holds its own updates and no others.
+//! From a name to addresses. The C library may take half a minute for one name. So each lookup has its own thread, and
+//! quick names wait for no others: a name that is never resolved holds up only its own updates.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -20,34 +20,33 @@ use tokio::time::timeout;
 use super::how::Over;
 use crate::environment::max_files_per_kind;
 
-/// How many names are looked up at once, each with a thread and an open file; the others wait in the order in which
-/// they came.
+/// How many names are looked up at once, each with a thread and an open file; the others wait in the order in which they came.
 const MAX_LOOKUPS: usize = 512;
 
-/// A lookup that takes no longer is quick.
+/// A lookup that takes no longer than this is quick.
 const QUICK: Duration = Duration::from_secs(1);
 
-/// How many quick names are remembered: a redirect may lead to any name.
+/// How many quick names are remembered: redirects may lead to any name.
 const MAX_KNOWN: usize = 10_000;
 
-/// The addresses of a host, or a sentence about why there are none. Callers that ask while it is under way share it.
+/// The addresses of a host, or a sentence about why there are none. Callers share a lookup that is under way.
 type LookUp = Shared<LocalBoxFuture<'static, Result<Vec<IpAddr>, String>>>;
 
-/// Remembers the addresses of hosts for one synchronization, and which have none: many updates of a host that cannot be
-/// looked up do not wait for that one after the other.
+/// Remembers for one synchronization the addresses of hosts, and which hosts have none: many updates to a host that
+/// cannot be looked up do not each wait for a lookup of their own.
 #[derive(Default)]
 pub(super) struct Names {
     known: RefCell<HashMap<String, LookUp>>,
-    /// Begun before this synchronization, and perhaps still under way.
+    /// Lookups from before this synchronization, perhaps still under way.
     old: RefCell<HashMap<String, LookUp>>,
     places: Rc<LookupSlots>,
 }
 
-/// Who may be looked up now: names that have proved to be quick do not wait for any other.
+/// Limits concurrent lookups. Names that have proved to be quick do not wait for others.
 struct LookupSlots {
     quick: Semaphore,
     others: Semaphore,
-    /// Those whose last lookup was quick.
+    /// Names whose last lookup was quick.
     quick_names: RefCell<HashSet<String>>,
 }
 
@@ -80,8 +79,8 @@ impl LookupSlots {
 }
 
 impl Names {
-    /// Forgets the addresses of hosts. A lookup under way continues for those who wait for it. Another one may begin
-    /// beside it, because the network may have changed meanwhile, but no third: its threads would pile up.
+    /// Forgets the addresses of hosts. A lookup under way continues for its callers. A second one may start beside it,
+    /// because the network may have changed meanwhile, but no third: the threads would pile up.
     pub(super) fn refresh(&self) {
         let mut old = self.old.borrow_mut();
         old.retain(|_, look_up| is_under_way(look_up));
@@ -97,7 +96,7 @@ impl Names {
         });
     }
 
-    /// The addresses of a host, in the order in which they are to be tried; at least one.
+    /// The addresses of a host, in the order in which to try them; at least one.
     pub(super) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
         if let Ok(ip) = host.parse::<IpAddr>() {
             let fits = !matches!(over, Over::Only(family) if Family::of(ip) != Some(family));
@@ -120,7 +119,7 @@ impl Names {
     async fn all_addresses(&self, host: &str) -> Result<Vec<IpAddr>, String> {
         let known = self.known.borrow().get(host).cloned();
         let look_up = known.unwrap_or_else(|| {
-            // A task of its own: it goes on where nobody waits any more, and gives its place back.
+            // A task of its own: it continues even if nobody waits any more, and then frees its slot.
             let task = spawn_local(ask(host.to_owned(), self.places.clone()));
             let not_ended = cannot(host, "the lookup was abandoned");
             let new = task.map(|ended| ended.unwrap_or(Err(not_ended))).boxed_local().shared();
@@ -161,7 +160,7 @@ async fn ask(host: String, places: Rc<LookupSlots>) -> Result<Vec<IpAddr>, Strin
     if addresses.is_empty() { Err(no_address(&host, Over::Any)) } else { Ok(addresses) }
 }
 
-/// Not by tokio: its pool panics where the system gives no thread.
+/// Does not use tokio's thread pool, which panics if the system has no thread left.
 async fn in_thread(host: String) -> io::Result<Vec<SocketAddr>> {
     let (found, result) = oneshot::channel();
     thread::Builder::new().spawn(move || {

@@ -1,5 +1,5 @@
-//! Connections that are kept for the next requests: few, not for long, and used only where the endpoint keeps them too (A7).
-//! And how many requests have room at once.
+//! Connections kept for the next requests: few, not for long, and used only if the endpoint keeps them too (A7). Also
+//! limits how many requests run at once.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -17,21 +17,21 @@ use crate::environment::max_open_files;
 /// How many idle connections are kept, over all origins.
 const MAX_IDLE: usize = 128;
 
-/// How long an idle connection is kept. A NAT on the way may forget it, some after half a minute, without notice: the
+/// How long an idle connection is kept. A NAT on the way may forget it without notice, some after half a minute: the
 /// request would go nowhere, and may not be sent again (A7). A new connection costs less than that.
 const MAX_IDLE_TIME: Duration = Duration::from_secs(15);
 
-/// A connection that stays open this long after a response is kept by the endpoint.
+/// A connection that stays open this long after a response is kept by the endpoint too.
 pub(super) const PROOF: Duration = Duration::from_millis(50);
 
-/// For how many endpoints it is remembered whether they keep connections.
+/// For how many endpoints ddns remembers whether they keep connections.
 const MAX_KNOWN: usize = 1000;
 
-/// How many files are open in any run: standard streams, what waits for the network, the cache.
+/// How many files any run has open: standard streams, those that wait for the network, the cache.
 const OTHERS: usize = 16;
 
-/// What a connection can be used again for: the same origin, verified in the same way. Besides, the proxy it goes through
-/// must be among the routes of the request.
+/// What a connection can be used again for: the same origin, verified in the same way. In addition, its proxy must be
+/// among the routes of the request.
 pub(super) type Purpose = (Rc<str>, Ssl);
 
 /// Kept connections, the oldest first.
@@ -45,7 +45,7 @@ struct IdleConnection {
     purpose: Purpose,
     connection: Box<Spoken>,
     since: Duration,
-    /// Whether the endpoint said that it keeps it.
+    /// Whether the endpoint said that it keeps the connection.
     is_said: bool,
 }
 
@@ -63,7 +63,7 @@ impl IdleConnection {
     }
 }
 
-/// Endpoints that turned out to keep their connections, or not to, by origin and proxy. What is not here counts as it says.
+/// Whether endpoints turned out to keep their connections, by origin and proxy. Endpoints that are missing here count as they say.
 #[derive(Default)]
 struct Known(RefCell<HashMap<PoolKey, Keeps>>);
 
@@ -72,7 +72,7 @@ struct Known(RefCell<HashMap<PoolKey, Keeps>>);
 enum Keeps {
     Yes,
     No,
-    /// One ended under a request: nothing that stays open for a while changes that, before the next rest.
+    /// A connection ended under a request. Until the next rest, no connection that stays open changes that.
     Broke,
 }
 
@@ -86,7 +86,7 @@ impl Known {
 
     fn learn(&self, origin: &Rc<str>, via: Option<&Arc<Server>>, keeps: Keeps) {
         let mut known = self.0.borrow_mut();
-        // An address in a host makes another origin with every change.
+        // A host that contains an address is another origin after every change.
         if known.len() >= MAX_KNOWN {
             known.clear();
         }
@@ -95,8 +95,8 @@ impl Known {
 }
 
 impl Idle {
-    /// Keeps a connection; of those that the endpoint may not keep, one, to find out. Where there is room for no more than
-    /// `room`, the oldest ones go.
+    /// Keeps a connection; only one if the endpoint may not keep its connections, to find out. The oldest ones are
+    /// closed if there are more than `room`.
     pub(super) fn keep(&self, purpose: Purpose, connection: Box<Spoken>, is_said: bool, room: usize, now: Duration) {
         let mut kept = self.kept.borrow_mut();
         let via = connection.via.as_ref();
@@ -115,7 +115,7 @@ impl Idle {
         }
     }
 
-    /// A kept connection that fits, that the endpoint keeps too, and that is still open: the one that was used last.
+    /// A kept connection that fits, that the endpoint keeps too, and that is still open: the most recently used one.
     pub(super) fn take(&self, purpose: &Purpose, fits: impl Fn(&Spoken) -> bool, now: Duration) -> Option<Box<Spoken>> {
         let mut kept = self.kept.borrow_mut();
         loop {
@@ -131,7 +131,7 @@ impl Idle {
         }
     }
 
-    /// Whether a kept connection is open; and what that says about the endpoint.
+    /// Whether a kept connection is open. Remembers what that says about the endpoint.
     fn is_open(&self, kept: &mut IdleConnection, now: Duration) -> bool {
         let is_open = kept.connection.is_open();
         // A connection that ended later may have ended because of its age.
@@ -147,7 +147,7 @@ impl Idle {
         known.map_or(kept.is_said, |keeps| keeps == Keeps::Yes)
     }
 
-    /// Closes those of one purpose, but for those of which it is still to be found out whether the endpoint keeps them.
+    /// Closes the connections of one purpose, except those that still have to show whether the endpoint keeps them.
     pub(super) fn close(&self, purpose: &Purpose, now: Duration) {
         self.kept.borrow_mut().retain_mut(|kept| {
             kept.purpose != *purpose || {
@@ -160,13 +160,13 @@ impl Idle {
         });
     }
 
-    /// A kept connection ended under a request: the others of its endpoint are as old.
+    /// A kept connection ended under a request: closes the others of its endpoint, which are as old.
     pub(super) fn broke(&self, purpose: &Purpose, via: Option<&Arc<Server>>) {
         self.kept.borrow_mut().retain(|kept| !kept.goes(purpose, via));
         self.known.learn(&purpose.0, via, Keeps::Broke);
     }
 
-    /// Closes all, and forgets whose broke.
+    /// Closes all connections, and forgets which endpoints broke theirs.
     pub(super) fn clear(&self) {
         self.kept.borrow_mut().clear();
         self.known.0.borrow_mut().retain(|_, keeps| *keeps != Keeps::Broke);
@@ -175,15 +175,15 @@ impl Idle {
 
 /// What the system's limit of open files leaves for connections.
 pub(super) struct Room {
-    /// One for each request that may be under way.
+    /// One permit for each request that may be under way.
     pub(super) turns: Semaphore,
     /// How many connections may be kept.
     pub(super) idle: usize,
 }
 
 impl Default for Room {
-    /// A half for requests, a quarter for what is kept; the rest is for addresses that are tried besides, name lookups and
-    /// files.
+    /// Half of the files for requests, a quarter for kept connections. The rest is for addresses that are tried in
+    /// parallel, name lookups and files.
     fn default() -> Self {
         let files = max_open_files().saturating_sub(OTHERS);
         Self { turns: Semaphore::new((files / 2).clamp(1, Semaphore::MAX_PERMITS)), idle: (files / 4).min(MAX_IDLE) }
@@ -197,7 +197,7 @@ mod tests {
     use super::super::stream::Connection;
     use super::*;
 
-    /// Connections to a listener, which stay open as long as what is returned is kept.
+    /// Connections to a listener. They stay open until the result is dropped.
     async fn connections(count: usize) -> (TcpListener, Vec<Box<Spoken>>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
         let address = listener.local_addr().expect("the port that was bound");
@@ -264,7 +264,7 @@ mod tests {
         });
     }
 
-    /// What one connection shows holds for the others of its endpoint.
+    /// What one connection shows applies to the others of its endpoint.
     #[test]
     fn a7_whether_an_endpoint_keeps_connections_is_learned_from_those_that_were_open() {
         run(async {

@@ -1,4 +1,4 @@
-//! Trying whether an endpoint can be reached, without a request: its name, a connection, TLS, its certificate.
+//! Checks whether an endpoint can be reached, without a request: its name, a connection, TLS, its certificate.
 
 use std::net::IpAddr;
 
@@ -16,14 +16,14 @@ use super::how::{How, Over};
 use super::stream::{Connection, Stream};
 use crate::clock::unix_time;
 
-/// One step on the way to an endpoint: what was found, or why it goes no further.
+/// One step on the way to an endpoint: what was found, or why it failed.
 pub(crate) struct ProbeStep {
     pub(crate) name: &'static str,
     pub(crate) result: Result<String, String>,
 }
 
 impl Connector {
-    /// Goes as far as a request would begin. The last step is the one that failed, if one did.
+    /// Goes as far as a request would start. If a step fails, it is the last one.
     pub(super) async fn probe(&self, url: &Url, how: How<'_>) -> Vec<ProbeStep> {
         let mut steps = Vec::new();
         // A proxy looks the name up itself.
@@ -44,7 +44,7 @@ impl Connector {
         match self.open(url, how).await {
             Ok(connection) => steps.extend(described(&connection, how.ssl)),
             Err(why) => {
-                // Which of the two failed? The same without TLS shows it.
+                // A connection without TLS shows which of the two failed.
                 let plain = Url { secure: false, ..url.clone() };
                 let without = if url.secure { self.open(&plain, how).await.ok() } else { None };
                 let peer = without.as_ref().map(peer);
@@ -68,7 +68,7 @@ fn peer(connection: &Connection) -> String {
     peer.map_or_else(|error| error.to_string(), |peer| format!("made to {peer}{via}"))
 }
 
-/// What there is to say about an open connection.
+/// The steps that an open connection shows.
 fn described(connection: &Connection, ssl: &Ssl) -> Vec<ProbeStep> {
     let mut steps = vec![ProbeStep { name: "connection", result: Ok(peer(connection)) }];
     let Stream::Tls(stream) = &connection.stream else { return steps };

@@ -1,5 +1,5 @@
-//! What is sent to a proxy before the endpoint can be reached: CONNECT, or SOCKS5. Nothing of a request is sent here.
-//! Errors continue the proxy's name.
+//! What ddns sends to a proxy before it can reach the endpoint: CONNECT, or SOCKS5. No part of a request is sent here.
+//! Errors continue a sentence that begins with the proxy's name.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use super::exchange::{self, ByteStream};
 use ddns_core::net::status::with_reason;
 
-/// Why a proxy that speaks HTTP does not let us through with a 407.
+/// Why an HTTP proxy refused with a 407.
 pub(super) fn not_let_in(server: &Server) -> String {
     match server.credentials {
         None => "asks for a user and password (407)".to_owned(),
@@ -19,7 +19,7 @@ pub(super) fn not_let_in(server: &Server) -> String {
     }
 }
 
-/// Asks for a tunnel to the host of `url`. Any 2xx is one.
+/// Asks for a tunnel to the host of `url`. Any 2xx opens one.
 pub(super) async fn tunnel<S: ByteStream>(stream: S, server: &Server, url: &Url) -> Result<S, String> {
     match exchange::open_tunnel(stream, server, url).await.map_err(|fault| fault.describe("it"))? {
         (200..300, Some(stream)) => Ok(stream),
@@ -29,8 +29,8 @@ pub(super) async fn tunnel<S: ByteStream>(stream: S, server: &Server, url: &Url)
     }
 }
 
-/// Asks a SOCKS5 proxy for a connection: whether it came to this address of the endpoint. It fails where that is the proxy's own
-/// fault: another address changes nothing.
+/// Asks a SOCKS5 proxy for a connection. The inner result says whether the proxy reached this address of the endpoint.
+/// The outer one fails if the proxy itself is at fault, so that another address would not help.
 pub(super) async fn socks(
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     server: &Server,
@@ -51,7 +51,7 @@ pub(super) async fn socks(
     Ok(Ok(()))
 }
 
-/// Sends something and waits for `N` bytes.
+/// Sends bytes, and waits for `N` bytes in response.
 async fn exchanged<const N: usize>(
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     bytes: &[u8],

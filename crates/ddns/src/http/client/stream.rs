@@ -1,4 +1,4 @@
-//! An open connection: a socket, secured or not, directly or through a proxy.
+//! An open connection: a socket, with or without TLS, directly or through a proxy.
 
 use std::cell::Cell;
 use std::io;
@@ -24,77 +24,76 @@ use tokio_rustls::rustls::IoState;
 use super::exchange::{ByteStream, Conversation, Fault};
 use crate::platform;
 
-/// An open connection. `S` is its stream, or what is spoken on it.
+/// An open connection. `S` is its stream, or the conversation on it.
 pub(super) struct Connection<S = Stream> {
     pub(super) stream: S,
-    /// The family it goes over.
     pub(super) family: Option<Family>,
-    /// The address of ours that was asked for when it was made.
+    /// The local address that was requested when the connection was made.
     pub(super) from: Option<IpAddr>,
     /// The proxy it goes through.
     pub(super) via: Option<Arc<Server>>,
-    /// Whose unknown issuer was let pass, because the host is a local one.
+    /// The names whose unknown issuer was accepted, because the host is local.
     pub(super) unverified: Vec<String>,
-    /// The other side, as others see it that connect there.
+    /// What is known about the server's address, shared by all connections to it.
     pub(super) host: Rc<Host>,
-    /// Whether it was not taken at first.
+    /// Whether the first attempt was not accepted in time.
     pub(super) is_late: bool,
-    /// Held until there was a response.
+    /// Held until the first response.
     pub(super) opening: Option<Opening>,
 }
 
-/// A connection that is being made, or had no response yet.
+/// A connection that is being made, or has had no response yet.
 pub(super) struct Opening {
     /// See [`Host::opening`].
     _held: Rc<()>,
     since: Instant,
-    /// How often another had made way when it began.
+    /// How often other connections had made way when this one began.
     yields: u32,
 }
 
 /// What is known about new connections to an address.
 #[derive(Default)]
 pub(super) struct Host {
-    /// How long one takes; `None` where there was none yet.
+    /// How long it usually takes to open a connection; `None` before the first one.
     pub(super) usual: Cell<Option<Duration>>,
-    /// Held by each that is being made, or had no response yet.
+    /// Held by each connection that is being made, or has had no response yet.
     opening: Rc<()>,
-    /// Responses on kept connections since a new one had its first.
+    /// Responses on kept connections since a new connection had its first one.
     overtaken: Cell<usize>,
-    /// How often a kept connection made way for those that had no response yet, and when last; none where a response came
-    /// since.
+    /// How often a kept connection made way for new ones without a response, and when last; `None` if a response has come since.
     yields: Cell<u32>,
     yielded: Cell<Option<Instant>>,
 }
 
-/// A connection that takes so much longer than others to its address was not taken: the line of new connections there is
-/// full. The system itself would try again after a second.
+/// An attempt that takes this much longer than usual was not accepted: the server's queue of new connections is full.
+/// The system itself would try again only after a second.
 pub(super) const LATE: Duration = Duration::from_millis(15);
 
-/// A server of one thread takes no other connection as long as it keeps one. Where each of the others had so many
-/// responses, and a new one had none, a kept one makes way; again after twice as many, for the new one may just be slow.
+/// A single-threaded server accepts no other connection while it keeps one. If each other connection has had this many
+/// responses and a new one none, a kept connection makes way; again after twice as many, because the new one may just
+/// be slow.
 const OVERTAKEN: usize = 4;
 
 impl Host {
-    /// Another connection is being made.
+    /// Registers another connection that is being made.
     pub(super) fn open(&self) -> Opening {
         Opening { _held: self.opening.clone(), since: Instant::now(), yields: self.yields.get() }
     }
 
-    /// How many connections had no response yet.
+    /// How many connections have had no response yet.
     fn newcomers(&self) -> usize {
         Rc::strong_count(&self.opening) - 1
     }
 }
 
-/// An open stream. TLS goes over a socket, or over TLS with a proxy.
+/// An open stream. TLS runs over a socket, or over TLS with a proxy.
 pub(super) enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream<Stream>>),
 }
 
 impl Connection {
-    /// A connection that is no more than a socket.
+    /// A connection that is only a socket.
     pub(super) fn plain(socket: TcpStream, host: Rc<Host>) -> Self {
         let family = socket.peer_addr().ok().and_then(|peer| Family::of(peer.ip()));
         Self {
@@ -109,11 +108,11 @@ impl Connection {
         }
     }
 
-    /// Begins to speak HTTP on it.
+    /// Starts HTTP on the connection.
     pub(super) async fn begin(self) -> Result<Box<Spoken>, Fault> {
         let Self { stream, family, from, via, unverified, host, is_late, opening } = self;
         let stream = Conversation::new(stream).await?;
-        // It is passed from hand to hand with every request.
+        // Boxed: it is passed on with every request.
         Ok(Box::new(Connection { stream, family, from, via, unverified, host, is_late, opening }))
     }
 }
@@ -122,15 +121,15 @@ impl Connection {
 pub(super) type Spoken = Connection<Conversation<Stream>>;
 
 impl Spoken {
-    /// A response has come: how the line of new connections at the other side is, and whether this connection makes way for
-    /// them.
+    /// To be called when a response has come. Returns the state of the server's queue of new connections, and whether
+    /// this connection makes way for them.
     pub(super) fn responded(&mut self) -> (Line, bool) {
         let host = &self.host;
         let yielded = host.yielded.take();
         let opening = self.opening.take();
         let newcomers = host.newcomers() - usize::from(opening.is_some());
         let has_newcomers = newcomers > 0;
-        // It waited until another made way, and then it was the first.
+        // The connection waited until another one made way, and was served first then.
         let was_waiting = |opening: &Opening| {
             let is_soon = |at: Instant| {
                 let since = at.elapsed();
@@ -141,7 +140,7 @@ impl Spoken {
         let is_freed = opening.as_ref().is_some_and(was_waiting);
         let overtaken = if opening.is_some() || !has_newcomers { 0 } else { host.overtaken.get().saturating_add(1) };
         host.overtaken.set(overtaken);
-        // Whoever opens connections holds it too.
+        // The dialer holds the host too.
         let others = Rc::strong_count(host).saturating_sub(1 + newcomers);
         let is_far_ahead = overtaken.is_power_of_two() && overtaken >= OVERTAKEN * others;
         let makes_way = has_newcomers && (is_freed || is_far_ahead);
@@ -161,19 +160,19 @@ impl Spoken {
 
     /// Whether there is no other connection to the same address.
     pub(super) fn is_alone(&self) -> bool {
-        // Whoever opens connections holds it too.
+        // The dialer holds the host too.
         Rc::strong_count(&self.host) <= 2
     }
 
-    /// Whether the other side still listens, as far as this host knows. Between requests it must be silent: what
-    /// it sends then is that it closes.
+    /// Whether the other side still listens, as far as this host knows. A server must be silent between requests: if it
+    /// sends anything then, it closes.
     pub(super) fn is_open(&mut self) -> bool {
         self.stream.idle_stream(Stream::is_open).unwrap_or(false)
     }
 }
 
 impl Stream {
-    /// What lies below.
+    /// The TCP socket below.
     pub(super) fn socket(&self) -> &TcpStream {
         match self {
             Self::Plain(socket) => socket,
@@ -188,7 +187,7 @@ impl Stream {
             }
             Self::Tls(stream) => {
                 let (below, session) = stream.get_mut();
-                // What arrived may have been decrypted already, with the end of the response before it.
+                // Data may have been decrypted already, together with the end of the previous response.
                 let is_silent = |state: IoState| state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed();
                 session.process_new_packets().is_ok_and(is_silent) && below.is_open()
             }
@@ -202,7 +201,7 @@ impl ByteStream for Stream {
     }
 
     fn discard_unsent(&self, is_wanted: bool) {
-        // A system that cannot do so still has the time limit of the request.
+        // A system that cannot do this still has the time limit of the request.
         let _ = set_socket_linger(self.socket(), is_wanted.then_some(Duration::ZERO));
     }
 }

@@ -15,8 +15,8 @@ use super::exchange::{self, BodyEnd};
 use super::stream::Spoken;
 use super::{Client, How};
 
-/// After so much silence the system asks the other side whether it is still there, again after each pause, so often. The
-/// process sleeps meanwhile.
+/// TCP keepalive: the system asks the other side whether it is still there after this silence, again after each pause,
+/// this many times. The process sleeps meanwhile.
 const SILENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_secs(5);
 const TIMES: u32 = 3;
@@ -30,8 +30,8 @@ pub(crate) struct Streaming {
 }
 
 impl Client {
-    /// Sends a request on a connection of its own and waits for the head of its response; the limit holds for that. It
-    /// takes no turn: it may last for ever. Why there is none is a sentence.
+    /// Sends a request on a connection of its own, and waits for the head of its response within the limit. It takes no
+    /// turn, because it may last forever. The error is a sentence.
     pub(crate) async fn open(&self, request: &Request, how: How<'_>) -> Result<Streaming, String> {
         let deadline = Instant::now() + how.limit;
         let origin = request.url.origin();

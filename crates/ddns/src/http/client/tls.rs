@@ -1,4 +1,4 @@
-//! TLS (D6): set up at the first https address that needs it, once for each way to verify.
+//! TLS (D6): set up at the first https URL that needs it, once for each way to verify.
 
 mod trust;
 
@@ -32,24 +32,24 @@ pub(crate) use trust::{Pem, TlsTrust, certificates, private_key};
 pub(super) struct Tls {
     verified: OnceCell<TlsConnector>,
     unverified: OnceCell<TlsConnector>,
-    /// With what distinguishes the file from a newer one.
+    /// By path, with the stamp that tells the file from a newer one.
     with_ca: RefCell<HashMap<String, (Option<Stamp>, TlsConnector)>>,
-    /// The one for all, whatever a request says.
+    /// The only connector, if trust is fixed: it ignores the `ssl` of requests.
     only: Option<TlsConnector>,
 }
 
 impl Tls {
-    /// One way to verify for all connections.
+    /// Verifies all connections in one way.
     pub(super) fn trusting(trust: &TlsTrust<'_>) -> Result<Self, String> {
         Ok(Self { only: Some(trust.connector()?), ..Self::default() })
     }
 
-    /// The fields that name the other side, and whom to trust.
+    /// The fields that name the other side, and the certificates to trust.
     pub(super) fn fields(&self) -> (&'static str, &'static str) {
         if self.only.is_some() { ("group.store", "group.ca") } else { ("id", "ssl") }
     }
 
-    /// The connector for a way to verify. `Auto` begins as `Verify` does.
+    /// The connector for a way to verify. `Auto` starts as `Verify` does.
     pub(super) fn connector(&self, ssl: &Ssl) -> Result<TlsConnector, String> {
         if let Some(only) = &self.only {
             return Ok(only.clone());
@@ -66,7 +66,7 @@ impl Tls {
                 .get_or_init(|| finished(Verifier::builder(Belief::Any).with_no_client_auth()))
                 .clone()),
             Ssl::Ca(path) => {
-                // A service runs for years, and a CA is renewed.
+                // A service runs for years, and CA files are renewed.
                 let stamp = Stamp::at(Path::new(path));
                 if let Some((known, connector)) = self.with_ca.borrow().get(path)
                     && *known == stamp
@@ -81,7 +81,7 @@ impl Tls {
     }
 }
 
-/// The certificates in a file; an error that continues its name where there are none.
+/// The certificates in a file. The error is a sentence that names the file.
 pub(crate) fn read_ca(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     match fs::metadata(path) {
         Err(error) => return Err(format!("the CA file {path} cannot be read ({})", reason(&error))),
@@ -97,10 +97,10 @@ pub(crate) fn read_ca(path: &str) -> Result<Vec<CertificateDer<'static>>, String
     Ok(certificates)
 }
 
-/// The system's roots, or the usual public ones where it has none (a container without a CA bundle).
+/// The system's roots, or the built-in public ones if it has none (a container without a CA bundle).
 fn system_roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
-    // It is read there; a pipe would stop the program.
+    // `load_native_certs` reads this file; a pipe would block the program.
     let is_strange = |path: OsString| fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
     if !env::var_os("SSL_CERT_FILE").is_some_and(is_strange) {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -111,14 +111,14 @@ fn system_roots() -> RootCertStore {
     roots
 }
 
-/// Trusts the system's roots, what these certificates vouch for, and these certificates themselves.
+/// Trusts the system's roots, certificates issued by these, and these certificates themselves.
 fn with_ca(own: Vec<CertificateDer<'static>>) -> Result<TlsConnector, String> {
     let mut roots = system_roots();
     roots.add_parsable_certificates(own.iter().cloned());
     Ok(finished(Verifier::builder(named(roots, own)?).with_no_client_auth()))
 }
 
-/// Trusts these roots and these very certificates.
+/// Trusts these roots, and exactly these certificates.
 fn named(roots: RootCertStore, own: Vec<CertificateDer<'static>>) -> Result<Belief, String> {
     let provider = Arc::new(ring::default_provider());
     let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
@@ -129,7 +129,7 @@ fn named(roots: RootCertStore, own: Vec<CertificateDer<'static>>) -> Result<Beli
 fn builder() -> ConfigBuilder<ClientConfig, WantsVerifier> {
     let provider = Arc::new(ring::default_provider());
     let versions = tokio_rustls::rustls::DEFAULT_VERSIONS;
-    // The provider that is built in has all of the default versions; a test makes every connector there is.
+    // The built-in provider supports all default versions; a test makes every connector.
     ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(versions)
         .expect("the versions of the provider")
@@ -140,14 +140,14 @@ fn finished(mut config: ClientConfig) -> TlsConnector {
     TlsConnector::from(Arc::new(config))
 }
 
-/// Which certificates are trusted besides those of the usual authorities. Signatures are always checked, so that the keys of a
-/// handshake are those of the certificate's owner.
+/// Which certificates are trusted besides those of the usual authorities. Signatures are always checked, so that the
+/// other side of a handshake is the certificate's owner.
 #[derive(Debug)]
 enum Belief {
     /// Any certificate.
     Any,
-    /// What this verifies, and these very certificates: one that signed itself, as routers and NAS boxes have it. Its
-    /// name must be right all the same.
+    /// What this verifies, and exactly these certificates, for example the self-signed ones of routers and NAS boxes.
+    /// The name must match in any case.
     Named(Arc<WebPkiServerVerifier>, Vec<CertificateDer<'static>>),
 }
 
@@ -181,7 +181,7 @@ impl ServerCertVerifier for Verifier {
             Belief::Named(usual, _) => {
                 let at = |time| usual.verify_server_cert(certificate, between, name, ocsp, time);
                 return at(now).map_err(|error| {
-                    // Whoever does not trust the issuer need not know that it has expired.
+                    // For an untrusted issuer, it does not matter that the certificate has expired.
                     let valid = valid_time(&error).and_then(|time| at(time).err());
                     valid.filter(is_untrusted).unwrap_or(error)
                 });
@@ -218,12 +218,12 @@ pub(super) fn server_name(host: &str) -> Result<ServerName<'static>, String> {
     ServerName::try_from(host.to_owned()).map_err(|_| format!("{host} cannot be the name on a certificate"))
 }
 
-/// Whether a handshake failed because nobody known vouches for the certificate.
+/// Whether a handshake failed because no known authority vouches for the certificate.
 pub(super) fn is_unknown_issuer(error: &io::Error) -> bool {
     rustls_error(error).is_some_and(is_untrusted)
 }
 
-/// Whether nobody known vouches for a certificate: an unknown issuer, or the server's own.
+/// Whether no known authority vouches for a certificate: its issuer is unknown, or is the server itself.
 fn is_untrusted(error: &Error) -> bool {
     match error {
         Error::InvalidCertificate(CertificateError::UnknownIssuer) => true,
@@ -232,7 +232,7 @@ fn is_untrusted(error: &Error) -> bool {
     }
 }
 
-/// A time at which a certificate was, or will be, valid that is not now.
+/// A time other than now at which the certificate is valid.
 fn valid_time(error: &Error) -> Option<UnixTime> {
     match error {
         Error::InvalidCertificate(
@@ -243,10 +243,11 @@ fn valid_time(error: &Error) -> Option<UnixTime> {
     }
 }
 
-/// What a server wants that refuses our certificate, or that we have none.
+/// Said of a server that refuses our certificate, or requires one that we do not have.
 pub(crate) const WANTS_CERTIFICATE: &str = "wants a client certificate that it trusts";
 
-/// Whether the other side refused our certificate, or that we have none. With TLS 1.3 it says so after the handshake.
+/// Whether the other side refuses our certificate, or requires one that we do not have. With TLS 1.3, it says so after
+/// the handshake.
 pub(super) fn is_certificate_wanted(error: &io::Error) -> bool {
     use AlertDescription::{
         BadCertificate, CertificateRequired, CertificateUnknown, UnknownCA, UnsupportedCertificate,
@@ -263,22 +264,22 @@ fn rustls_error(error: &io::Error) -> Option<&Error> {
     error.get_ref().and_then(|inner| inner.downcast_ref::<Error>())
 }
 
-/// A certificate that is its own CA: what `openssl req -x509` makes.
+/// Whether a certificate is its own CA, as `openssl req -x509` makes it.
 fn is_self_issued(error: &CertificateError) -> bool {
     format!("{error:?}").contains("CaUsedAsEndEntity")
 }
 
 /// The peer of a TLS connection.
 pub(super) struct Peer<'a> {
-    /// The name on its certificate.
+    /// The name that its certificate must have.
     pub(super) host: &'a str,
-    /// Whether it is on this network by its looks.
+    /// Whether its host looks local.
     pub(super) is_local: bool,
-    /// What it is called in messages.
+    /// Its name in messages.
     pub(super) name: String,
-    /// The field that names it.
+    /// The field that names the peer.
     pub(super) field: &'static str,
-    /// The field that names whom to trust.
+    /// The field that names the certificates to trust.
     pub(super) trust_field: &'static str,
 }
 
@@ -287,7 +288,7 @@ fn is_end(kind: io::ErrorKind) -> bool {
     matches!(kind, io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
 }
 
-/// Why a handshake failed, and what can be done.
+/// Why a handshake failed, and what to do about it.
 pub(super) fn explain(error: &io::Error, peer: &Peer<'_>) -> String {
     let (origin, field, trust_field) = (&peer.name, peer.field, peer.trust_field);
     let way_out = format!("set `{trust_field}` to the file of the CA that issued it, if you trust it");
@@ -317,7 +318,7 @@ pub(super) fn explain(error: &io::Error, peer: &Peer<'_>) -> String {
                 format!("the certificate of {origin} is self-signed: set `{trust_field}` to its file")
             }
             other => {
-                // The kind of fault without the bytes that libraries add to it.
+                // The kind of error, without the bytes that libraries add to it.
                 let detail = format!("{other:?}");
                 let kind = detail.split([' ', '(', '{']).next().unwrap_or_default();
                 format!("the certificate of {origin} is not accepted ({kind})")

@@ -1,4 +1,4 @@
-//! Takes connections, a limited number at once.
+//! Accepts connections, a limited number at once.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -17,25 +17,23 @@ use tokio::time::{sleep, timeout};
 use super::wire::{Activity, Patience, UNBOUNDED};
 use crate::environment::max_files_per_kind;
 
-/// How many connections are served at once. A new one evicts the one that has been idle longest, or waits until one
-/// ends.
+/// How many connections are served at once. A new one evicts the oldest that is idle, or waits until one ends.
 const MAX_CONNECTIONS: usize = 64;
 
-/// Who is silent for less may be about to send its next request.
+/// A client that has been silent for less than this may be about to send its next request.
 const SILENCE: Duration = Duration::from_millis(500);
 
-/// How long to wait where the system gives no connection (no more files, say).
+/// How long to wait if the system cannot give a connection (too many open files, for example).
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A connection that was taken.
 pub(crate) struct AcceptedConnection {
     pub(crate) stream: TcpStream,
     pub(crate) from: SocketAddr,
-    /// Set by the task that serves it.
+    /// Updated by the task that serves the connection.
     pub(crate) activity: Rc<Activity>,
 }
 
-/// Serves connections until one of them comes to `true`.
+/// Serves connections until one of them returns `true`.
 pub(crate) async fn accept<F: Future<Output = bool>>(
     listener: &TcpListener,
     patience: Patience,
@@ -56,7 +54,7 @@ pub(crate) async fn accept<F: Future<Output = bool>>(
             let has_room = open.len() < most || silent(&known).is_some();
             if has_room { listener.poll_accept(context).map(Some) } else { Poll::Pending }
         });
-        // Where nobody has been silent long enough, somebody will be.
+        // If no connection has been silent long enough, one soon will be.
         let Ok(next) = timeout(if is_full { SILENCE } else { UNBOUNDED }, next).await else { continue };
         match next {
             None => return,
@@ -70,18 +68,18 @@ pub(crate) async fn accept<F: Future<Output = bool>>(
                 known.push_back((weak, handle));
                 open.push(connection);
             }
-            // Nobody's fault here: the connection is gone already, or the system has none to give.
+            // Not this host's fault: the connection is gone already, or the system has none to give.
             Some(Err(_)) => sleep(PAUSE).await,
         }
     }
 }
 
-/// The connection that is silent and was opened first.
+/// The oldest connection that is silent.
 fn silent(known: &VecDeque<(Weak<Activity>, AbortHandle)>) -> Option<usize> {
     known.iter().position(|(activity, _)| activity.upgrade().is_some_and(|activity| activity.is_silent(SILENCE)))
 }
 
-/// Why there is nothing to listen on, and the way out.
+/// Why ddns cannot listen, and what to do about it.
 pub(crate) fn not_listening(address: SocketAddr, error: &io::Error) -> (String, &'static str) {
     let (ip, port) = (address.ip(), address.port());
     match error.kind() {

@@ -1,5 +1,5 @@
-//! A receiver of callbacks for rehearsals: what `ddns listen` shows and `ddns demo` calls. It takes HTTP/1.1 requests
-//! on a port of this host, hands each to its caller, and responds as the caller decides.
+//! A receiver of callbacks for rehearsals: `ddns listen` shows its requests, and `ddns demo` sends to it. It takes
+//! HTTP/1.1 requests on a port of this host, hands each one to its caller, and responds as the caller decides.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -20,10 +20,10 @@ use super::speak::{hang_up, read, reason, speak};
 use super::wire::{Activity, ConnectionPhase, Patience, ServerWire};
 use crate::http::body::Whole;
 
-/// More body than this is not a callback, in KiB.
+/// A larger body is not a callback, in KiB.
 const BODY_LIMIT: usize = 1024;
 
-/// What is sent where no request was read that hyper could respond to.
+/// The response to a request that did not arrive in time, which hyper cannot respond to.
 const TIMED_OUT: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
 /// One request as it arrived.
@@ -31,20 +31,20 @@ const TIMED_OUT: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n
 pub(crate) struct Received {
     pub(crate) from: SocketAddr,
     pub(crate) method: String,
-    /// What stands between method and version.
+    /// The text between method and version.
     pub(crate) target: String,
-    /// In the order in which they came, those of one name together, their names in the usual case.
+    /// In the order of arrival, headers of one name together, with names in title case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
 
-/// Why something that came is not a request.
+/// Why the input is not a request.
 #[derive(Debug)]
 pub(crate) struct InvalidRequest {
     pub(crate) from: SocketAddr,
-    /// The status that it got; `None` where the sender is gone.
+    /// The status of the response; `None` if there was none.
     pub(crate) status: Option<u16>,
-    /// A sentence that begins with what came.
+    /// A sentence about what arrived.
     pub(crate) why: String,
 }
 
@@ -54,22 +54,22 @@ pub(crate) struct ReceiverResponse {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) delay: Duration,
-    /// Whether the receiver ends when this is sent.
+    /// Whether the receiver ends after this response.
     pub(crate) is_last: bool,
 }
 
-/// What to do about what came.
+/// How to react to a request, or to other input.
 #[derive(Debug)]
 pub(crate) enum Reaction {
-    /// Respond to it. What was refused gets its own status.
+    /// Respond. A refused request gets its own status.
     Respond(ReceiverResponse),
     /// Close the connection without a response.
     Ignore,
-    /// End at once.
+    /// End the receiver at once.
     Stop,
 }
 
-/// Serves until a last response was sent, or `handle` wants it to stop.
+/// Serves until a last response was sent, or `handle` stops it.
 pub(crate) async fn serve(listener: TcpListener, handle: impl Fn(Result<&Received, &InvalidRequest>) -> Reaction) {
     serve_patiently(listener, handle, Patience::USUAL).await;
 }
@@ -86,7 +86,7 @@ async fn serve_patiently(
 struct ReceiverConnection<'a, H> {
     from: SocketAddr,
     handle: &'a H,
-    /// Whether something was refused, so that the rest of it may still arrive.
+    /// Whether anything was refused, so that the rest of it may still arrive.
     is_refused: Cell<bool>,
     /// Whether the receiver is to end.
     is_over: Cell<bool>,
@@ -97,11 +97,11 @@ impl<'a, H: Fn(Result<&Received, &InvalidRequest>) -> Reaction> ReceiverConnecti
         Self { from, handle, is_refused: Cell::new(false), is_over: Cell::new(false) }
     }
 
-    /// Serves the connection to its end; true where the receiver is to end with it.
+    /// Serves the connection to its end; true if the receiver is to end with it.
     async fn serve(self, AcceptedConnection { stream, activity, .. }: AcceptedConnection) -> bool {
         let wire = Rc::new(RefCell::new(ServerWire::new(stream, Rc::clone(&activity))));
         let served = speak(&wire, true, |request| self.respond(request, &activity)).await;
-        // hyper is done with it.
+        // hyper no longer uses the connection.
         let Some(mut wire) = Rc::into_inner(wire).map(RefCell::into_inner) else { return self.is_over.get() };
         let refusal = match &served {
             _ if wire.is_secured => {
@@ -169,7 +169,7 @@ impl<'a, H: Fn(Result<&Received, &InvalidRequest>) -> Reaction> ReceiverConnecti
     }
 }
 
-/// That a request gets no response.
+/// The error for a request that gets no response.
 fn no_response() -> io::Error {
     io::Error::other("no response is wanted")
 }
@@ -195,7 +195,7 @@ fn outgoing(response: &ReceiverResponse) -> hyper::Response<Whole> {
     outgoing
 }
 
-/// `Content-Type` for `content-type`: hyper does not keep how it was written.
+/// `Content-Type` for `content-type`: hyper does not keep the original case.
 fn title_case(name: &str) -> String {
     let mut is_first = true;
     name.chars()

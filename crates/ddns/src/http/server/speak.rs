@@ -19,18 +19,18 @@ use tokio::time::{sleep_until, timeout};
 use super::wire::{ConnectionPhase, ServerWire};
 use crate::http::io::Io;
 
-/// More head than this, or more headers, is not a request.
+/// A longer head, or one with more headers, is not a request.
 const HEAD_LIMIT: usize = 64 * 1024;
 const MAX_HEADERS: usize = 128;
 
-/// How long the rest of what was refused is taken.
+/// How long the rest of a refused request is read.
 const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
 
-/// The status that something got which is not a request, where it got one; and a sentence that begins with what came.
+/// The status of the response to an invalid request, if there was one, and a sentence about what arrived.
 pub(super) type Rejection = (Option<u16>, String);
 
-/// Responds to what comes. A side that has sent everything may still want its responses: where `half_closed` is set, it gets
-/// them. What came of the connection in the end; `None` where it took too long.
+/// Responds to the requests of a client. If `half_closed` is set, a client that has sent everything and closed its side
+/// still gets its responses. Returns how the connection ended; `None` if it took too long.
 pub(crate) async fn speak<S, B, F>(
     wire: &Rc<RefCell<ServerWire<S>>>,
     half_closed: bool,
@@ -65,7 +65,7 @@ where
     .await
 }
 
-/// Why hyper gave up a connection, and with which status; `None` where there is nothing to report.
+/// Why hyper gave up a connection, and with which status; `None` if there is nothing to report.
 pub(super) fn reason(error: &hyper::Error, phase: ConnectionPhase) -> Option<Rejection> {
     if error.is_parse_version_h2() {
         return Some((None, "the client used HTTP/2, but this is HTTP/1.1".to_owned()));
@@ -85,7 +85,7 @@ pub(super) fn reason(error: &hyper::Error, phase: ConnectionPhase) -> Option<Rej
     Some((None, closed(error)))
 }
 
-/// That a connection ended in the middle of a request.
+/// The message for a connection that ended in the middle of a request.
 fn closed(error: &hyper::Error) -> String {
     let broken = error.source().and_then(|source| source.downcast_ref::<io::Error>());
     match broken.filter(|broken| broken.kind() != io::ErrorKind::UnexpectedEof) {
@@ -94,7 +94,7 @@ fn closed(error: &hyper::Error) -> String {
     }
 }
 
-/// A whole body of at most this many KiB, or why it is none.
+/// A whole body of at most this many KiB, or why there is none.
 pub(crate) async fn read(mut incoming: Incoming, limit: usize) -> Result<Vec<u8>, Rejection> {
     let too_large = || Err((Some(413), format!("the body of a request is larger than {limit} KiB")));
     let most = limit << 10;
@@ -123,7 +123,7 @@ pub(crate) async fn read(mut incoming: Incoming, limit: usize) -> Result<Vec<u8>
     Ok(body)
 }
 
-/// Takes what is still under way for a moment: a connection that is closed before would lose the response.
+/// Reads for a moment what still arrives: closing the connection at once would lose the response.
 pub(crate) async fn hang_up(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) {
     let _ = stream.shutdown().await;
     let mut dropped = [0; 4096];

@@ -1,4 +1,4 @@
-//! The stream of a connection to this host, and how long it may take.
+//! The stream of a connection to this host, and its time limits.
 
 use std::cell::Cell;
 use std::io;
@@ -10,10 +10,10 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-/// How long the other side may take.
+/// How long a client may take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
-    /// For its next request.
+    /// To send its next request.
     pub(crate) idle: Duration,
     /// For a request from its first byte to its last, and to take its response.
     pub(crate) request: Duration,
@@ -23,29 +23,29 @@ impl Patience {
     pub(crate) const USUAL: Self = Self { idle: Duration::from_secs(60), request: Duration::from_secs(10) };
 }
 
-/// Longer than any response is held back.
+/// Longer than any response is delayed.
 pub(super) const UNBOUNDED: Duration = Duration::from_secs(24 * 3600);
 
-/// The first byte of TLS: somebody wrote https.
+/// The first byte of TLS: the client uses https.
 const HANDSHAKE: u8 = 0x16;
 
-/// What a connection is at.
+/// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConnectionPhase {
     Waiting,
     Reading,
     Responding,
     Writing,
-    /// A response without an end: it may take its time, but must be taken.
+    /// A response without an end: it has no time limit, but the client must take it.
     Streaming,
 }
 
-/// What a connection is at, and since when.
+/// What a connection is doing, and since when.
 pub(crate) struct Activity {
     patience: Patience,
     phase: Cell<ConnectionPhase>,
     since: Cell<Instant>,
-    /// Since when the other side takes nothing of what is to be sent.
+    /// Since when the client has taken nothing of what is to be sent.
     stuck: Cell<Option<Instant>>,
 }
 
@@ -68,7 +68,7 @@ impl Activity {
         self.since.set(Instant::now());
     }
 
-    /// Whether no request has come for so long, or one that began is still not there after four times that.
+    /// Whether no request has come for this long, or one that began is incomplete after four times as long.
     pub(super) fn is_silent(&self, at_least: Duration) -> bool {
         let since = self.since.get().elapsed();
         match self.phase() {
@@ -78,7 +78,7 @@ impl Activity {
         }
     }
 
-    /// When it has taken too long.
+    /// When the current phase has taken too long.
     pub(crate) fn deadline(&self) -> Instant {
         match (self.phase(), self.stuck.get()) {
             (ConnectionPhase::Waiting, _) => self.since.get() + self.patience.idle,
@@ -98,7 +98,7 @@ impl Activity {
 pub(crate) struct ServerWire<S> {
     pub(crate) stream: S,
     pub(crate) activity: Rc<Activity>,
-    /// Whether TLS was spoken where it is not expected. Nothing of it is handed on.
+    /// Whether the client sent TLS where it is not expected. None of it is passed on.
     pub(crate) is_secured: bool,
 }
 

@@ -1,7 +1,7 @@
-//! hyper on a stream, exchange after exchange.
+//! hyper on a stream, one exchange after another.
 //!
-//! Nothing but the exchange itself drives hyper, and the stream can be looked at all the time. So it is known what was
-//! sent (A7), whether all of it was, and whether anything came that nobody asked for.
+//! Nothing but the exchange itself drives hyper, and the stream can be looked at any time. So it is known what was sent
+//! (A7), whether all of it was, and whether anything came that was not requested.
 
 use std::cell::{Cell, RefCell};
 use std::error::Error as _;
@@ -23,32 +23,32 @@ use crate::http::io::Io;
 
 /// A stream on which HTTP is spoken.
 pub(in crate::http::client) trait ByteStream: AsyncRead + AsyncWrite + Unpin {
-    /// Tells the other side at once what has come.
+    /// Acknowledges at once what has been received.
     fn acknowledge(&self);
 
-    /// Whether what is not delivered yet is thrown away when the stream is closed, be it by the end of this process.
-    /// Otherwise the system goes on trying.
+    /// Whether data that is not delivered yet is discarded when the stream is closed, even by the end of this process.
+    /// Otherwise, the system keeps trying.
     fn discard_unsent(&self, is_wanted: bool);
 }
 
-/// What hyper does on a stream, driven as long as somebody waits for it.
+/// hyper's connection on a stream, driven only while somebody waits for it.
 pub(in crate::http::client) struct Conversation<S: ByteStream> {
     wire: Rc<RefCell<ExchangeWire<S>>>,
     sender: SendRequest<Whole>,
     /// `None` once hyper has nothing more to do.
     connection: Option<Connection<Io<ExchangeWire<S>>, Whole>>,
-    /// What was read and is not part of the response; known when the connection is over.
+    /// Bytes that were read but are not part of the response; known once the connection is over.
     left: Bytes,
 }
 
-/// How the reading of a body ended.
+/// How reading a body ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http::client) enum BodyEnd {
-    /// All of it is there.
+    /// The body is complete.
     Whole,
     /// The other side closed: before the end of the body or, over TLS, without `close_notify`.
     Closed,
-    /// It broke off, or is longer than is read.
+    /// The body broke off, or is longer than the limit.
     Cut,
 }
 
@@ -66,8 +66,8 @@ impl<S: ByteStream> Conversation<S> {
         Ok(Self { wire, sender, connection: Some(connection), left: Bytes::new() })
     }
 
-    /// Sends the request and waits for the head of the final response. Where that is given up, or `is_slow` and this
-    /// process ends, nothing of the request is delivered any more.
+    /// Sends the request and waits for the head of the final response. If that is given up, or `is_slow` is set and
+    /// this process ends, nothing more of the request is delivered.
     pub(super) async fn send(
         &mut self,
         request: hyper::Request<Whole>,
@@ -92,14 +92,14 @@ impl<S: ByteStream> Conversation<S> {
             if is_slow.get() {
                 wire.stream.discard_unsent(false);
             }
-            // Who refuses before it has read everything does not want the rest.
+            // A server that refuses before it has read everything does not want the rest.
             wire.is_muted = !response.status().is_success();
         }
         drop(unanswered);
         result.map_err(|error| self.fault(error))
     }
 
-    /// Reads a body as far as `most`.
+    /// Reads a body up to `most` bytes.
     pub(super) async fn read(&mut self, mut incoming: Incoming, body: &mut Vec<u8>, most: usize) -> BodyEnd {
         loop {
             let data = match self.next(&mut incoming).await {
@@ -117,7 +117,7 @@ impl<S: ByteStream> Conversation<S> {
     /// The next piece of a body, or how it ended.
     pub(in crate::http::client) async fn next(&mut self, incoming: &mut Incoming) -> Result<Bytes, BodyEnd> {
         let frame = poll_fn(|context| {
-            // What has come already needs no drive.
+            // hyper need not run for a piece that has come already.
             if let Poll::Ready(frame) = Pin::new(&mut *incoming).poll_frame(context) {
                 return Poll::Ready(frame);
             }
@@ -135,12 +135,12 @@ impl<S: ByteStream> Conversation<S> {
         }
     }
 
-    /// Whether all of the request was handed over.
+    /// Whether the whole request was handed to the system.
     pub(super) fn is_flushed(&self) -> bool {
         self.wire.borrow().is_flushed
     }
 
-    /// Waits until the request is sent and the connection is ready for another one; false where it never will be.
+    /// Waits until the request is sent and the connection is ready for another one; false if it never will be.
     pub(super) async fn idle(&mut self) -> bool {
         poll_fn(|context| {
             // hyper is ready for the next request before it has handed over the last one.
@@ -159,7 +159,7 @@ impl<S: ByteStream> Conversation<S> {
         .await
     }
 
-    /// The stream itself, where nothing was read of it beyond the response.
+    /// The stream itself, if nothing was read beyond the response.
     pub(super) fn into_stream(mut self) -> Option<S> {
         self.end();
         let wire = Rc::into_inner(self.wire).filter(|_| self.left.is_empty());
@@ -171,7 +171,7 @@ impl<S: ByteStream> Conversation<S> {
         self.connection.as_ref().map(|_| look(&mut self.wire.borrow_mut().stream))
     }
 
-    /// Ends what hyper does; what it had read beyond the response is left.
+    /// Ends hyper's work. What hyper had read beyond the response moves to `left`.
     fn end(&mut self) {
         if let Some(connection) = self.connection.take() {
             self.left = connection.into_parts().read_buf;
@@ -186,10 +186,10 @@ impl<S: ByteStream> Conversation<S> {
         let kind = if wire.received >= FLOOD_LIMIT {
             FaultKind::OnlyInterim
         } else if error.is_parse_too_large() && left.starts_with(b"HTTP/") {
-            // What is too large is still there; hyper calls a length beyond its numbers the same.
+            // A head that is too large is still in `left`. hyper reports a length beyond its integers in the same way.
             FaultKind::TooLarge
         } else if error.is_parse() {
-            // An alert or a handshake, and the version that all of TLS has in common.
+            // A TLS alert or handshake, and the major version that all of TLS shares.
             if matches!(**left, [0x15 | 0x16, 0x03, ..]) { FaultKind::Secured } else { FaultKind::Invalid(error) }
         } else if let Some(broken) = wire.failed.take() {
             FaultKind::Broken(broken)
@@ -206,7 +206,7 @@ impl<S: ByteStream> Conversation<S> {
     }
 }
 
-/// Lets hyper do what it can. At its end whatever waits for it gets to know.
+/// Lets hyper do what it can. At its end, everything that waits for hyper gets a result.
 fn drive<S: ByteStream>(
     connection: &mut Option<Connection<Io<ExchangeWire<S>>, Whole>>,
     left: &mut Bytes,
@@ -218,7 +218,7 @@ fn drive<S: ByteStream>(
     }
 }
 
-/// The error of the system, where that is why hyper failed.
+/// The system's error, if that is why hyper failed.
 fn io_error(error: &hyper::Error) -> Option<io::Error> {
     let mut source = error.source();
     while let Some(error) = source {
@@ -230,8 +230,8 @@ fn io_error(error: &hyper::Error) -> Option<io::Error> {
     None
 }
 
-/// A request to which no response has come. If it is given up, the system must not deliver it later: a newer address may
-/// be there by then (E4a).
+/// A request without a response yet. If it is given up, the system must not deliver it later: a newer address may be
+/// there by then (E4a).
 struct Unanswered<'a, S: ByteStream>(&'a RefCell<ExchangeWire<S>>);
 
 impl<S: ByteStream> Drop for Unanswered<'_, S> {
@@ -243,20 +243,20 @@ impl<S: ByteStream> Drop for Unanswered<'_, S> {
     }
 }
 
-/// A stream on which an exchange is under way, and what is to be known about it.
+/// A stream during an exchange, and what must be known about it.
 struct ExchangeWire<S> {
     stream: S,
-    /// How much has come.
+    /// How many bytes have come in this exchange.
     received: usize,
     /// Whether the head of the final response has come.
     has_head: bool,
-    /// Whether everything that hyper wrote so far was handed over.
+    /// Whether everything that hyper has written so far was handed to the system.
     is_flushed: bool,
-    /// Whether no more is sent.
+    /// Whether nothing more is sent.
     is_muted: bool,
-    /// How much had come when the other side was told so; 0: it was not.
+    /// How much had come when it was acknowledged; 0: it was not.
     acknowledged: usize,
-    /// Why nothing can be sent any more. What the other side sent before is read all the same.
+    /// Why nothing more can be sent. What the other side sent before is still read.
     failed: Option<io::Error>,
 }
 
@@ -271,8 +271,9 @@ impl<S: ByteStream> ExchangeWire<S> {
         self.acknowledged = 0;
     }
 
-    /// Passes on what hyper has. Where it has nothing yet, but part of the response has come, that part is acknowledged:
-    /// the other side may hold the rest back until then, and this host waits 40 ms with it.
+    /// Passes on the result of hyper. If there is none yet, but part of the response has come, that part is
+    /// acknowledged: the other side may hold back the rest until then, and this host would otherwise acknowledge it
+    /// only after 40 ms.
     fn wait_for_rest<T>(&mut self, polled: Poll<T>) -> Poll<T> {
         if polled.is_pending() && self.received > 0 && self.acknowledged == 0 {
             self.acknowledged = self.received;
@@ -281,7 +282,7 @@ impl<S: ByteStream> ExchangeWire<S> {
         polled
     }
 
-    /// What came of writing. A failure is kept for later: the other side may have responded before it closed.
+    /// The result of a write. A failure is kept for later: the other side may have responded before it closed.
     fn wrote<T>(&mut self, result: io::Result<T>, context: &Context<'_>) -> Poll<io::Result<T>> {
         result.map_or_else(
             |error| {
@@ -303,7 +304,7 @@ impl<S: ByteStream> AsyncRead for ExchangeWire<S> {
         let result = ready!(Pin::new(&mut self.stream).poll_read(context, into));
         self.received += into.filled().len() - before;
         match result {
-            // Over TLS an end without `close_notify` is an error. Before the head is there, it counts as an end.
+            // Over TLS, an end without `close_notify` is an error. Before the head is there, it counts as a normal end.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && !self.has_head => Poll::Ready(Ok(())),
             result => Poll::Ready(result),
         }

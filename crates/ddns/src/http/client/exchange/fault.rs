@@ -1,4 +1,4 @@
-//! Why an exchange came to no response.
+//! Why an exchange gave no response.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use super::limits::{HEAD_LIMIT, MAX_HEADERS};
 /// Why there is no response.
 #[derive(Debug)]
 pub(in crate::http::client) struct Fault {
-    /// Whether something of the request may have reached the other side.
+    /// Whether any part of the request may have reached the other side.
     pub(in crate::http::client) is_sent: bool,
     pub(super) kind: FaultKind,
 }
@@ -25,13 +25,13 @@ pub(super) enum FaultKind {
     TooLarge,
     /// Interim responses without end.
     OnlyInterim,
-    /// What came is TLS.
+    /// The response is TLS.
     Secured,
-    /// What came is not HTTP, or breaks its rules.
+    /// The response is not HTTP, or breaks its rules.
     Invalid(hyper::Error),
     /// The stream broke.
     Broken(io::Error),
-    /// The request cannot be written down as HTTP.
+    /// The request cannot be written as HTTP.
     Unsendable(&'static str),
 }
 

@@ -1,14 +1,14 @@
 //! How much of a response is read.
 
-/// As much of a body is read (D4, F4).
+/// The limit of most bodies (D4, F4).
 pub(crate) const BODY_LIMIT: usize = 64 * 1024;
 
-/// As much of a body that may be long.
+/// The limit of a body that may be long.
 pub(super) const LONG_BODY_LIMIT: usize = 4 * 1024 * 1024;
 
-/// A head that is longer than this, or has more headers, is a failure.
+/// A response whose head is longer than this, or has more headers, is a failure.
 pub(super) const HEAD_LIMIT: usize = 64 * 1024;
 pub(super) const MAX_HEADERS: usize = 256;
 
-/// So much may come before the head of the final response is complete: the head itself, and interim responses.
+/// How much may come before the head of the final response is complete: the head itself, and interim responses.
 pub(super) const FLOOD_LIMIT: usize = 2 * HEAD_LIMIT;

@@ -7,10 +7,10 @@ fn request(url: &str, body: Option<&str>) -> Request {
     Request::new(Url::parse(url).expect("an address"), body.map(str::to_owned))
 }
 
-/// What came of an exchange: status, body, whether the body is whole, whether the connection can be kept.
+/// The result of an exchange: status, body, whether the body is complete, whether the connection can be kept.
 type Result = std::result::Result<(u16, String, bool, bool), String>;
 
-/// Reads a response that comes in pieces of a size; the other side closes behind it, or waits.
+/// Reads a response that comes in pieces of this size; then the other side closes, or waits.
 fn exchanged(response: &[u8], piece: usize, closes: bool) -> Result {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     runtime.block_on(async {
@@ -33,7 +33,6 @@ fn exchanged(response: &[u8], piece: usize, closes: bool) -> Result {
     })
 }
 
-/// Takes the head of a request.
 impl ByteStream for DuplexStream {
     fn acknowledge(&self) {}
 
@@ -165,7 +164,7 @@ fn d4_no_more_than_the_limit_is_read() {
     }
 }
 
-/// What goes out for a request, byte for byte.
+/// What is sent for a request, byte for byte.
 fn sent(request: &Request, relay: Option<&Server>) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     runtime.block_on(async {
@@ -195,7 +194,7 @@ fn d2_the_bytes_of_a_request() {
     assert_eq!(sent(&post, None), expected);
 }
 
-/// Whatever an address may hold after it was read (C6) can be sent, and as it stands there.
+/// Whatever a URL may contain after it was read (C6) can be sent, and unchanged.
 #[test]
 fn c6_no_letter_of_an_address_is_lost_or_refused() {
     let letters: String = (' '..='~').filter(|letter| *letter != '#').chain("ä€\u{7f}".chars()).collect();

@@ -1,4 +1,4 @@
-//! Whom a store is trusted to be, and who we are to it.
+//! Which certificates ddns trusts for a group's store, and which one it presents there.
 
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::RootCertStore;
@@ -14,10 +14,10 @@ pub(crate) struct Pem<'a> {
     pub(crate) text: &'a str,
 }
 
-/// Whose certificates count, and our own one.
+/// Which certificates to trust, and our own.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct TlsTrust<'a> {
-    /// These alone; `None`: those of the system.
+    /// Only these; `None`: those of the system.
     pub(crate) ca: Option<Pem<'a>>,
     /// Our certificate and its key.
     pub(crate) identity: Option<(Pem<'a>, Pem<'a>)>,

@@ -9,7 +9,7 @@ use super::*;
 
 const PATIENCE: Patience = Patience { idle: Duration::from_millis(300), request: Duration::from_millis(300) };
 
-/// What a client that sends pieces, with pauses, gets to read; and what the receiver was handed.
+/// Sends pieces, with pauses. Returns what the client could read, and what the receiver was handed.
 fn conversed(pieces: &[(&str, u64)]) -> (String, Vec<String>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
@@ -26,7 +26,7 @@ fn conversed(pieces: &[(&str, u64)]) -> (String, Vec<String>) {
         let client = async {
             let mut stream = TcpStream::connect(address).await.expect("a connection");
             for (text, pause) in pieces {
-                // It may have been closed meanwhile.
+                // The connection may have been closed meanwhile.
                 let _ = stream.write_all(text.as_bytes()).await;
                 sleep(Duration::from_millis(*pause)).await;
             }
@@ -54,7 +54,7 @@ fn a_client_that_does_not_go_on_is_sent_away() {
     }
 }
 
-/// A limit that begins anew with every byte is none.
+/// A limit that starts over with every byte is no limit.
 #[test]
 fn a_request_that_trickles_is_not_waited_for() {
     let pieces = [("GET ", 100), ("/ H", 100), ("TTP", 100), ("/1.1", 100), ("\r\nA: b", 100), ("\r\n\r\n", 0)];
