@@ -1,4 +1,4 @@
-//! The command line, read. Which options and commands exist is in the table of fields and the table of commands.
+//! Parses the command line. Its commands and options come from the table of commands and the table of fields.
 
 mod fields;
 pub(crate) mod help;
@@ -26,9 +26,9 @@ use table::{ALONE, CommandSpec, FORCE, NEW_CONFIG, Name, RETRY_STOPPED, VERIFY};
 pub(crate) enum Invocation {
     /// No command: one synchronization.
     Synchronize(CliSettings),
-    /// A command, with what follows it.
+    /// A command with its words and options.
     Command(Name, Given),
-    /// `--new-config`: a commented template, into the file that is its word.
+    /// `--new-config`: writes a commented template to the file that the word names.
     Template(Given),
     /// A text to print: `--help`, `--version`.
     Show(String),
@@ -39,22 +39,21 @@ pub(crate) enum Invocation {
 pub(crate) struct CliSettings {
     pub(crate) files: Vec<String>,
     pub(crate) options: Raw,
-    /// Whether what services refused for good is sent, too.
+    /// Whether to send stopped updates, too.
     pub(crate) retry_stopped: bool,
-    /// The domains that are sent once more.
+    /// Domains that are sent even if they are up to date.
     pub(crate) force: Vec<String>,
-    /// How long to wait until addresses are visible in DNS.
+    /// How long to wait until addresses are visible in DNS; `None`: do not check.
     pub(crate) verify: Option<Duration>,
 }
 
-/// What follows a command.
+/// The words and options of a command.
 #[derive(Debug, Default)]
 pub(crate) struct Given {
-    /// For a command that takes them.
+    /// For a command that takes files or fields.
     pub(crate) settings: CliSettings,
-    /// Its own options in the order in which they were written; the value is empty if the option takes none.
+    /// The command's own options, in the order in which they were typed; the value is empty for a flag.
     own: Vec<(&'static str, String)>,
-    /// The words that follow it.
     words: Vec<String>,
 }
 
@@ -64,7 +63,7 @@ impl Given {
         self.value(option).is_some()
     }
 
-    /// The value of one of the command's own options: the last one; `None` if it was not given.
+    /// The last value of one of the command's own options; `None` if it was not given.
     pub(crate) fn value(&self, option: &'static str) -> Option<&str> {
         self.values(option).last()
     }
@@ -75,7 +74,7 @@ impl Given {
         meant.map(|(_, value)| value.as_str())
     }
 
-    /// The word that follows the command; `None` if there is none.
+    /// The first word after the command.
     pub(crate) fn word(&self) -> Option<&str> {
         self.words.first().map(String::as_str)
     }
@@ -85,7 +84,7 @@ impl Given {
         &self.words
     }
 
-    /// The settings of a command that takes its file as a word, too.
+    /// The settings of a command whose files may also be given as words.
     pub(crate) fn into_settings(self) -> CliSettings {
         let Self { mut settings, words, .. } = self;
         settings.files.splice(0..0, words);
@@ -97,7 +96,7 @@ impl Given {
         self.words.get(1).map(String::as_str)
     }
 
-    /// For commands with `--json` and `--wide`.
+    /// The format of the report, for commands with `--json` and `--wide`.
     pub(crate) fn form(&self) -> ReportFormat {
         let wide = self.has("wide");
         ReportFormat { json: self.has("json"), wide, width: if wide { WIDE } else { width_of(io::stdout()) } }
@@ -114,7 +113,7 @@ pub(crate) struct ReportFormat {
     pub(crate) json: bool,
     /// Everything, on lines of any length.
     pub(crate) wide: bool,
-    /// How wide lines may be.
+    /// The maximum width of a line, in columns.
     pub(crate) width: usize,
 }
 
@@ -134,7 +133,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Inv
             Arg::Short('h') | Arg::Long("help") => {
                 return Ok(Invocation::Show(help::page(command, width_of(io::stdout()))));
             }
-            // `-v` is what NewFuture/DDNS calls it.
+            // NewFuture/DDNS uses `-v`.
             Arg::Short('V' | 'v') | Arg::Long("version") => {
                 return Ok(Invocation::Show(VERSION.to_owned()));
             }
@@ -172,7 +171,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Inv
     }
 }
 
-/// A word that follows the command: the one that it takes, if it takes one.
+/// Adds a word, if the command takes one here.
 fn take_word(given: &mut Given, command: Option<&CommandSpec>, word: String) -> Result<(), Diagnostic> {
     let Some((command, taken)) = command.and_then(|command| Some((command, command.word.as_ref()?))) else {
         return Err(mistakes::unexpected(&word, false));
@@ -188,7 +187,7 @@ fn take_word(given: &mut Given, command: Option<&CommandSpec>, word: String) -> 
     Ok(())
 }
 
-/// One of the command's own options, or that of a field.
+/// Takes one of the command's own options, or the option of a field.
 fn take_option(
     given: &mut Given,
     command: Option<&CommandSpec>,

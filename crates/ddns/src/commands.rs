@@ -1,4 +1,4 @@
-//! Commands beside the synchronization itself: one file each.
+//! One file for each command; `run` is `ddns` without a command.
 
 pub(crate) mod addresses;
 pub(crate) mod check;

@@ -1,4 +1,4 @@
-//! Puts together what the engine works on: a plan of the configurations, and where each of them remembers.
+//! Sets up the engine: a plan of the configurations, and where each entry is remembered.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -19,7 +19,6 @@ use crate::lookup::LookupPair;
 use crate::output::say;
 use crate::store::{peek, unfit};
 
-/// The plan of these configurations.
 pub(crate) fn plan(configs: &Rc<Vec<Valid>>, environment: &Environment) -> Rc<Plan> {
     let identities = configs.iter().map(|(config, _)| identity(&config.name)).collect();
     Rc::new(Plan::new(Rc::clone(configs), identities, |config, entry| match cache_path(entry, environment) {
@@ -29,7 +28,7 @@ pub(crate) fn plan(configs: &Rc<Vec<Valid>>, environment: &Environment) -> Rc<Pl
     }))
 }
 
-/// The domains that an option or a word names; each must be one of the configuration.
+/// The domains that an option or a word names. Each must be in the configuration.
 pub(crate) fn named(plan: &Plan, place: &str, names: &[String]) -> Result<HashSet<Domain>, Vec<Diagnostic>> {
     let known = || (0..plan.entry_count()).flat_map(|at| plan.updates_of(at)).map(|id| plan.about(id).1);
     let (mut all, mut wrong) = (HashSet::new(), Vec::new());
@@ -46,13 +45,12 @@ pub(crate) fn named(plan: &Plan, place: &str, names: &[String]) -> Result<HashSe
     if wrong.is_empty() { Ok(all) } else { Err(wrong) }
 }
 
-/// An engine for a plan.
 pub(crate) fn engine(plan: Rc<Plan>, mode: Mode) -> Box<Engine> {
     let seed = getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()));
     Box::new(Engine::new(plan, mode, seed, now()))
 }
 
-/// An engine that only looks: at these lookups, a pair for each entry, and at the caches as they are.
+/// A read-only engine, with these lookups (a pair for each entry) and the current caches.
 pub(crate) fn look(plan: &Rc<Plan>, lookups: &[LookupPair]) -> Box<Engine> {
     let (mut engine, mut out) = (engine(Rc::clone(plan), Mode::Look), Out::default());
     engine.on(Event::Begin, now(), &mut out);
@@ -73,7 +71,7 @@ pub(crate) fn look(plan: &Rc<Plan>, lookups: &[LookupPair]) -> Box<Engine> {
     engine
 }
 
-/// What a cache has; nothing where it cannot be used.
+/// The content of a cache; an empty state if the cache cannot be used.
 fn peeked(place: &StorePlace) -> State {
     let known = match place {
         StorePlace::File(path) => peek(path).unwrap_or_else(|why| {
@@ -85,12 +83,12 @@ fn peeked(place: &StorePlace) -> State {
     known.unwrap_or_else(|| State::new(Vec::new()))
 }
 
-/// The file in which an entry's successes are remembered; none where its cache is off.
+/// The cache file of an entry; `None` if its cache is off.
 fn cache_path(entry: &Entry, environment: &Environment) -> Option<PathBuf> {
     environment.cache_of(&entry.cache)
 }
 
-/// The same where files may stand beside it; none where something is there that is no file of ours, `/dev/null` for example.
+/// The same, but also `None` if no other file can be beside it, for example because it is `/dev/null`.
 pub(crate) fn cache_with_files(entry: &Entry, environment: &Environment) -> Option<PathBuf> {
     cache_path(entry, environment).filter(|path| unfit(path).is_none())
 }
@@ -99,7 +97,7 @@ pub(crate) fn now() -> Now {
     Now { steady: steady_time(), day: unix_time() }
 }
 
-/// A configuration, however it is named: by its real path, unless it was fetched or is no file.
+/// Identifies a configuration by its real path, however the user named it, unless it was fetched or is no file.
 fn identity(file: &str) -> ConfigIdentity {
     ConfigIdentity { name: full_name(file), is_file: file != OUTSIDE }
 }

@@ -1,4 +1,4 @@
-//! Drives the engine: carries out what it asks for, and tells it what came of it. Decides nothing.
+//! Drives the engine: carries out its effects, and reports the results. Decides nothing.
 
 use std::future::poll_fn;
 use std::net::IpAddr;
@@ -35,11 +35,11 @@ use crate::store::FileStore;
 #[cfg(debug_assertions)]
 use crate::trace::DriverTrace;
 
-/// The lease of a group, as far as whoever sends must know it.
+/// What the driver needs of a group's lease.
 pub(crate) trait Lease {
     /// Whether a request may be sent now under this lease.
     fn is_valid(&self, term: Term) -> bool;
-    /// Puts in what is to be written to the store, and waits until it is there.
+    /// Queues a write to the store, and waits until the store has it.
     fn write(&self, term: Term, pairs: Vec<Pair>) -> LocalBoxFuture<'static, ()>;
     fn tell(&self, note: Note);
 }
@@ -51,9 +51,9 @@ pub(crate) struct Driver<'a> {
     client: &'a Client,
     /// By configuration.
     logs: &'a [Log<'a>],
-    /// By number; `None` where there is no file.
+    /// By [`StoreId`]; `None` if the store is no file.
     files: Vec<Option<FileStore>>,
-    /// `None` where this host sends for itself.
+    /// `None`: this host is in no group.
     lease: Option<Rc<dyn Lease>>,
     lookups: FuturesUnordered<LocalBoxFuture<'a, (LookupId, Lookup)>>,
     requests: FuturesUnordered<LocalBoxFuture<'a, SentRequest>>,
@@ -61,17 +61,17 @@ pub(crate) struct Driver<'a> {
     rounds: FuturesUnordered<LocalBoxFuture<'static, (RoundId, Sighting)>>,
     /// `None` before the first round.
     dns: Option<Rc<DnsClient>>,
-    /// Addresses that stand in for those of the sources, by [`Family::index`].
+    /// Addresses that replace those of the sources, by [`Family::index`].
     given: Option<[IpAddr; 2]>,
-    /// The text of the last response, for somebody who wants to see it; `None` if nobody does.
+    /// The text of the last response; `None`: it is not kept.
     heard: Option<String>,
-    /// What it said of itself: that it is idle, closed or has ended.
+    /// Effects that say that the engine is idle, closed or has ended.
     milestones: Vec<Effect>,
     #[cfg(debug_assertions)]
     trace: DriverTrace,
 }
 
-/// A request that has ended, its entry, and how it did.
+/// A request that has ended, its entry and its result.
 type SentRequest = (RequestId, usize, Result<Response, Failure>);
 
 impl<'a> Driver<'a> {
@@ -107,22 +107,22 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// These addresses are found from now on, whatever the sources say.
+    /// From now on, lookups return these addresses, whatever the sources say.
     pub(crate) fn give(&mut self, addresses: [IpAddr; 2]) {
         self.given = Some(addresses);
     }
 
-    /// Keeps the text of responses from now on, the last one each time.
+    /// From now on, keeps the text of the last response.
     pub(crate) fn listen(&mut self) {
         self.heard = Some(String::new());
     }
 
-    /// The text of the last response; empty where there was none.
+    /// The text of the last response; empty if there was none.
     pub(crate) fn heard(&self) -> &str {
         self.heard.as_deref().unwrap_or_default()
     }
 
-    /// Takes in what happened, and does what the engine asks for.
+    /// Tells the engine what happened, and carries out what it asks for.
     pub(crate) fn on(&mut self, event: Event) {
         self.tell(event);
         while let Some(effect) = self.out.effects.pop_front() {
@@ -142,7 +142,7 @@ impl<'a> Driver<'a> {
         self.trace.told(line, &self.out.journal[told..]);
     }
 
-    /// What happened since this was last called; it is in the log then.
+    /// Takes the events since the last call, and writes them to the log.
     pub(crate) fn take_journal(&mut self) -> Vec<JournalEvent> {
         for event in &self.out.journal {
             let (Some(level), [entry, ..]) = (event.what.level(), event.what.entries()) else { continue };
@@ -155,12 +155,13 @@ impl<'a> Driver<'a> {
         std::mem::take(&mut self.out.journal)
     }
 
-    /// What the engine said of itself, the oldest first: [`Effect::Idle`], [`Effect::Closed`] and [`Effect::Ended`].
+    /// Takes what the engine said of itself, the oldest first: [`Effect::Idle`], [`Effect::Closed`] and
+    /// [`Effect::Ended`].
     pub(crate) fn take_milestones(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.milestones)
     }
 
-    /// What is answered at once is returned.
+    /// Carries out an effect. Returns its result if that is known at once.
     fn carry_out(&mut self, effect: Effect) -> Option<Event> {
         match effect {
             Effect::Begin => self.client.refresh(),
@@ -219,7 +220,7 @@ impl<'a> Driver<'a> {
         let sending = async move { (number, entry, client.send(&message, how(plan.entry(entry), want(reads))).await) };
         self.requests.push(match self.lease.clone().zip(term) {
             None => Box::pin(sending),
-            // Before every step, so that a process that was stopped, or slept, sends nothing (J3).
+            // Checked before every step, so that a process that was paused or suspended sends nothing (J3).
             Some((lease, term)) => Box::pin(async move {
                 let mut sending = pin!(sending);
                 let step = |context: &mut Context<'_>| {
@@ -230,7 +231,7 @@ impl<'a> Driver<'a> {
         });
     }
 
-    /// What comes next; pending for ever where nothing is under way.
+    /// The next result; pending forever if nothing is in progress.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Event> {
         if let Poll::Ready(Some((lookup, found))) = self.lookups.poll_next_unpin(context) {
             return Poll::Ready(Event::LookedUp { lookup, found });
@@ -251,7 +252,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// What comes next, or the time that the engine waits for; at the latest `by` then.
+    /// The next result, or [`Event::Time`] when the engine wants to wake up, or at `by`.
     pub(crate) async fn next(&mut self, by: Option<Instant>) -> Event {
         let wake = self.engine.wake_at().map(|at| Instant::now() + at.saturating_sub(steady_time()));
         let next = poll_fn(|context| self.poll(context));

@@ -12,11 +12,11 @@ use ddns_core::net::proxy::{self, System};
 use ddns_core::text::order;
 use rustix::process::{Resource, getrlimit};
 
-/// Where the limit of open files is below this, it is tried whether enough of them are left.
+/// If the limit of open files is below this, ddns tests whether enough are left.
 const PLENTY: usize = 256;
 
-/// How many files may be open at once in this process. It is taken as it is: a raised limit would be inherited by the
-/// programs of `cmd:` and `shell:`.
+/// The limit of open files in this process. ddns does not raise it: the programs of `cmd:` and `shell:` would inherit
+/// that.
 pub(crate) fn max_open_files() -> usize {
     static MAX_FILES: OnceLock<usize> = OnceLock::new();
     *MAX_FILES.get_or_init(|| {
@@ -25,16 +25,16 @@ pub(crate) fn max_open_files() -> usize {
     })
 }
 
-/// How many files each kind of them may take: clients of the page, clients of the control socket, names that are looked up. The
-/// rest is for the service itself and its requests, which go on however many clients there are.
+/// How many files each kind of use may take: clients of the page, clients of the control socket, name lookups. The rest
+/// is for the service and its requests, which continue however many clients there are.
 pub(crate) fn max_files_per_kind() -> usize {
     /// How many files a service has open at rest.
     const OWN: usize = 24;
     (max_open_files().saturating_sub(OWN) / 2).max(2)
 }
 
-/// Fails where fewer files can be opened than any run needs: tokio panics where it gets none, and any other caller that gets none
-/// reports something misleading.
+/// Fails if fewer files can be opened than any run needs: tokio would panic, and other callers would report misleading
+/// errors.
 pub(crate) fn spare_files() -> io::Result<()> {
     if max_open_files() < PLENTY {
         let _sixteen: Vec<_> = (0..8).map(|_| UnixStream::pair()).collect::<io::Result<_>>()?;
@@ -42,12 +42,12 @@ pub(crate) fn spare_files() -> io::Result<()> {
     Ok(())
 }
 
-/// A variable that means something to another client, for the import.
+/// Any variable, for the import of other clients.
 pub(crate) fn any_variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// All of them that are Unicode text, in the order of their names.
+/// All variables that are Unicode text, by name.
 pub(crate) fn all_variables() -> Vec<(String, String)> {
     let texts = env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let mut all: Vec<(String, String)> = texts.filter(|(_, value)| !value.is_empty()).collect();
@@ -55,22 +55,22 @@ pub(crate) fn all_variables() -> Vec<(String, String)> {
     all
 }
 
-/// The variables that mean something to us.
+/// The variables that ddns reads.
 #[derive(Clone)]
 pub(crate) struct Environment {
     variables: Vec<(String, String)>,
-    /// Those of ours whose value is not Unicode text: each is an error.
+    /// Names of these variables whose value is not Unicode text: each is an error.
     pub(crate) unreadable: Vec<String>,
-    /// Those of ours that are set in two spellings, to different values: each is an error.
+    /// Names of `DDNS_…` variables that are set in two spellings, to different values: each is an error.
     pub(crate) ambiguous: Vec<String>,
-    /// When it was read: before any file was.
+    /// When the environment was read: before any file.
     pub(crate) read_at: SystemTime,
 }
 
-/// What the names of our own variables begin with.
+/// The prefix of ddns's own variables.
 const OURS: &str = "DDNS_";
 
-/// Whether a variable means something to us that is not called `DDNS_…`.
+/// Whether ddns reads a variable that is not called `DDNS_…`.
 fn is_known(name: &str) -> bool {
     let is_named = matches!(
         name,
@@ -118,18 +118,18 @@ impl Environment {
         environment
     }
 
-    /// A variable that is set to something.
+    /// A variable that is set and not empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Every variable whose name begins with `DDNS_` and that is set to something.
+    /// Every `DDNS_…` variable that is set and not empty.
     pub(crate) fn ours(&self) -> impl Iterator<Item = (&str, &str)> {
         let ours = self.variables.iter().filter(|(name, _)| name.starts_with(OURS));
         ours.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// What a service gets to see of it: none of the variables that a shell sets for us, and no proxies.
+    /// What a service sees of the environment: none of the `DDNS_…` variables and proxies that a shell sets.
     pub(crate) fn of_service(&self) -> Self {
         let is_seen = |(name, _): &&(String, String)| !is_for_us(name);
         let variables = self.variables.iter().filter(is_seen).cloned().collect();
@@ -141,24 +141,24 @@ impl Environment {
         self.variables.iter().map(|(name, _)| name.as_str()).filter(|name| is_for_us(name)).collect()
     }
 
-    /// The proxies that it names.
+    /// The proxies that the environment names.
     pub(crate) fn proxies(&self) -> System {
         System::new(|name| self.get(name))
     }
 
-    /// Whether lines may have colours, as far as the environment decides.
+    /// Whether the environment allows colors.
     pub(crate) fn allows_colour(&self) -> bool {
         self.get("NO_COLOR").is_none() && self.get("TERM") != Some("dumb")
     }
 
-    /// Whether standard error leads to systemd's journal, which adds the time to each line.
+    /// Whether standard error goes to systemd's journal, which adds the time to each line.
     pub(crate) fn has_journal(&self) -> bool {
         let named = self.get("JOURNAL_STREAM").and_then(|text| text.split_once(':'));
         let (Some((device, inode)), Ok(stderr)) = (named, rustix::fs::fstat(std::io::stderr())) else { return false };
         (device.parse(), inode.parse()) == (Ok(stderr.st_dev), Ok(stderr.st_ino))
     }
 
-    /// Whether a line on a terminal may be written over.
+    /// Whether the terminal can overwrite a line.
     pub(crate) fn allows_progress(&self) -> bool {
         self.get("TERM") != Some("dumb")
     }
@@ -167,7 +167,7 @@ impl Environment {
         self.get("HOME").map(PathBuf::from)
     }
 
-    /// A path as the user wrote it; `~/` is the home.
+    /// A path that the user wrote, with `~/` resolved.
     pub(crate) fn path(&self, written: &str) -> PathBuf {
         match (written.strip_prefix("~/"), self.home()) {
             (Some(rest), Some(home)) => home.join(rest),
@@ -197,14 +197,14 @@ impl Environment {
         }
     }
 
-    /// A folder of this user's own: the temporary folder is shared.
+    /// A folder for this user alone: the temporary folder is shared.
     fn temporary(&self) -> PathBuf {
         let folder = format!("ddns-{}", rustix::process::getuid().as_raw());
         PathBuf::from(self.get("TMPDIR").unwrap_or("/tmp")).join(folder)
     }
 
-    /// Where the socket of a service may lie, the best first. Where systemd, an image or a test names one, that of the host is
-    /// not meant.
+    /// Where the socket of a service may be, the best folder first. If systemd, an image or a test names one, the
+    /// folder of the host is left out.
     pub(crate) fn runtime_folders(&self) -> Vec<PathBuf> {
         let named = self.get("RUNTIME_DIRECTORY").and_then(|folders| folders.split(':').next()).map(PathBuf::from);
         let xdg = self.get("XDG_RUNTIME_DIR").map(Path::new).filter(|path| path.is_absolute());
@@ -222,12 +222,12 @@ pub(crate) fn has_program(name: &str) -> bool {
     env::split_paths(&folders).any(|folder| folder.join(name).is_file())
 }
 
-/// Whether a variable sets something for us: a field, or the route of requests.
+/// Whether a variable configures ddns: a field, or a proxy.
 fn is_for_us(name: &str) -> bool {
     name.starts_with(OURS) || proxy::is_variable(name)
 }
 
-/// The usual spelling of one of our names: they count in any case, and with dots in place of underscores.
+/// The usual spelling of a `DDNS_…` name, which may be in any case, with dots in place of underscores.
 fn plain(mut name: String) -> String {
     name.make_ascii_uppercase();
     if name.contains('.') { name.replace('.', "_") } else { name }

@@ -1,7 +1,7 @@
-//! The history (I4) in its file beside the cache: lines are added to it, and read back. It is bounded: one that is full
-//! becomes the old one, in the place of the one before it.
+//! The history (I4), in a file beside the cache: adds lines, and reads them back. Its size is limited: a full file
+//! becomes the old file, and replaces the previous one.
 //!
-//! Nothing here fails a synchronization: where the file cannot be written, there is one warning, and the lines are lost.
+//! The history never fails a synchronization: if the file cannot be written, ddns warns once, and the lines are lost.
 
 mod file;
 mod read;
@@ -23,16 +23,16 @@ use crate::output::log::Log;
 pub(crate) use file::beside;
 pub(crate) use read::{each, newest, records};
 
-/// A file is full at this size in bytes...
+/// The size of a full file, in bytes…
 const FULL: u64 = 1 << 20;
 
-/// ...or at this size for each update, if that is more: one change of many domains must not push out all else.
+/// …or this size for each update, if that is more: one change of many domains must not push out everything else.
 const FULL_FOR_EACH: u64 = 1 << 10;
 
-/// So much is written at once.
+/// Lines are written when there are this many bytes of them…
 const CHUNK: usize = 32 << 10;
 
-/// Lines are in the file after this long at the latest.
+/// …or at the latest after this time.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
 
 /// The histories of all entries.
@@ -41,25 +41,25 @@ pub(crate) struct History<'a> {
     /// By configuration.
     logs: &'a [Log<'a>],
     environment: &'a Environment,
-    /// Made when the first line comes: most runs have none.
+    /// Created with the first line: most runs have none.
     files: Option<HistoryFiles<'a>>,
     oldest_unsaved: Option<Instant>,
 }
 
 struct HistoryFiles<'a> {
     all: Vec<PendingLines<'a>>,
-    /// By entry; `None` if its cache is off.
+    /// The index in `all`, by entry; `None` if it has no history.
     of: Vec<Option<usize>>,
 }
 
-/// One history, and what is not in its file yet.
+/// One history file, and the lines that are not in it yet.
 struct PendingLines<'a> {
     path: PathBuf,
     writer: RecordWriter,
     text: String,
     full: u64,
     has_warned: bool,
-    /// Of the first entry that uses it.
+    /// The log of the first entry that uses the file.
     log: &'a Log<'a>,
 }
 
@@ -68,7 +68,7 @@ impl<'a> History<'a> {
         Self { plan, logs, environment, files: None, oldest_unsaved: None }
     }
 
-    /// Takes in what happened.
+    /// Adds events.
     pub(crate) fn take(&mut self, news: &[JournalEvent]) {
         if news.iter().all(|event| event.what.kind().is_none()) {
             return;
@@ -80,14 +80,14 @@ impl<'a> History<'a> {
         self.oldest_unsaved.get_or_insert_with(Instant::now);
     }
 
-    /// Writes what has waited long enough.
+    /// Writes the lines if the oldest has waited long enough.
     pub(crate) fn save_due(&mut self) {
         if self.oldest_unsaved.is_some_and(|since| since.elapsed() >= SAVE_EVERY) {
             self.save();
         }
     }
 
-    /// Writes everything.
+    /// Writes all lines.
     pub(crate) fn save(&mut self) {
         if self.oldest_unsaved.take().is_some()
             && let Some(files) = &mut self.files
@@ -96,7 +96,7 @@ impl<'a> History<'a> {
         }
     }
 
-    /// The files of these entries, whether they are there or not.
+    /// The files of all entries, whether they exist or not.
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         let mut paths = Vec::new();
         for at in 0..self.plan.entry_count() {
@@ -160,7 +160,7 @@ impl PendingLines<'_> {
         }
     }
 
-    /// What cannot be written is lost: a disk that is full must not fill the memory, too.
+    /// Drops lines that cannot be written: a full disk must not fill the memory, too.
     fn save(&mut self) {
         if self.text.is_empty() {
             return;

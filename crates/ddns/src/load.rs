@@ -1,4 +1,4 @@
-//! Files, environment and command line to valid configurations. Finds and reads; what it reads is judged by the core.
+//! Turns files, environment and command line into valid configurations. Finds and reads them; the core validates them.
 //! Everything is loaded before anything is sent.
 
 mod file;
@@ -30,10 +30,10 @@ use crate::output::complain;
 use crate::rsa;
 use crate::store::pushed_beside;
 
-/// What a configuration is called that stands in no file.
+/// The name of a configuration without a file.
 pub(crate) const OUTSIDE: &str = "environment and options";
 
-/// Everything that was read, and what was made of it.
+/// Everything that was read, and the result.
 pub(crate) struct Examined {
     /// The files that could be read, in the order in which they are run.
     pub(crate) documents: Vec<Rc<Document>>,
@@ -41,11 +41,10 @@ pub(crate) struct Examined {
     pub(crate) result: LoadResult,
 }
 
-/// Every configuration that is to be run, or everything that is wrong.
+/// Every configuration to run, or everything that is wrong.
 pub(crate) type LoadResult = Result<Vec<Valid>, Vec<Diagnostic>>;
 
-/// What a run begins with: the configurations, the environment and a client. Says what is wrong, and gives the exit status
-/// then.
+/// Loads what a run needs: configurations, environment and a client. Prints errors, and fails with the exit status.
 pub(crate) async fn begin(settings: CliSettings) -> Result<(Vec<Valid>, Environment, Client), u8> {
     let (environment, client) = (Environment::read(), Client::default());
     match load(settings, &environment, &client).await {
@@ -54,13 +53,13 @@ pub(crate) async fn begin(settings: CliSettings) -> Result<(Vec<Valid>, Environm
     }
 }
 
-/// Loads every configuration that is to be run, at least one, or gives everything that is wrong.
+/// Loads every configuration to run, at least one; fails with everything that is wrong.
 pub(crate) async fn load(settings: CliSettings, environment: &Environment, client: &Client) -> LoadResult {
     let loaded = examine(settings, environment, client).await.result?;
     if loaded.is_empty() { Err(vec![no_configuration(environment)]) } else { Ok(loaded) }
 }
 
-/// The same, for somebody who wants to see what it was made of. Nothing where nothing is set.
+/// The same, and returns what was read, too. The result is empty if nothing is set.
 pub(crate) async fn examine(
     CliSettings { files: named, options, .. }: CliSettings,
     environment: &Environment,
@@ -127,13 +126,12 @@ fn files_here(named: Vec<String>, environment: &Environment, diagnostics: &mut V
     if files.is_empty() { default_file(environment).into_iter().collect() } else { files }
 }
 
-/// The same as names that mean the same file from every folder, as a service tells those that it runs on; none where a run here
-/// would use no file.
+/// The same by their full names, which is how a service reports its files. Empty if a run here would use no file.
 pub(crate) fn names_here(settings: &CliSettings, environment: &Environment) -> Vec<String> {
     files_here(settings.files.clone(), environment, &mut Vec::new()).iter().map(|file| full_name(file)).collect()
 }
 
-/// The real path of a file, or what a configuration over the network is called.
+/// The real path of a file, or the name of a configuration from the network.
 pub(crate) fn full_name(name: &str) -> String {
     match file::address(name) {
         Some(Ok(url)) => file::name_of(&url),
@@ -145,7 +143,7 @@ pub(crate) fn full_name(name: &str) -> String {
     }
 }
 
-/// What files are layered with.
+/// What files are combined with: options, environment and proxies.
 fn around(options: Raw, environment: &Environment, diagnostics: &mut Vec<Diagnostic>) -> Surroundings {
     Surroundings {
         options,
@@ -156,12 +154,12 @@ fn around(options: Raw, environment: &Environment, diagnostics: &mut Vec<Diagnos
     }
 }
 
-/// The same for a text that is not loaded: what is wrong with the environment was reported before.
+/// The same for a text that is only checked: errors in the environment were reported before.
 pub(crate) fn surroundings(settings: &CliSettings, environment: &Environment) -> Surroundings {
     around(settings.options.clone(), environment, &mut Vec::new())
 }
 
-/// Where the first configuration is to be written, if a page is wanted and there is nothing else to run.
+/// Where to write the first configuration; `None` unless a page is wanted and there is nothing else to run.
 pub(crate) fn set_up_target(settings: &CliSettings, environment: &Environment) -> Option<PathBuf> {
     let around = surroundings(settings, environment);
     let is_set = |key| around.options.get(key).is_some() || around.environment.get(key).is_some();
@@ -182,7 +180,7 @@ pub(crate) fn set_up_target(settings: &CliSettings, environment: &Environment) -
     is_missing.then(|| absolute(&path).unwrap_or(path))
 }
 
-/// The page of a service that has no configuration yet, with an example in its place.
+/// The page of a service that has no configuration yet; examples replace the other settings.
 pub(crate) fn before_set_up(settings: &CliSettings, environment: &Environment) -> LoadResult {
     let mut around = around(starter::completed(&settings.options), environment, &mut Vec::new());
     let named = around.named_files();
@@ -190,7 +188,8 @@ pub(crate) fn before_set_up(settings: &CliSettings, environment: &Environment) -
     validate(OUTSIDE, None, &around).map(|valid| vec![valid])
 }
 
-/// A new configuration that nothing surrounds but the files that it names, and the proxies of this host, which it is sent by.
+/// Validates a new configuration without options and environment, except for the proxies of this host. Reads the files
+/// that it names.
 pub(crate) fn validate_new(name: &str, text: &str, environment: &Environment) -> Result<Valid, Vec<Diagnostic>> {
     let written = raw::read(&Document::local(name, text)).map_err(|error| vec![error])?;
     let proxies = Arc::new(environment.proxies());
@@ -209,7 +208,7 @@ fn read_files(files: &mut FileContents, paths: Vec<String>, environment: &Enviro
     }
 }
 
-/// A CA file that cannot be used is a mistake in the configuration, not a failure of the network.
+/// An unusable CA file is an error in the configuration, not a failure of the network.
 fn missing_authorities(valid: &[Valid]) -> Vec<Diagnostic> {
     let used = valid.iter().flat_map(|(config, _)| {
         let of_notify = config.notify.iter().map(|notification| &notification.ssl);
@@ -222,12 +221,14 @@ fn missing_authorities(valid: &[Valid]) -> Vec<Diagnostic> {
     wrong.collect()
 }
 
-/// Where is remembered what is pushed for an entry (F10): beside its cache, or where that would be.
+/// Where pushed addresses of an entry are remembered (F10): beside its cache or, if that is off, beside the standard
+/// cache.
 fn push_path(entry: &Entry, environment: &Environment) -> PathBuf {
     pushed_beside(&environment.cache_of(&entry.cache).unwrap_or_else(|| environment.standard_cache()))
 }
 
-/// `--cache config.json` for `-c config.json`: the cache, or the log, would take the place of the configuration, or of a secret.
+/// Refuses `--cache config.json` with `-c config.json`: the cache, or the log, would overwrite a configuration or a
+/// secret.
 fn written_that_are_read(valid: &[Valid], files: &[Identity], environment: &Environment) -> Vec<Diagnostic> {
     let there = |path: &str| fs::metadata(environment.path(path)).map(|metadata| identity(&metadata)).ok();
     let secrets: Vec<Identity> =
@@ -254,7 +255,7 @@ fn written_that_are_read(valid: &[Valid], files: &[Identity], environment: &Envi
     wrong.collect()
 }
 
-/// The places that are looked at without `-c` (B12).
+/// Where ddns looks for a configuration without `-c` (B12).
 pub(crate) fn default_places(environment: &Environment) -> impl Iterator<Item = String> {
     let in_home = |name| environment.home().map(|home| home.join(name).display().to_string());
     let home = [".ddns/config.json", ".ddns.json"].into_iter().filter_map(in_home);
@@ -262,7 +263,7 @@ pub(crate) fn default_places(environment: &Environment) -> impl Iterator<Item = 
     ["config.json".to_owned()].into_iter().chain(home).chain(etc)
 }
 
-/// Whether some file is run where no option names one.
+/// Whether a run without `-c` uses a file.
 pub(crate) fn has_file(environment: &Environment) -> bool {
     environment.get(CONFIG).is_some() || default_file(environment).is_some()
 }
@@ -271,7 +272,7 @@ pub(crate) fn default_file(environment: &Environment) -> Option<String> {
     default_places(environment).find(|path| fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir()))
 }
 
-/// The error if nothing at all is set.
+/// The error if there is no configuration at all.
 pub(crate) fn no_configuration(environment: &Environment) -> Diagnostic {
     let places = default_places(environment).collect::<Vec<_>>().join("\n    ");
     let message = format!("no configuration found. Looked for:\n    {places}");

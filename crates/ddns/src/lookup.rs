@@ -1,5 +1,5 @@
-//! Looking up the host's address: the sources of an entry are asked in order, and the first usable address wins. One
-//! file for each kind of source. The caller decides what is logged or shown of it.
+//! Looks up the host's address: asks the sources of an entry in order, and takes the first usable address. One file for
+//! each kind of source. The caller decides what to log or show.
 
 mod command;
 mod default;
@@ -46,12 +46,12 @@ impl<'a> Query<'a> {
         Self { family, sources: entry.sources_of(family), time: entry.timeout, ssl: &entry.ssl }
     }
 
-    /// Whatever sources somebody wants to know of.
+    /// A query for any sources.
     pub(crate) fn of(family: Family, sources: &'a [Source], time: Duration, ssl: &'a Ssl) -> Self {
         Self { family, sources, time, ssl }
     }
 
-    /// None where the family has no domains or is switched off: there is nothing to look up.
+    /// `None` if the family has no domains or is turned off: there is nothing to look up.
     pub(crate) fn needed(entry: &'a Entry, family: Family) -> Option<Self> {
         (!entry.domains_of(family).is_empty()).then(|| Self::new(entry, family))
     }
@@ -62,14 +62,14 @@ pub(crate) async fn look_up(query: Query<'_>, client: &Client) -> Lookup {
     ask_in_order(query, client, false).await
 }
 
-/// Asks every source, also those behind the first that gives an address.
+/// Asks every source, also those after the first that gives an address.
 pub(crate) async fn look_up_all(query: Query<'_>, client: &Client) -> Lookup {
     ask_in_order(query, client, true).await
 }
 
 async fn ask_in_order(query: Query<'_>, client: &Client, all: bool) -> Lookup {
     let mut lookup = Lookup::default();
-    // Whoever is asked sees an address of this host, or a router's that has its own.
+    // These sources use or see an address of this host; others, such as a router, do not depend on it.
     if query.family == Family::V6 && query.sources.iter().any(Source::is_of_this_host) {
         interfaces::settle().await;
     }
@@ -83,7 +83,7 @@ async fn ask_in_order(query: Query<'_>, client: &Client, all: bool) -> Lookup {
     lookup
 }
 
-/// Each distinct query once, with all who ask it.
+/// Groups equal queries: each query once, with everything that asks it.
 pub(crate) fn shared<'a, T>(queries: impl IntoIterator<Item = (Query<'a>, T)>) -> Vec<(Query<'a>, Vec<T>)> {
     let mut groups: Vec<(Query<'a>, Vec<T>)> = Vec::new();
     for (query, who) in queries {
@@ -98,8 +98,8 @@ pub(crate) fn shared<'a, T>(queries: impl IntoIterator<Item = (Query<'a>, T)>) -
 /// The lookups of an entry, by [`Family::index`]; `None` if a family has no domains or is switched off.
 pub(crate) type LookupPair = [Option<Lookup>; 2];
 
-/// Looks up the addresses of all entries at the same time: one pair for each, in the order of the configurations. An
-/// address in `given` is taken for its family without asking. What may be secret is masked.
+/// Looks up the addresses of all entries at the same time. Returns one pair for each, in the order of the
+/// configurations. An address in `given` replaces the lookup of its family. Secrets are masked.
 pub(crate) async fn look_up_entries(
     configs: &[&Config],
     given: [Option<IpAddr>; 2],
@@ -122,7 +122,7 @@ pub(crate) async fn look_up_entries(
     let mut pairs = pairs.into_iter();
     let mut all = Vec::new();
     for config in configs {
-        // A key of three letters is a word of ours as well.
+        // Shorter secrets match ordinary words.
         let secrets = config.secrets().longer_than(4);
         let of_config = pairs.by_ref().take(config.entries.len());
         all.extend(of_config.map(|pair| pair.map(|lookup| lookup.map(|lookup| lookup.masked(&secrets)))));

@@ -1,6 +1,6 @@
 //! `ddns`: sends this host's address to any HTTP endpoint when it changes.
 //!
-//! This crate does; [`ddns_core`] decides. Arguments and environment are read once and handed on.
+//! This crate acts; [`ddns_core`] decides. Arguments and environment are read once and passed on.
 
 mod cli;
 mod clock;
@@ -87,13 +87,13 @@ fn wait_for(task: impl Future<Output = Ended> + 'static) -> u8 {
         ));
     }
     let mut builder = tokio::runtime::Builder::new_current_thread();
-    // Few events at a time: a buffer for a thousand would be most of our memory.
+    // The default buffer, for a thousand events, would be most of the memory of ddns.
     builder.enable_all().max_io_events_per_tick(64);
     match builder.build_local(LocalOptions::default()) {
         Ok(runtime) => {
-            // As a task of its own it is woken without a call to the system.
+            // A task of its own is woken without a system call.
             let code = runtime.block_on(async { tokio::task::spawn_local(task).await });
-            // Not taken apart: the system takes everything back, and a name lookup that hangs is not waited for.
+            // Not dropped: the process ends now, and must not wait for a name lookup that hangs.
             std::mem::forget(runtime);
             code.map_or(1, |ended| ended.unwrap_or_else(|code| code))
         }

@@ -1,4 +1,4 @@
-//! Opening files: regular ones only, and without waiting. A pipe in the place of a file would stop the service.
+//! Opens files: only regular ones, and without waiting. A pipe in the place of a file would stop the service.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::{Access, OFlags, access};
 
-/// Distinguishes a file from any other, and from itself at another time.
+/// Tells a file from any other, and from itself at another time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     file: (u64, u64),
@@ -27,51 +27,51 @@ impl Stamp {
         }
     }
 
-    /// That of the file that is there now.
+    /// The stamp of the file that is at this path now.
     pub(crate) fn at(path: &Path) -> Option<Self> {
         fs::metadata(path).ok().as_ref().map(Self::of)
     }
 
-    /// When the file was last changed, or put into its place.
+    /// When the file was last changed, or moved to its place.
     pub(crate) fn changed(&self) -> SystemTime {
         let (seconds, nanoseconds) = self.changed;
         let since = Duration::new(u64::try_from(seconds).unwrap_or(0), u32::try_from(nanoseconds).unwrap_or(0));
         SystemTime::UNIX_EPOCH + since
     }
 
-    /// Whether its file is the one at this path.
+    /// Whether the file is the one at this path, changed or not.
     pub(super) fn is_at(&self, path: &Path) -> bool {
         fs::metadata(path).is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == self.file)
     }
 }
 
-/// Opens a file of ours, which is no link: in a folder that others may write to, a link could lead to a file that is not.
+/// Opens a file of ddns, and follows no link: in a folder that others can write to, a link could lead to any file.
 pub(crate) fn open_own(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     open(path, options, OFlags::NOFOLLOW)
 }
 
-/// Opens a file to read it, wherever it is.
+/// Opens a file for reading; it may be a link.
 pub(crate) fn open_any(path: &Path) -> io::Result<File> {
     open(path, OpenOptions::new().read(true), OFlags::empty())
 }
 
-/// Writes a new file that nobody else can read, and the folders above it; never takes the place of one.
+/// Writes a new file that only its owner can read, and creates the folders above it; never replaces a file.
 pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
     fs::create_dir_all(folder_of(path))?;
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-    // Half a file is none, and this one is ours.
+    // Remove a partial file: this call created it.
     written.inspect_err(|_| drop(fs::remove_file(path)))
 }
 
-/// Whether [`create`] could make a file there, as far as the folders say. Changes nothing.
+/// Whether [`create`] could create a file there, judging by the folders. Changes nothing.
 pub(crate) fn check_creatable(path: &Path) -> io::Result<()> {
     let mut folder = folder_of(path);
     loop {
         match fs::metadata(folder) {
             Ok(metadata) if metadata.is_dir() => return Ok(access(folder, Access::WRITE_OK | Access::EXEC_OK)?),
             Ok(_) => return Err(io::ErrorKind::NotADirectory.into()),
-            // It is made with the file, where the one above can be written to.
+            // `create` makes this folder, if the one above is writable.
             Err(error) if error.kind() == io::ErrorKind::NotFound && folder != folder_of(folder) => {
                 folder = folder_of(folder);
             }
@@ -80,13 +80,13 @@ pub(crate) fn check_creatable(path: &Path) -> io::Result<()> {
     }
 }
 
-/// What the system says, without the number that it has for it.
+/// The error text of the system, without its number.
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string().to_lowercase();
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-/// Why a file cannot be written: a phrase that follows its name, without the number that the system has for it.
+/// Why a file cannot be written: a phrase that follows its name.
 pub(crate) fn cannot_write(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "cannot be written by this user".to_owned(),
@@ -99,12 +99,12 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Makes a folder that nobody else can look into, and those above it.
+/// Creates a folder that only its owner can open, and those above it.
 pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// The file of the same name with this ending behind it.
+/// The path with this ending appended.
 pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);

@@ -1,4 +1,4 @@
-//! What people get to see: standard output, errors, the log, progress, and how texts are laid out.
+//! What people see: standard output, errors, the log, progress, and how texts are laid out.
 
 pub(crate) mod layout;
 pub(crate) mod log;
@@ -23,21 +23,22 @@ use crate::open_file::bits;
 /// Exit status: the configuration or the command line is wrong; nothing was sent (E7).
 pub(crate) const USAGE: u8 = 2;
 
-/// How a command ended: its exit status. Where it could not do its work, the reason was printed.
+/// The exit status of a command. `Err`: it could not do its work, and has printed the reason.
 pub(crate) type Ended = Result<u8, u8>;
 
-/// Writes to standard output at once. Whatever came from outside is harmless behind this gate.
+/// Writes to standard output at once. Replaces characters that could control the terminal.
 pub(crate) fn put(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(screen::lines(text).as_bytes()).and_then(|()| out.flush())
 }
 
-/// Writes beside what a command was asked for: to standard error, through the same gate. Nobody may be there to read it.
+/// Writes to standard error, with the same protection. Ignores errors: nobody may be reading.
 pub(crate) fn say(text: &str) {
     let _ = io::stderr().write_all(screen::lines(text).as_bytes());
 }
 
-/// Standard error where writing to it can be made not to wait: a pipe or a terminal. Opened anew, for others may use the same one.
+/// Standard error without waiting, if it is a pipe or a terminal. Opened anew, because other processes may share the
+/// original.
 static UNWAITED: LazyLock<Option<File>> = LazyLock::new(|| {
     let kind = fstat(io::stderr()).map(|stat| FileType::from_raw_mode(stat.st_mode)).ok();
     let may_wait = matches!(kind, Some(FileType::Fifo | FileType::CharacterDevice));
@@ -45,14 +46,14 @@ static UNWAITED: LazyLock<Option<File>> = LazyLock::new(|| {
     may_wait.then(|| OpenOptions::new().write(true).custom_flags(flags).open("/dev/fd/2").ok()).flatten()
 });
 
-/// Lines of the log that nobody read, since the last that was.
+/// How many lines of the log were skipped since the last one that was written.
 static SKIPPED: AtomicUsize = AtomicUsize::new(0);
 
-/// So long a reader of standard error is waited for. A pipe or a terminal that stays full must not hold up updates.
+/// How long to wait for a reader of standard error. A pipe or a terminal that stays full must not hold up updates.
 const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
-/// Writes a line of a service's log to standard error, as it is, unless nobody reads there. The next line that is read says how many
-/// are missing.
+/// Writes a line of a service's log to standard error unchanged, unless nobody reads there. The next line that can be
+/// written says how many are missing.
 pub(crate) fn say_or_skip(line: &str) {
     let Some(mut stderr) = UNWAITED.as_ref() else {
         let _ = io::stderr().write_all(line.as_bytes());
@@ -75,12 +76,12 @@ fn is_full(written: &io::Result<usize>) -> bool {
     written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
-/// A value for programs: nothing in it is lost at the gate.
+/// A value as JSON. Control characters are escaped, so that nothing has to be replaced.
 pub(crate) fn json(value: &impl Serialize) -> String {
     screen::json(&indented(value)).into_owned()
 }
 
-/// Prints what a command was asked for. A closed pipe is no reason to complain.
+/// Prints the output of a command. A closed pipe is not an error.
 pub(crate) fn print(text: &str) -> u8 {
     match put(text) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -90,7 +91,7 @@ pub(crate) fn print(text: &str) -> u8 {
     }
 }
 
-/// Prints everything that is wrong with the configuration or the command line; on a terminal in lines that fit.
+/// Prints errors and warnings about the configuration or the command line, wrapped on a terminal.
 pub(crate) fn complain(wrong: &[Diagnostic]) -> u8 {
     let width = if io::stderr().is_terminal() { layout::width_of(io::stderr()) } else { layout::WIDE };
     let text: String = wrong.iter().map(|wrong| layout::complaint(wrong, width)).collect();
@@ -98,12 +99,12 @@ pub(crate) fn complain(wrong: &[Diagnostic]) -> u8 {
     USAGE
 }
 
-/// The same for one thing that has no place, and the way out.
+/// The same for one error without a place, with a hint.
 pub(crate) fn refuse(message: impl Into<String>, hint: impl Into<String>) -> u8 {
     complain(&[Diagnostic::error(Place::Nowhere, message).hint(hint)])
 }
 
-/// Prints why a command cannot do its work.
+/// Prints why a command failed; returns the exit status.
 pub(crate) fn fail(why: &str) -> u8 {
     say(&format!("error: {why}\n"));
     1

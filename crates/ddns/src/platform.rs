@@ -1,5 +1,5 @@
-//! What each system does in a way of its own: its notifications, timers, addresses and options of sockets. Everything
-//! that asks which system this is stands here; another system is one file more, with the same names in it.
+//! Everything that differs between systems: notifications, timers, addresses and socket options. No other code depends
+//! on the system; to support another one, add a file with the same names.
 
 #[cfg(target_os = "linux")]
 mod linux;

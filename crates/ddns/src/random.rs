@@ -7,7 +7,6 @@ pub(crate) fn new_salt() -> Vec<u8> {
     random::<16>().unwrap_or_default().to_vec()
 }
 
-/// Random bytes.
 pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|_| io::Error::other("the system has no random numbers"))?;

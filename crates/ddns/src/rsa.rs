@@ -1,10 +1,10 @@
-//! Signatures with an RSA key, by the library that TLS has anyway.
+//! Signs with an RSA key, using the library that TLS needs anyway.
 
 use ddns_core::callback::RsaDigest;
 use ring::rand::SystemRandom;
 use ring::signature::{RSA_PKCS1_SHA256, RSA_PKCS1_SHA512, RsaKeyPair};
 
-/// The signature of a text by a private key in PKCS #8; none where it is no such key.
+/// Signs a text with a private key in PKCS #8; `None` if it is no such key.
 pub(crate) fn sign(key: &[u8], digest: RsaDigest, text: &[u8]) -> Option<Vec<u8>> {
     let key = RsaKeyPair::from_pkcs8(key).ok()?;
     let mut signature = vec![0; key.public().modulus_len()];
@@ -30,7 +30,7 @@ mod tests {
         STANDARD.decode(coded).expect("base64")
     }
 
-    /// That of RFC 7515, A.2, and one of a service account that another library signed alike.
+    /// The token of RFC 7515, A.2, and one of a service account that another library signed.
     #[test]
     fn h11a_tokens_are_signed_as_the_standard_has_it() {
         for token in [

@@ -1,4 +1,4 @@
-//! Signals, as something to wait for. Tokio's would be set up in every run, also where nobody waits for one.
+//! Waits for signals. Tokio would set up its signal handling in every run, even if nothing waits for a signal.
 
 use std::future::poll_fn;
 use std::io;
@@ -16,16 +16,16 @@ use crate::platform::ignored_signals;
 
 pub(crate) use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 
-/// Whether somebody waits for signals, as a service does.
+/// Whether something waits for signals, as a service does.
 static ARE_AWAITED: AtomicBool = AtomicBool::new(false);
 
-/// Lets these signals do `last` before they end the process, while `is_idle` is false; then and otherwise they do what they always do.
-/// Not where somebody waits for them anyway.
+/// Makes these signals run `last` before they end the process, unless `is_idle` is true. Does nothing if something
+/// waits for signals anyway.
 pub(crate) fn before_end(signals: &[i32], is_idle: &Arc<AtomicBool>, last: impl FnOnce() + 'static) -> io::Result<()> {
     if ARE_AWAITED.load(Ordering::SeqCst) {
         return Ok(());
     }
-    // What is ignored, as in the background of a script, stays ignored.
+    // Signals that are ignored, as in the background of a script, stay ignored.
     let ignored = ignored_signals();
     let signals: Vec<i32> = signals.iter().copied().filter(|signal| ignored >> (signal - 1) & 1 == 0).collect();
     for signal in &signals {
@@ -40,9 +40,9 @@ pub(crate) fn before_end(signals: &[i32], is_idle: &Arc<AtomicBool>, last: impl 
     Ok(())
 }
 
-/// From the moment it is made, its signals no longer end the process.
+/// Once this is created, its signals no longer end the process.
 pub(crate) struct Signals {
-    /// A byte comes with every signal.
+    /// Receives a byte with every signal.
     pipe: UnixStream,
     caught: Vec<(i32, Arc<AtomicBool>)>,
 }
@@ -63,7 +63,7 @@ impl Signals {
         Ok(Self { pipe: UnixStream::from_std(reader)?, caught })
     }
 
-    /// The next signal; one that came twice meanwhile counts once.
+    /// The next signal; if it came twice meanwhile, it counts once.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<i32> {
         loop {
             if let Some((signal, _)) = self.caught.iter().find(|(_, flag)| flag.swap(false, Ordering::SeqCst)) {

@@ -1,4 +1,4 @@
-//! Sends the steps of one update, for somebody who looks: nothing is shared, kept or remembered.
+//! Sends the steps of one update for `preview --lookup` and set-up: no result is shared, kept or remembered.
 
 use ddns_core::callback::steps::{Found, Search, StepEnd};
 use ddns_core::callback::{Moment, Parcel, RequestTemplate};
@@ -12,10 +12,10 @@ use crate::http::{Client, How, Over, Want};
 
 /// What the steps of an update found.
 pub(crate) struct Walked<'a> {
-    /// What is sent now.
+    /// The request that follows the steps.
     pub(crate) template: &'a RequestTemplate,
     pub(crate) taken: Vec<Option<Value>>,
-    /// Whether the service has the address already.
+    /// Whether the service already has the address.
     pub(crate) is_there: bool,
 }
 
@@ -24,13 +24,13 @@ pub(crate) fn how(entry: &Entry, want: Want) -> How<'_> {
     How { limit: entry.timeout, want, over: Over::Any, proxies: &entry.proxies, ssl: &entry.ssl, from: None }
 }
 
-/// What steps took that must not be seen.
+/// The secrets that the steps found.
 fn found_secrets(entry: &Entry, taken: &[Option<Value>]) -> Secrets {
     let found = taken.iter().cloned().enumerate().filter_map(|(at, value)| Some((at, value?)));
     Secrets::new(entry.callback.secrets_in(&found.collect::<Vec<_>>()), &[])
 }
 
-/// Sends the steps. Fails with a phrase, masked.
+/// Sends the steps. The error is a masked phrase.
 pub(crate) async fn walk<'a>(
     (entry, secrets): (&'a Entry, &Secrets),
     parcel: &Parcel<'_>,
@@ -40,7 +40,7 @@ pub(crate) async fn walk<'a>(
     let callback = &entry.callback;
     let mut walked = Walked { template: &callback.request, taken: vec![None; callback.taken_count()], is_there: false };
     for (number, step) in callback.steps().iter().enumerate() {
-        // A session that a step opened is part of no message.
+        // No message contains a session that a step opened.
         let found = found_secrets(entry, &walked.taken);
         let place = |why: String| {
             let why = secrets.mask(&why);
@@ -62,7 +62,7 @@ pub(crate) async fn walk<'a>(
                 StepEnd::Found(found) => break found,
                 StepEnd::Failed(why) => return Err(place(why)),
                 StepEnd::Refused(judgement) => {
-                    // Masked before it is cut.
+                    // Mask before cutting: half a secret is not recognized.
                     let is_secret = callback.may_hold_secret(number, status, text);
                     let words = secrets.mask(if is_secret { "" } else { &judgement.words }).into_owned();
                     let words: String = words.chars().take(500).collect();

@@ -1,7 +1,7 @@
-//! Cache files (E4): read whole, written whole and renamed into place under a lock, for the owner's eyes only. What is in them, and
-//! when they are read and written, is the engine's business.
+//! Cache files (E4): read whole, written whole and renamed into place under a lock, for the owner's eyes only. The
+//! engine decides what they contain, and when to read and write them.
 //!
-//! Nothing here fails a synchronization. What cannot be read is set aside and everything is sent again.
+//! A cache never fails a synchronization. A file that cannot be read is set aside, and everything is sent again.
 
 mod file;
 mod pushed;
@@ -21,17 +21,17 @@ use file::{discard, is_writable, load, lock, parse, set_aside};
 pub(crate) use file::{replace, unfit};
 pub(crate) use pushed::{pushed_beside, recall, remember};
 
-/// How long another process may hold the lock before we do without the file.
+/// How long to wait for the lock of another process before ddns does without the file.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A cache file.
 pub(crate) struct FileStore {
     path: PathBuf,
-    /// The file that the engine is known to have: while it is there, nobody else has written.
+    /// The version that the engine knows: if it is still there, no other process has written.
     seen: Option<Stamp>,
-    /// Whether it was read at all.
+    /// Whether the file was read before.
     was_read: bool,
-    /// Whether it could not be written when it was last tried.
+    /// Whether the last write failed.
     has_failed: bool,
 }
 
@@ -40,7 +40,7 @@ impl FileStore {
         Self { path, seen: None, was_read: false, has_failed: false }
     }
 
-    /// What the file has now. One that makes no sense is set aside at first.
+    /// Reads the file. The first time, a damaged file is set aside.
     pub(crate) fn read(&mut self) -> Stored {
         if std::mem::replace(&mut self.was_read, true) {
             return self.read_again();
@@ -63,7 +63,7 @@ impl FileStore {
         }
     }
 
-    /// What other processes wrote since.
+    /// Reads what other processes have written since.
     fn read_again(&mut self) -> Stored {
         let seen = Stamp::at(&self.path);
         if seen.is_none() || seen == self.seen {
@@ -78,8 +78,8 @@ impl FileStore {
         }
     }
 
-    /// Writes what the engine has. What other processes saved meanwhile is kept: the file is read again under the lock, and
-    /// what changed here is put on top.
+    /// Writes what the engine knows. What other processes saved meanwhile is kept: the file is read again under the
+    /// lock, and the engine's changes are put on top.
     pub(crate) fn persist(&mut self, store: StoreId, engine: &mut Engine, durability: Durability) -> io::Result<()> {
         let written = self.write(store, engine, durability);
         self.has_failed = written.is_err();
@@ -87,31 +87,32 @@ impl FileStore {
     }
 
     fn write(&mut self, store: StoreId, engine: &mut Engine, durability: Durability) -> io::Result<()> {
-        // Who holds it for long is not waited for again and again.
+        // After a failure, ddns does not wait for the lock again.
         let (file, seen) = lock(&self.path, if self.has_failed { Duration::ZERO } else { LOCK_PATIENCE })?;
         if self.seen != Some(seen) {
             engine.merge(store, parse(&file, seen).ok().flatten());
-            // Somebody who could not wait for the lock may have removed it: what we have read does not count then.
+            // A process that could not wait for the lock may have removed the file: what was read does not count then.
             if !seen.is_at(&self.path) {
                 return Err(io::Error::other("it was replaced meanwhile"));
             }
         }
         self.seen = None;
         replace(&self.path, engine.text(store), durability)?;
-        // Still under the lock on what was there before: nobody else can have put another in its place.
+        // The lock is on the file that was replaced: a process that replaces the new one before this line goes
+        // unnoticed.
         self.seen = Stamp::at(&self.path);
         Ok(())
     }
 
-    /// Removes the file: what it says must not be believed any more.
+    /// Removes the file: its content must not be believed any more.
     pub(crate) fn discard(&mut self) {
         discard(&self.path);
         self.seen = None;
     }
 }
 
-/// What a file holds, for somebody who only looks: nothing is made, locked, moved or written. `None` if there is no
-/// file, or it is empty; an error that continues `the cache`, where a synchronization could not use it either.
+/// The content of a file, for reading only: nothing is created, locked, moved or written. `None` if there is no file,
+/// or it is empty. The error continues `the cache`; a synchronization could not use the file either.
 pub(crate) fn peek(path: &Path) -> Result<Option<State>, String> {
     match unfit(path) {
         Some(why) => Err(why.to_owned()),

@@ -1,5 +1,5 @@
-//! What the driver is told and what it does, for the checks of the tests: lines of JSON at the end of the file that `TRACE_DDNS` names. No
-//! part of a release.
+//! What the driver is told and what it does, for the checks of the tests: lines of JSON, appended to the file that
+//! `TRACE_DDNS` names. Not part of a release.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -22,7 +22,6 @@ const MAX_FILE: usize = 1 << 20;
 /// A domain, its record type and the address.
 type TracedUpdate = (String, &'static str, IpAddr);
 
-/// What happened.
 #[derive(Serialize)]
 pub(crate) enum Traced {
     Begin,
@@ -31,7 +30,7 @@ pub(crate) enum Traced {
     Settled {
         request: RequestId,
         retry_after: Option<String>,
-        /// What the journal has of it, with whether it is tried again.
+        /// What the journal says about it, and whether it is tried again.
         told: Vec<(TracedUpdate, bool)>,
     },
     Persisted {
@@ -52,7 +51,7 @@ pub(crate) enum Traced {
 }
 
 pub(crate) struct DriverTrace {
-    /// `None` if nobody wants it, or it cannot be written.
+    /// `None` if no trace is wanted, or it cannot be written.
     file: Option<File>,
     /// Tells drivers of all processes apart.
     driver: String,
@@ -69,11 +68,11 @@ impl DriverTrace {
     fn write(&mut self, what: &Traced) {
         let Some(file) = &mut self.file else { return };
         let line = own_json::line(&(&self.driver, steady_time().as_secs_f64(), unix_time().seconds, what));
-        // In one piece, so that lines of several processes stay whole.
+        // In one write, so that lines of several processes stay whole.
         let _ = file.write_all(format!("{line}\n").as_bytes());
     }
 
-    /// What is to be written about an event once the engine was told.
+    /// What to write about an event once the engine was told.
     pub(crate) fn event(&self, event: &Event, plan: &Plan) -> Option<Traced> {
         self.file.as_ref()?;
         match event {
@@ -95,7 +94,7 @@ impl DriverTrace {
         }
     }
 
-    /// The engine was told, and this is what the journal has of it.
+    /// Writes it, after the engine was told, with what the journal says about it.
     pub(crate) fn told(&mut self, mut what: Option<Traced>, journal: &[JournalEvent]) {
         if let Some(Traced::Settled { told, .. }) = &mut what {
             told.extend(journal.iter().filter_map(|event| match &event.what {
@@ -142,7 +141,7 @@ impl DriverTrace {
     }
 }
 
-/// The path of a store; `None` where it is no file.
+/// The path of a store; `None` if it is no file.
 fn file_of(plan: &Plan, store: StoreId) -> Option<String> {
     match &plan.places()[store] {
         StorePlace::File(path) => Some(path.to_string_lossy().into_owned()),

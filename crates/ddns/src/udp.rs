@@ -7,15 +7,15 @@ use std::time::Duration;
 use tokio::net::UdpSocket;
 use tokio::time::{Instant, timeout_at};
 
-/// Packets get lost: how long each try is usually waited for.
+/// Packets get lost: how long to wait for each try, usually.
 pub(crate) const TRIES: [Duration; 3] =
     [Duration::from_millis(500), Duration::from_secs(1), Duration::from_millis(1500)];
 
 /// The longest answer that is read.
 const MAX_PACKET_BYTES: usize = 4096;
 
-/// What `read` makes of the answer, from a port of its own for each question; packets of which it makes nothing, late, foreign or forged
-/// ones, are passed over. `own` is the address to ask from. `None` where no try was answered.
+/// Asks from a new port, and returns what `read` makes of the answer; skips packets of which it makes nothing: late,
+/// foreign or forged ones. `own` is the address to ask from. `None` if no try was answered.
 pub(crate) async fn ask<T>(
     server: SocketAddr,
     own: Option<IpAddr>,
@@ -25,7 +25,7 @@ pub(crate) async fn ask<T>(
 ) -> io::Result<Option<T>> {
     let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind((own.unwrap_or(any), 0)).await?;
-    // Only packets from its address and port arrive.
+    // Only packets from the server's address and port arrive.
     socket.connect(server).await?;
     let mut buffer = [0; MAX_PACKET_BYTES];
     for patience in tries {

@@ -1,5 +1,5 @@
 //! `ddns watch`: synchronizes at every interval, and at once when the kernel reports that an address changed; retries
-//! what failed; reloads; reports how it stands. What is done, and when, is decided by the engine.
+//! failed updates; reloads; reports its state. The engine decides what to do, and when.
 
 mod announcements;
 mod control;
@@ -45,7 +45,8 @@ use serving::Serving;
 pub(crate) use control::Command;
 pub(crate) use services::{Services, closed_folder, meant, name, note_closed_folder, request, services};
 
-/// Runs until a signal stops it. 0 then; 1 where another service uses its cache; 2 for a wrong configuration.
+/// Runs until a signal stops it. Exits with 0 then, with 1 if another service uses its cache, with 2 for an invalid
+/// configuration.
 pub(crate) async fn run(settings: CliSettings) -> Ended {
     let (environment, client) = (Environment::read(), Client::default());
     if let Some(target) = load::set_up_target(&settings, &environment) {
@@ -55,7 +56,7 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
     serve(settings, configs, environment, client).await
 }
 
-/// The same with configurations that are loaded already.
+/// The same with configurations that are already loaded.
 pub(crate) async fn serve(
     settings: CliSettings,
     configs: Vec<Valid>,
@@ -81,7 +82,7 @@ async fn serve_with(
     let entered = group::enter(&configs, &mut events).await.map_err(|wrong| complain(&wrong))?;
     service.is_new_group = entered.is_other;
     service.lock(&configs).map_err(|why| fail(&why))?;
-    // The page may still look at them when others have taken their place.
+    // The page may still use them after others have replaced them.
     let mut configs = Rc::new(configs);
     let mut plan = compose::plan(&configs, &environment);
     loop {
@@ -101,21 +102,21 @@ async fn serve_with(
     }
 }
 
-/// Without announcements the interval remains.
+/// Listens to announcements. Without them, only the interval finds changes.
 fn listen_to_routers(configs: &[Valid], log: &Log<'_>) -> Option<Announcements> {
     let announcements = Announcements::of(configs.iter().map(|(config, _)| config))?;
     let refused = |error| log.debug(|| format!("announcements of the router cannot be heard ({error})"));
     announcements.map_err(refused).ok()
 }
 
-/// Why a service would refuse these configurations, though they are valid: its page could not be opened, or by everybody; or
+/// Why a service would refuse these valid configurations: the page could not be opened, or anybody could open it; or
 /// the group could not be joined.
 pub(crate) fn refusals(configs: &[Valid]) -> Vec<Diagnostic> {
     let wrong = [page::wanted(configs).err(), joinable(configs).err()];
     wrong.into_iter().flatten().flatten().collect()
 }
 
-/// Runs on these configurations until it stops, or others take their place.
+/// Runs on these configurations until the service stops, or others replace them.
 async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, plan: &Rc<Plan>, events: &mut Events) -> End {
     let logs: Vec<Log<'_>> =
         configs.iter().map(|valid| Log::of_service(valid, service.environment, &service.recent)).collect();
@@ -134,7 +135,7 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, plan: &
     let history = History::new(Rc::clone(plan), &logs, service.environment);
     let notifier = Notifier::new(configs, &logs, service.client, plan);
     events.files.watch(service.files(configs));
-    // Nobody noticed what changed after it was read and before it was watched.
+    // A file may have changed after it was read and before it was watched.
     let is_stale = std::mem::take(&mut service.is_stale) || events.files.changed_since(service.read_at);
     events.announcements = listen_to_routers(configs, log);
     service.open_control(configs, events, log).await;

@@ -1,4 +1,4 @@
-//! The options of the fields: each comes from the table of fields.
+//! The options that set fields, all from the table of fields.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<
         options.set(*key, Node::synthetic(Value::Bool(false)), Origin::Option(format!("--{option}")));
         return Ok(true);
     }
-    // `--extra.__KEY__ value` is how NewFuture/DDNS sets one of them.
+    // NewFuture/DDNS sets one member with `--extra.__KEY__ value`.
     if let Some(key) = name.strip_prefix("extra.") {
         let value = text(parser.value().map_err(|_| wrong(format!("--{name} needs a value")))?)?;
         let more =
@@ -58,14 +58,14 @@ pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<
     Ok(true)
 }
 
-/// `--quiet`: the level of the log, whatever a file says.
+/// `--quiet`: overrides the log level of any file.
 pub(super) fn quiet(options: &mut Raw) {
     let origin = || Origin::Option(format!("--{}", QUIET.1.name));
     options.set(Key::LogLevel, Node::synthetic(Value::string(Level::Warning.key())), origin());
     options.set(Key::Debug, Node::synthetic(Value::Bool(false)), origin());
 }
 
-/// One value may be a list in itself, with separators or in JSON; several values, and repeated options, add up.
+/// One value may itself be a list, with separators or in JSON. Several values and repeated options add up.
 fn list(options: &Raw, key: Key, mut values: Vec<String>) -> Value {
     let before = options.get(key).map(|setting| &setting.node.value);
     if before.is_none() && values.len() == 1 {
@@ -80,7 +80,7 @@ fn list(options: &Raw, key: Key, mut values: Vec<String>) -> Value {
     Value::Array(items)
 }
 
-/// One more header. The option is repeated for several.
+/// Adds one header to those of earlier options.
 fn headers(options: &Raw, key: Key, line: &str) -> Result<Value, Diagnostic> {
     let before = options.get(key).map(|setting| setting.node.value.clone());
     if before.is_none() && line.trim_start().starts_with('{') {
@@ -97,7 +97,7 @@ fn headers(options: &Raw, key: Key, line: &str) -> Result<Value, Diagnostic> {
     )
 }
 
-/// The object that earlier options made, with one member more; an error with this message if another value was given.
+/// The object of earlier options plus one member. Fails with `otherwise` if an earlier value is not an object.
 fn with_member(options: &Raw, key: Key, member: (&str, &str), otherwise: &str) -> Result<Value, Diagnostic> {
     let Value::Object(mut more) = Value::object([(member.0, Value::string(member.1))]) else { return Ok(Value::Null) };
     let mut members = match options.get(key).map(|setting| setting.node.value.clone()) {
@@ -109,12 +109,12 @@ fn with_member(options: &Raw, key: Key, member: (&str, &str), otherwise: &str) -
     Ok(Value::Object(members))
 }
 
-/// The items of one value; what only begins like JSON stays whole, so that the core reports it.
+/// The items of one value. Broken JSON stays one item, so that the core reports it.
 fn split(text: &str) -> Vec<Node> {
     value::list(text).unwrap_or_else(|_| vec![Node::synthetic(Value::string(text))])
 }
 
-/// `--cache`, `--cache=PATH` and `--cache PATH`; after a flag only a word that can be meant for it.
+/// Reads `--cache`, `--cache=PATH` or `--cache PATH`. A plain flag takes the next word only if it is a flag's value.
 pub(super) fn optional_value(parser: &mut Parser, kind: Kind) -> Result<Option<String>, Diagnostic> {
     if let Some(attached) = parser.optional_value() {
         return text(attached).map(Some);
@@ -127,7 +127,7 @@ pub(super) fn optional_value(parser: &mut Parser, kind: Kind) -> Result<Option<S
     next.map(text).transpose()
 }
 
-/// Everything up to the next option; at least one.
+/// All words up to the next option, at least one.
 pub(super) fn values(parser: &mut Parser, option: &str) -> Result<Vec<String>, Diagnostic> {
     let values = parser.values().map_err(|_| wrong(format!("{option} needs a value")))?;
     let values: Vec<String> = values.map(text).collect::<Result<_, _>>()?;
@@ -137,20 +137,20 @@ pub(super) fn values(parser: &mut Parser, option: &str) -> Result<Vec<String>, D
     Ok(values)
 }
 
-/// The same for names of domains.
+/// The same for domain names; refuses files, URLs and commands.
 pub(super) fn domains(parser: &mut Parser, option: &str) -> Result<Vec<String>, Diagnostic> {
     let values = values(parser, option)?;
     values.iter().find_map(|value| no_domain(option, value)).map_or(Ok(values), Err)
 }
 
-/// A time with its unit, as an option has it.
+/// Reads a time, which must have a unit.
 pub(crate) fn time(option: &str, text: &str) -> Result<Duration, Diagnostic> {
     let time = duration::parse(text).filter(|_| text.trim_end().ends_with(char::is_alphabetic));
     let wrong = || format!("`{}` is no time such as 90s or 5m", screen::line(text));
     time.ok_or_else(|| Diagnostic::error(Place::Option(option.to_owned()), wrong()))
 }
 
-/// Fails where the value is not UTF-8.
+/// Fails if the value is not UTF-8.
 pub(super) fn text(value: OsString) -> Result<String, Diagnostic> {
     value.string().map_err(|_| wrong("the value of an option is not valid UTF-8"))
 }

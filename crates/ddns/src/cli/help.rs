@@ -1,4 +1,4 @@
-//! The pages of help: `ddns --help`, `ddns COMMAND --help` and `ddns help TOPIC`.
+//! The help pages: `ddns --help`, `ddns COMMAND --help` and `ddns help TOPIC`.
 
 use ddns_core::config::fields::{Field, Key};
 use ddns_core::text::diagnostic::Diagnostic;
@@ -20,12 +20,12 @@ const FURTHER: &str = "\
 `ddns help options` shows the options for every field of a configuration.
 ";
 
-/// The page of a command, or the first one.
+/// The page of a command, or the overview.
 pub(crate) fn page(command: Option<&CommandSpec>, width: usize) -> String {
     command.map_or_else(|| overview(width), |command| page_of(command, width))
 }
 
-/// The page of `ddns help`, or of the command or topic that follows it.
+/// The overview, or the page of the command or topic `word`.
 pub(crate) fn about(word: Option<&str>, width: usize) -> Result<String, Diagnostic> {
     let Some(word) = word else { return Ok(overview(width)) };
     if let Some(command) = CommandSpec::typed(word) {
@@ -38,7 +38,7 @@ pub(crate) fn about(word: Option<&str>, width: usize) -> Result<String, Diagnost
     Err(mistakes::unknown_topic(word, known))
 }
 
-/// The text of `ddns --help`: a screen full.
+/// The text of `ddns --help`, which fits on one screen.
 fn overview(width: usize) -> String {
     let mut help = broken("A dynamic DNS client: sends this host's address to any HTTP endpoint.", 0, width);
     help += &format!("\n{}\nCommands:\n", fitted(EXAMPLES, width));

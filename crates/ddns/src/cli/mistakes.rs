@@ -1,5 +1,5 @@
-//! Messages about a wrong command line. A value that no option takes may be a secret: it is shown only if it surely is
-//! none.
+//! Messages about mistakes on the command line. A stray value may be a secret: it is shown only if it certainly is not
+//! one.
 
 use ddns_core::config::fields::FIELDS;
 use ddns_core::net::url::shown_path;
@@ -7,12 +7,12 @@ use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 
 use super::table::{ALONE, COMMANDS, CONFIG, CommandSpec, EVERYWHERE, NEGATIONS, QUIET, Word};
 
-/// An error with a hint at the list of options.
+/// An error that points to the list of options.
 pub(super) fn wrong(message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Place::Nowhere, message).hint("`ddns help options` lists every option")
 }
 
-/// What lexopt cannot read. A value after a flag is not shown.
+/// A syntax error that lexopt found. The value of a flag is not shown.
 pub(super) fn misread(error: lexopt::Error) -> Diagnostic {
     match error {
         lexopt::Error::UnexpectedValue { option, .. } => wrong(format!("{option} takes no value")),
@@ -38,7 +38,7 @@ pub(super) fn unknown_option(command: Option<&CommandSpec>, name: &str) -> Diagn
     if !others.is_empty() {
         return error.hint(format!("it is an option of {others}"));
     }
-    // What the command alone understands is meant more likely than what all do.
+    // The user more likely meant one of the command's own options than a common one.
     match nearest(name, own(command)).or_else(|| nearest(name, common(command))) {
         Some(near) => error.hint(format!("did you mean --{near}?")),
         None => error,
@@ -57,12 +57,12 @@ pub(super) fn unknown_letter(command: Option<&CommandSpec>, letter: char) -> Dia
     )
 }
 
-/// An option of a command's own without its value.
+/// One of a command's own options lacks its value.
 pub(super) fn missing_value(name: &str, what: &str) -> Diagnostic {
     wrong(format!("--{name} needs a value: {what}"))
 }
 
-/// A word that is not one of those that the command takes.
+/// A word that the command does not accept.
 pub(super) fn wrong_word(command: &CommandSpec, word: &Word, value: &str) -> Diagnostic {
     let known = word.one_of.join(", ");
     let near = nearest(value, word.one_of.iter().copied());
@@ -70,7 +70,7 @@ pub(super) fn wrong_word(command: &CommandSpec, word: &Word, value: &str) -> Dia
     at(Some(command), format!("`ddns {}`: unknown {}{}", command.name, word.name, shown(value))).hint(hint)
 }
 
-/// A command that needs a word, and has none.
+/// A command lacks its required word.
 pub(super) fn missing_word(command: &CommandSpec, word: &Word) -> Diagnostic {
     let error = at(Some(command), format!("`ddns {}` needs {} {}", command.name, article(word.name), word.name));
     if word.one_of.is_empty() { error } else { error.hint(format!("use one of {}", word.one_of.join(", "))) }
@@ -80,13 +80,13 @@ fn article(word: &str) -> &'static str {
     if word.starts_with(['A', 'E', 'I', 'O']) { "an" } else { "a" }
 }
 
-/// A second word after a command that takes one.
+/// More words than the command takes.
 pub(super) fn word_too_many(command: &CommandSpec, word: &Word) -> Diagnostic {
     let count = if word.next.is_some() { "two words" } else { &format!("one {}", word.name) };
     at(Some(command), format!("`ddns {}` takes only {count}", command.name))
 }
 
-/// Commands and options of NewFuture/DDNS that this program does not have, and what takes their place.
+/// Commands and options of NewFuture/DDNS that ddns does not have, and what to use instead.
 const ELSEWHERE: [(&str, &str); 5] = [
     (
         "task",
@@ -103,7 +103,7 @@ fn elsewhere_hint(name: &str) -> Option<&'static str> {
     ELSEWHERE.iter().find(|(known, _)| *known == name).map(|(_, hint)| *hint)
 }
 
-/// A command after an option that takes every word: `ddns -c FILE check`.
+/// Refuses a command after an option that takes every word: `ddns -c FILE check`.
 pub(super) fn no_command(values: &[String]) -> Result<(), Diagnostic> {
     let Some(command) = values.iter().find_map(|value| CommandSpec::typed(value)) else { return Ok(()) };
     let name = command.name;
@@ -111,7 +111,7 @@ pub(super) fn no_command(values: &[String]) -> Result<(), Diagnostic> {
     Err(wrong(format!("`{name}` is a command")).hint(hint))
 }
 
-/// A value that no option takes.
+/// A word that belongs to no option.
 pub(super) fn unexpected(value: &str, is_first: bool) -> Diagnostic {
     if let Some(hint) = elsewhere_hint(value).filter(|_| is_first) {
         return wrong(format!("there is no command `{value}`")).hint(hint);
@@ -119,7 +119,7 @@ pub(super) fn unexpected(value: &str, is_first: bool) -> Diagnostic {
     let no_command = || format!("there is no command `{value}`");
     let (message, hint) = match nearest(value, COMMANDS.iter().map(|command| command.name)).filter(|_| is_first) {
         Some(near) => (no_command(), format!("did you mean `ddns {near}`?")),
-        // A short word of letters is a command that we do not have, and no secret.
+        // A short lowercase word is a mistyped command, not a secret.
         None if is_first && is_plain(value) => (no_command(), "`ddns --help` lists every command".to_owned()),
         None if CommandSpec::typed(value).is_some() => {
             (format!("unexpected argument `{value}`"), format!("put the command first: `ddns {value} …`"))
@@ -137,11 +137,11 @@ pub(super) fn unexpected(value: &str, is_first: bool) -> Diagnostic {
     wrong(message).hint(hint)
 }
 
-/// How files end that somebody may name in place of a configuration; no domain ends like this.
+/// Endings of file names that users type in place of a configuration; no domain ends like this.
 const FILES: [&str; 9] = ["json", "jsonc", "json5", "yaml", "yml", "toml", "conf", "ini", "txt"];
 
-/// A word that a list of domains took, because it takes every word up to the next option: a file, an address, a command.
-/// What may be a secret is not shown.
+/// A file, URL, path or command that a list of domains swallowed, since it takes every word up to the next option. URLs
+/// and paths may contain secrets, and are not shown.
 pub(super) fn no_domain(option: &str, value: &str) -> Option<Diagnostic> {
     let ending = value.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
     let is_file = FILES.contains(&ending.as_str());
@@ -163,7 +163,7 @@ pub(super) fn no_domain(option: &str, value: &str) -> Option<Diagnostic> {
     Some(Diagnostic::error(Place::Option(option.to_owned()), message).hint(hint))
 }
 
-/// A topic without a page.
+/// An unknown help topic.
 pub(super) fn unknown_topic<'a>(value: &str, known: impl Iterator<Item = &'a str> + Clone) -> Diagnostic {
     let error = Diagnostic::error(Place::Nowhere, format!("there is no such help topic{}", shown(value)));
     match nearest(value, known.clone()) {
@@ -172,7 +172,7 @@ pub(super) fn unknown_topic<'a>(value: &str, known: impl Iterator<Item = &'a str
     }
 }
 
-/// An error with a hint at the page that helps.
+/// An error that points to the help of the command.
 fn at(command: Option<&CommandSpec>, message: String) -> Diagnostic {
     match command {
         Some(command) => Diagnostic::error(Place::Nowhere, message).hint(format!("see `ddns {} --help`", command.name)),
@@ -184,12 +184,12 @@ fn takes_nothing(command: &CommandSpec) -> bool {
     command.options.is_empty() && !command.configured
 }
 
-/// The options that a command alone understands.
+/// The command's own options.
 fn own(command: Option<&CommandSpec>) -> impl Iterator<Item = &'static str> {
     command.map_or(&[][..], |command| command.options).iter().map(|choice| choice.name)
 }
 
-/// The options that it shares with others; those of a plain `ddns` if there is no command.
+/// The options that the command shares with others; without a command, those of plain `ddns`.
 fn common(command: Option<&CommandSpec>) -> impl Iterator<Item = &'static str> {
     let is_configured = command.is_none_or(|command| command.configured);
     let fields = FIELDS.iter().filter_map(|field| field.option).chain(NEGATIONS.map(|(option, _)| option));
@@ -204,12 +204,12 @@ fn elsewhere(name: &str) -> String {
     with.map(|command| format!("`ddns {}`", command.name)).collect::<Vec<_>>().join(", ")
 }
 
-/// ` (`word`)` if the value surely is not a secret.
+/// ` (`word`)` if the value certainly is not a secret.
 fn shown(value: &str) -> String {
     if is_plain(value) { format!(" (`{value}`)") } else { String::new() }
 }
 
-/// A short word of letters: no secret.
+/// Whether the value is a short lowercase word, and so no secret.
 fn is_plain(value: &str) -> bool {
     value.len() < 12 && value.bytes().all(|byte| byte.is_ascii_lowercase())
 }

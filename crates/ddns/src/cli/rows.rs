@@ -1,4 +1,4 @@
-//! Rows of help: a name and, in a column of its own, what it means.
+//! Rows of help: a name, and its meaning in a second column.
 
 use super::table::OptionSpec;
 use crate::output::layout::beside;

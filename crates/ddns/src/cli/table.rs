@@ -1,10 +1,10 @@
 //! The one table of commands. Parsing, help, completions and the manual page come from here and from the table of
-//! fields; a new command is one row, one file in `commands/` and one line in `main`.
+//! fields. A new command needs a row here, a text in `commands.txt`, a file in `commands/` and a line in `main`.
 
 use ddns_core::config::fields::{Field, Key, Kind};
 use ddns_core::notify::NotifyEvent;
 
-/// A command. What it does is decided in `main`, which must know every one.
+/// A command. `main` matches on it, so that none is forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Name {
     Demo,
@@ -34,26 +34,25 @@ pub(crate) enum Name {
 #[derive(Debug)]
 pub(crate) struct CommandSpec {
     pub(crate) which: Name,
-    /// How it is typed.
     pub(crate) name: &'static str,
-    /// Whether it takes `-c` and the options of the fields, as a synchronization does.
+    /// Whether the command takes `-c` and the options of fields, as plain `ddns` does.
     pub(crate) configured: bool,
-    /// The options that it alone understands.
+    /// The command's own options.
     pub(crate) options: &'static [OptionSpec],
-    /// The word that may follow it.
+    /// The first word after the command; `None`: it takes no words.
     pub(crate) word: Option<Word>,
 }
 
-/// For each command, behind an empty line: its name and summary, more about it, and an example.
+/// A paragraph for each command: name and summary, more about it, and an example.
 const TEXTS: &str = include_str!("commands.txt");
 
 /// What users read about a command.
 pub(crate) struct CommandText {
-    /// What it does, short enough to stand beside the name on one line.
+    /// Short enough to fit beside the name on one line.
     pub(crate) summary: &'static str,
-    /// What else a user wants to know, for `ddns COMMAND --help`; its lines mean nothing.
+    /// Details for `ddns COMMAND --help`; its line breaks have no meaning.
     pub(crate) about: &'static str,
-    /// One line to try.
+    /// A command line to try.
     pub(crate) example: &'static str,
 }
 
@@ -62,25 +61,25 @@ pub(crate) struct CommandText {
 pub(crate) struct OptionSpec {
     /// Without its dashes.
     pub(crate) name: &'static str,
-    /// The name of its value in help; empty if it takes none. `FILE` and `PATH` are completed as files.
+    /// The name of its value in help; empty for a flag. Shells complete `FILE` and `PATH` as files.
     pub(crate) value: &'static str,
     pub(crate) help: &'static str,
 }
 
-/// A word that follows a command without an option.
+/// A positional argument of a command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Word {
-    /// Its name in help.
+    /// As shown in help.
     pub(crate) name: &'static str,
     pub(crate) help: &'static str,
-    /// Everything that it can be; empty if the command itself checks it.
+    /// The allowed values; empty if the command itself checks the word.
     pub(crate) one_of: &'static [&'static str],
     pub(crate) is_required: bool,
-    /// The word that may follow it.
+    /// The word that may come next; `None`: this is the last.
     pub(crate) next: Option<&'static Word>,
 }
 
-/// A command that takes nothing.
+/// A command without words and options of its own.
 const fn command(which: Name, name: &'static str) -> CommandSpec {
     CommandSpec { which, name, configured: false, options: &[], word: None }
 }
@@ -93,7 +92,7 @@ const fn option(name: &'static str, value: &'static str, help: &'static str) -> 
     OptionSpec { name, value, help }
 }
 
-/// A word that may be left out, and that the command itself checks.
+/// An optional word that the command itself checks.
 const fn word(name: &'static str, help: &'static str) -> Word {
     Word { name, help, one_of: &[], is_required: false, next: None }
 }
@@ -268,29 +267,29 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
     },
 ];
 
-/// Options that set no field and that every synchronization takes: letter, name, value, help.
+/// Names configuration files; every command that reads a configuration takes it.
 pub(crate) const CONFIG: (char, OptionSpec) =
     ('c', option("config", "FILE…", "Configuration files, or http(s) URLs; ddns runs all of them"));
-/// The option for timers: sets the level of the log.
+/// Made for timers; sets the log level.
 pub(crate) const QUIET: (char, OptionSpec) = ('q', flag("quiet", "Log warnings and errors only"));
-/// For commands that show something that goes on.
+/// For commands that show a log.
 pub(crate) const FOLLOW: (char, OptionSpec) = ('f', flag("follow", "Keep showing new lines of the log as they arrive"));
-/// The option that writes a template and does nothing else; its value may be left out.
+/// Writes a template and exits; the value is optional.
 pub(crate) const NEW_CONFIG: OptionSpec =
     option("new-config", "[FILE]", "Write a commented configuration and exit; config.json by default");
 /// For commands that ask a service.
 const ALL: OptionSpec = flag("all", "Every service of this user");
-/// The option that sends what services refused for good; `sync` has it too.
+/// Also sends stopped updates; `sync` takes it, too.
 pub(crate) const RETRY_STOPPED: OptionSpec =
     flag("retry-stopped", "Also send updates that the service refused permanently");
-/// The option that sends what is up to date.
+/// Also sends updates that are up to date.
 pub(crate) const FORCE: OptionSpec = option("force", "DOMAIN…", "Send these domains even if they are up to date");
-/// The option that waits until the world sees what was accepted.
+/// Waits until DNS shows the accepted addresses.
 pub(crate) const VERIFY: OptionSpec =
     option("verify", "TIME", "Then ask DNS whether the addresses are visible, for this long at most: 2m");
-/// What plain `ddns` takes, and no command does.
+/// Options of plain `ddns`; of the commands, only `sync` takes one of them.
 pub(crate) const ALONE: [OptionSpec; 4] = [FORCE, RETRY_STOPPED, VERIFY, NEW_CONFIG];
-/// Options that are understood everywhere.
+/// Options of every command.
 pub(crate) const EVERYWHERE: [(char, OptionSpec); 2] =
     [('h', flag("help", "Show help")), ('V', flag("version", "Show the version"))];
 
@@ -305,7 +304,7 @@ impl CommandSpec {
         CommandText { summary, about, example: example.trim_end() }
     }
 
-    /// What `-c` is for this command.
+    /// `-c` with its meaning for this command.
     pub(crate) fn config(&self) -> (char, OptionSpec) {
         let (value, help) = match self.which {
             Name::Init => ("FILE", "The same as FILE"),
@@ -325,31 +324,31 @@ impl CommandSpec {
         self.configured || self.which == Name::Service
     }
 
-    /// The option of its own that a letter stands for.
+    /// The command's own option with this letter.
     pub(crate) fn lettered(&self, letter: char) -> Option<&'static str> {
         self.options.iter().find(|choice| choice.letter() == Some(letter)).map(|choice| choice.name)
     }
 
-    /// The words that may follow it, in their order.
+    /// The words that the command takes, in order.
     pub(crate) fn words(&self) -> impl Iterator<Item = &Word> {
         std::iter::successors(self.word.as_ref(), |word| word.next)
     }
 
-    /// The row of what was typed.
+    /// The command with this name.
     pub(crate) fn typed(name: &str) -> Option<&'static Self> {
         COMMANDS.iter().find(|command| command.name == name)
     }
 }
 
 impl Word {
-    /// Whether it may stand there several times.
+    /// Whether the word may be repeated.
     pub(crate) fn is_repeated(&self) -> bool {
         self.name.ends_with('…')
     }
 }
 
 impl OptionSpec {
-    /// The letter that stands for it, where there is one.
+    /// The letter of the option; `None` if it has none.
     pub(crate) fn letter(&self) -> Option<char> {
         (self.name == FOLLOW.1.name).then_some(FOLLOW.0)
     }

@@ -154,7 +154,7 @@ fn each_command_fits_a_line_of_help() {
     }
 }
 
-/// Every page fits the width of a screen, and the first one its height.
+/// Every page fits the width of a screen, and the overview also its height.
 #[test]
 fn help_fits_a_screen() {
     let overview = help::about(None, WIDTH).expect("a page");
@@ -182,7 +182,7 @@ fn help_names_every_option() {
     assert!(help.contains("--no-cache") && help.contains("-c, --config"), "{help}");
 }
 
-/// `ddns init` runs no file, and asks no service.
+/// Of these commands, only `watch` runs the files of `-c`.
 #[test]
 fn help_says_what_a_file_is_for_in_each_command() {
     let page = |name: &str| help::about(Some(name), WIDE).expect("a page");
@@ -193,7 +193,6 @@ fn help_says_what_a_file_is_for_in_each_command() {
     }
 }
 
-/// The topics list what the program has.
 #[test]
 fn help_explains_every_placeholder_and_source() {
     let placeholders = help::about(Some("placeholders"), WIDTH).expect("a page");

@@ -6,16 +6,16 @@ use super::rows;
 use super::table::{self, ALONE, NEGATIONS, negation_help, usage_of};
 use crate::output::layout::{broken, fitted};
 
-/// A page of help about one thing.
+/// A help page on one subject.
 pub(crate) struct Topic {
     pub(crate) name: &'static str,
-    /// As a heading of the manual page.
+    /// The heading in the manual page.
     pub(crate) title: &'static str,
     /// Empty for the options, which come from the tables.
     text: &'static str,
 }
 
-/// All of them, in the order of the help.
+/// In the order of the help.
 pub(crate) const TOPICS: [Topic; 5] = [
     Topic { name: "options", title: "OPTIONS", text: "" },
     Topic { name: "config", title: "CONFIGURATION", text: include_str!("topics/config.txt") },
@@ -25,7 +25,7 @@ pub(crate) const TOPICS: [Topic; 5] = [
 ];
 
 impl Topic {
-    /// For a screen of this width.
+    /// The text, for a screen of this width.
     pub(crate) fn page(&self, width: usize) -> String {
         if self.text.is_empty() { options(width) } else { fitted(self.text, width) }
     }

@@ -1,5 +1,5 @@
-//! `ddns addresses`: every address of this host with the verdict on it, what each configured source gives now, and which
-//! address would be sent and why. Sends no update.
+//! `ddns addresses`: shows every address of this host with a verdict, what each configured source returns now, and
+//! which address would be sent and why. Sends no update.
 
 use ddns_core::config::Config;
 use ddns_core::config::fields::{Field, Key};
@@ -16,7 +16,7 @@ use crate::lookup::report::{LookupReport, SourceReport, described, verdict};
 use crate::output::layout::broken;
 use crate::output::{Ended, complain, json, print, say};
 
-/// Looks, asks and shows. 0 whatever was found; 2 for a wrong configuration.
+/// Exits with 0 whatever was found, and with 2 for an invalid configuration.
 pub(crate) async fn run(given: Given) -> Ended {
     let form = given.form();
     let mut settings = given.settings;
@@ -40,7 +40,7 @@ pub(crate) async fn run(given: Given) -> Ended {
     Ok(print(&if form.json { json(&report.json()) } else { text(&report, form.width) }))
 }
 
-/// Sources can be tried without a configuration: what else one needs is filled in, and not used.
+/// Fills in the other required fields, so that sources can be tried without a configuration. Their values are not used.
 fn complete(settings: &mut CliSettings, environment: &Environment) {
     let needed = [
         (Key::Dns, "callback"),
@@ -98,7 +98,7 @@ fn list_text(list: &SourceReport, width: usize) -> String {
     text
 }
 
-/// `head  rest` on one line or, where that is too wide, `rest` below it, broken between words.
+/// `head  rest` on one line. If that is too wide, `rest` goes below, wrapped between words.
 fn fitted(head: &str, rest: &str, width: usize) -> String {
     let one = format!("{head}  {rest}");
     if one.chars().count() <= width {

@@ -1,5 +1,5 @@
-//! `ddns check`: every setting that counts with its origin, and all errors and warnings. With `--online` also
-//! whether the addresses are found and the endpoints can be reached. Sends no callback.
+//! `ddns check`: shows every effective setting with its origin, and all errors and warnings. With `--online`, also
+//! tests whether the addresses are found and the endpoints can be reached. Sends no update.
 
 mod show;
 
@@ -35,27 +35,27 @@ use crate::output::{Ended, USAGE, complain, print};
 use crate::steps;
 use crate::watch;
 
-/// How many endpoints of one entry are tried if a placeholder makes many of it.
+/// How many endpoints of one entry are tried, if a placeholder in the URL makes many.
 const MAX_ORIGINS: usize = 20;
 
 /// The result of a check.
 #[derive(Default)]
 struct CheckReport {
-    /// By file; the name is empty where there is none.
+    /// By file; the name is empty if there is no file.
     listings: Vec<(String, Vec<Section>)>,
     diagnostics: Vec<Diagnostic>,
     online: Option<Online>,
-    /// Whether what was to be tried online was not, because something is wrong.
+    /// Whether the online tests were skipped because of errors.
     is_left_out: bool,
 }
 
-/// What was found online.
+/// The results of the online tests.
 struct Online {
     addresses: Vec<(Family, Lookup)>,
     origins: Vec<(String, Vec<ProbeStep>)>,
 }
 
-/// Loads, looks and shows. 2 where something is wrong, 1 where something fails online, else 0.
+/// Exits with 2 if there are errors, with 1 if an online test fails, else with 0.
 pub(crate) async fn run(given: Given) -> Ended {
     let (form, all, online) = (given.form(), given.has("all"), given.has("online"));
     let (environment, client) = (Environment::read(), Client::default());
@@ -96,7 +96,7 @@ pub(crate) async fn run(given: Given) -> Ended {
     }
 }
 
-/// What is doubtful about valid configurations; `texts` are those that could be read.
+/// The warnings about valid configurations; `texts` are the files as written, `None` if one could not be read.
 pub(crate) fn warnings(valid: &[Valid], texts: &[Option<FileLayers>], around: &Surroundings) -> Vec<Diagnostic> {
     let mut all = Vec::new();
     let texts = texts.iter().map(Option::as_ref).chain(std::iter::repeat(None));
@@ -110,8 +110,8 @@ pub(crate) fn warnings(valid: &[Valid], texts: &[Option<FileLayers>], around: &S
     all
 }
 
-/// A file that holds secrets is for its owner. (One of another user that this one may read as a member of its group is
-/// meant to be so.)
+/// Warns if others can read a file that contains secrets. (If this user reads another user's file as a member of its
+/// group, that is intended.)
 fn readable(document: &Document, sections: &[Section]) -> Option<Diagnostic> {
     if document.fetched || !holds_secrets(sections) {
         return None;
@@ -122,13 +122,13 @@ fn readable(document: &Document, sections: &[Section]) -> Option<Diagnostic> {
     Some(Diagnostic::warning(Place::file(&document.name), message).hint(hint))
 }
 
-/// The same for the files that a configuration names for its secrets.
+/// The same for the secret files that a configuration names.
 fn readable_values(document: &Document, written: &FileLayers, environment: &Environment) -> Vec<Diagnostic> {
     let named = files::secret_in(written).into_iter();
     named.filter_map(|file| readable_file(Place::file(&document.name), &file, environment)).collect()
 }
 
-/// The same for those that variables such as `DDNS_TOKEN_FILE` name.
+/// The same for the files that variables such as `DDNS_TOKEN_FILE` name.
 fn readable_secrets(environment: &Environment) -> Vec<Diagnostic> {
     let named = file_variables().filter_map(|(_, name)| Some((name, environment.get(name)?)));
     named.filter_map(|(name, file)| readable_file(Place::Environment(name.to_owned()), file, environment)).collect()
@@ -144,7 +144,7 @@ fn readable_file(place: Place, file: &str, environment: &Environment) -> Option<
 fn readers(path: &Path) -> Option<&'static str> {
     let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let (own, group) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-    // A group that is not the user's own one was set on purpose: that of a service, say.
+    // Any other group than the user's own was set on purpose, for a service for example.
     let is_ours = metadata.uid() == own && metadata.gid() == group;
     match metadata.mode() {
         mode if mode & 0o004 != 0 => Some("every user on this host"),
@@ -153,7 +153,7 @@ fn readers(path: &Path) -> Option<&'static str> {
     }
 }
 
-/// Asks for addresses, then tries every endpoint once.
+/// Looks up the addresses, then connects to every endpoint once.
 async fn look(configs: &[&Config], client: &Client) -> Online {
     let lookups = lookup::look_up_entries(configs, [None; 2], client).await;
     let entries = configs.iter().flat_map(|config| &config.entries);
@@ -184,8 +184,8 @@ async fn look(configs: &[&Config], client: &Client) -> Online {
     Online { addresses, origins }
 }
 
-/// The addresses that an entry calls, one of each origin. A family without an address has none where the origin depends
-/// on the update.
+/// The URLs that an entry calls, one for each origin. If the origin depends on the update, a family without an address
+/// has none.
 fn endpoints_of(entry: &Entry, pair: &LookupPair) -> Vec<Url> {
     let has_one = entry.callback.request.target.fixed_part().is_some();
     let mut urls: Vec<Url> = Vec::new();

@@ -1,5 +1,5 @@
-//! `ddns completions SHELL`: what a shell offers behind `ddns`, from the two tables. Nothing is run while somebody
-//! types: the script holds everything.
+//! `ddns completions SHELL`: a completion script, from the two tables. The script contains everything, so that
+//! completion runs no program.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::cli::table::{
 use crate::cli::topics::TOPICS;
 use crate::output::print;
 
-/// Prints the script for one shell; which ones there are stands in the table of commands.
+/// Prints the script for one shell; the table of commands lists the shells.
 pub(crate) fn run(given: &Given) -> u8 {
     print(&match given.word() {
         Some("zsh") => zsh(),
@@ -21,14 +21,14 @@ pub(crate) fn run(given: &Given) -> u8 {
     })
 }
 
-/// What can stand behind an option.
+/// What can follow an option.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Behind {
-    /// Nothing: the option takes no value.
+    /// The option takes no value.
     Nothing,
-    /// Something that only the user knows.
+    /// A value that only the user knows.
     Anything,
-    /// One of these words or, where it says so, a file.
+    /// One of these words or, if the flag is set, a file.
     Words(&'static [&'static str], bool),
 }
 
@@ -38,7 +38,7 @@ struct Offer {
     name: &'static str,
     help: String,
     behind: Behind,
-    /// Whether several values may stand behind it.
+    /// Whether the option takes several values.
     is_list: bool,
 }
 
@@ -64,7 +64,7 @@ impl Offer {
     }
 }
 
-/// What a synchronization takes, and every command that reads a configuration.
+/// The options of plain `ddns` and of every command that reads a configuration.
 fn configured() -> Vec<Offer> {
     let negations = NEGATIONS.map(|(name, key)| Offer {
         letter: None,
@@ -77,7 +77,7 @@ fn configured() -> Vec<Offer> {
     lettered.into_iter().chain(FIELDS.iter().filter_map(Offer::field)).chain(negations).collect()
 }
 
-/// What a synchronization takes, and no command does.
+/// The options of plain `ddns` alone.
 fn alone() -> Vec<Offer> {
     ALONE.iter().map(|choice| Offer::own(None, choice)).collect()
 }
@@ -92,7 +92,7 @@ fn own(command: &CommandSpec) -> Vec<Offer> {
     command.options.iter().map(|choice| Offer::own(choice.letter(), choice)).chain(files).collect()
 }
 
-/// What can stand behind a command without an option.
+/// The known values of a command's first word.
 fn words(command: &CommandSpec) -> Vec<&'static str> {
     if command.which == Name::Help {
         return COMMANDS.iter().map(|command| command.name).chain(TOPICS.iter().map(|topic| topic.name)).collect();
@@ -103,7 +103,7 @@ fn words(command: &CommandSpec) -> Vec<&'static str> {
     command.word.map_or(&[][..], |word| word.one_of).to_vec()
 }
 
-/// `--json --wide`, with the letters of those that have one.
+/// `-c --config --json`: first the letters, then the names.
 fn dashed(offers: &[Offer]) -> String {
     let letters = offers.iter().filter_map(|offer| offer.letter).map(|letter| format!("-{letter}"));
     letters.chain(offers.iter().map(|offer| format!("--{}", offer.name))).collect::<Vec<_>>().join(" ")
@@ -113,7 +113,7 @@ fn names() -> Vec<&'static str> {
     COMMANDS.iter().map(|command| command.name).collect()
 }
 
-/// A script, with what stands for each name in it.
+/// Replaces each `@name@` in a script with its value.
 fn filled(script: &str, values: &[(&str, String)]) -> String {
     values.iter().fold(script.to_owned(), |script, (name, value)| script.replace(&format!("@{name}@"), value))
 }

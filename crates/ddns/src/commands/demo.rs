@@ -29,15 +29,15 @@ use crate::output::layout::{broken, fitted, folded, width_of};
 use crate::output::log::Log;
 use crate::output::{Ended, fail};
 
-/// Sent where the host has no address of its own, and what the address changes to: reserved for documentation.
+/// Documentation addresses: sent if the host has no address of its own, and as the changed address.
 const SPARE_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 7));
 const SPARE_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 7));
 const CHANGED_V4: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 23));
 
-/// Runs the demonstration. Ends with 0, or with 1 where something did not work.
+/// Exits with 0, or with 1 if the demo cannot run.
 pub(crate) async fn run() -> Ended {
     match show(&mut io::stdout().lock()).await {
-        // The reader of a pipe has seen enough.
+        // The reader of the pipe has seen enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(fail(&format!("the demo cannot run: {error}"))),
         _ => Ok(0),
     }
@@ -56,7 +56,7 @@ async fn show(out: &mut impl Write) -> io::Result<()> {
     let (client, environment) = (Client::default(), Environment::read());
     let logs = [Log::open(&configs[0], &environment)];
     let identity = ConfigIdentity { name: String::new(), is_file: false };
-    // As a service remembers, but nothing of it is written to the disk.
+    // Like a service, but with a cache in memory: nothing is written to the disk.
     let plan = Rc::new(Plan::new(Rc::clone(&configs), vec![identity], |_, _| StorePlace::Memory));
     let engine = compose::engine(Rc::clone(&plan), Mode::Service);
     let mut driver = Driver::new(engine, &plan, (&client, &logs), None);
@@ -98,7 +98,7 @@ fn load(text: &str) -> io::Result<Valid> {
         .map_err(|wrong| io::Error::other(wrong.iter().map(Diagnostic::shown).collect::<String>()))
 }
 
-/// One synchronization with these addresses, shown as it goes out and as it arrives.
+/// One synchronization with these addresses; shows each request as it is sent and as it is received.
 async fn round(
     driver: &mut Driver<'_>,
     event: Event,
@@ -106,7 +106,7 @@ async fn round(
     received: &ReceivedLog,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    // It plays the source itself; its endpoint is on loopback (A8).
+    // The demo replaces the sources, which is allowed because its endpoint is on loopback (A8).
     driver.give(addresses);
     driver.on(event);
     while driver.take_milestones().is_empty() {
@@ -116,7 +116,7 @@ async fn round(
     let journal = driver.take_journal();
     let mut received = received.take().into_iter();
     let plan = Rc::clone(driver.engine.plan());
-    // Two at most, to one origin: they arrive in the order in which they are sent.
+    // At most two requests go to one origin, so they arrive in the order in which they are sent.
     for (at, family) in [(0, Family::V4), (1, Family::V6)] {
         let entry = plan.entry(at);
         for domain in entry.domains_of(family) {
@@ -149,7 +149,7 @@ fn show_received((line, body): &(String, String), out: &mut impl Write) -> io::R
     writeln!(out)
 }
 
-/// Lines beside a label.
+/// Writes lines beside a label.
 fn show_lines<'a>(label: &str, lines: impl Iterator<Item = &'a str>, out: &mut impl Write) -> io::Result<()> {
     for (at, line) in lines.flat_map(|line| folded(line, width_of(io::stdout()) - 15)).enumerate() {
         let label = if at == 0 { label } else { "" };
@@ -158,10 +158,10 @@ fn show_lines<'a>(label: &str, lines: impl Iterator<Item = &'a str>, out: &mut i
     Ok(())
 }
 
-/// What the receiver got since it was last looked at: request lines and bodies.
+/// Request lines and bodies that were received and not shown yet.
 type ReceivedLog = Rc<RefCell<Vec<(String, String)>>>;
 
-/// Receives beside the rest, and responds with 204.
+/// Receives requests in a task of its own, and responds with 204.
 fn receive(listener: TcpListener) -> ReceivedLog {
     let received = ReceivedLog::default();
     let seen = received.clone();

@@ -7,7 +7,7 @@ use crate::output::complain;
 use crate::output::layout::width_of;
 use crate::output::print;
 
-/// Prints the page that was asked for; 2 where there is none.
+/// Prints the requested page; exits with 2 for an unknown topic.
 pub(crate) fn run(given: &Given) -> u8 {
     match help::about(given.word(), width_of(io::stdout())) {
         Ok(page) => print(&page),

@@ -1,4 +1,4 @@
-//! `ddns history`: what runs and services wrote down beside their caches (I4).
+//! `ddns history`: shows the history that runs and services keep beside their caches (I4).
 
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::PathBuf;
@@ -25,7 +25,8 @@ use crate::output::layout::{broken, table};
 use crate::output::{Ended, complain, fail, json, print};
 use crate::watch::{Command, meant, name, note_closed_folder, request};
 
-/// 0 where the history could be read, records or not; 1 where not; 2 for a wrong option or configuration.
+/// Exits with 0 if the history can be read, even if it is empty; with 1 if not; with 2 for a wrong option or
+/// configuration.
 pub(crate) async fn run(given: Given) -> Ended {
     let filter = filter(&given).map_err(|wrong| complain(&[wrong]))?;
     let form = given.form();
@@ -45,10 +46,10 @@ pub(crate) async fn run(given: Given) -> Ended {
     }
 }
 
-/// A service, of which nothing is known where none runs, and the files of its history.
+/// A service and the files of its history. If no service runs, its status is empty.
 type ServiceHistory = (Status, Vec<PathBuf>);
 
-/// The files of the services that are meant; where none runs, those of the configurations.
+/// The files of the chosen services; if none runs, those of the configurations.
 async fn kept(given: Given, environment: &Environment) -> Result<Vec<ServiceHistory>, u8> {
     let running = meant(&given, environment).await?.running;
     if running.is_empty() {
@@ -120,7 +121,7 @@ fn show(paths: &[PathBuf], filter: &Filter, form: ReportFormat) -> io::Result<u8
     Ok(print(&shown(&records, form.width)))
 }
 
-/// One after the other, each with the name of its service.
+/// Shows the histories one after the other, each with the name of its service.
 fn show_all(all: &[ServiceHistory], filter: &Filter, form: ReportFormat) -> io::Result<u8> {
     let mut code = 0;
     for (at, (service, paths)) in all.iter().enumerate() {
@@ -147,7 +148,7 @@ fn show_all(all: &[ServiceHistory], filter: &Filter, form: ReportFormat) -> io::
     Ok(code)
 }
 
-/// A list with one record on each line, written while it is read.
+/// Writes a list with one record per line, while the records are read.
 fn show_json(records: impl Iterator<Item = io::Result<Record>>, mut out: impl Write) -> io::Result<()> {
     let mut between = "[\n";
     for record in records {
@@ -177,7 +178,7 @@ fn shown(records: &[Record], width: usize) -> String {
     table(&rows, width)
 }
 
-/// `2026-11-15 19:03:31`, where this host is.
+/// `2026-11-15 19:03:31`, in the zone of this host.
 fn time(at: u64, zone: &TimeZone) -> String {
     let seconds = i64::try_from(at).unwrap_or(i64::MAX);
     let time = Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX).to_zoned(zone.clone());

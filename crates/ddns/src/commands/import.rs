@@ -1,5 +1,5 @@
-//! `ddns import`: another client's configuration as one of this program (section L). Finds and reads files, asks, writes and
-//! reports; what they mean is decided in the core. Sends nothing.
+//! `ddns import`: turns another client's configuration into one for ddns (section L). Finds and reads files, asks,
+//! writes and reports; the core decides what the files mean. Sends nothing.
 
 mod places;
 mod write;
@@ -25,7 +25,8 @@ use crate::output::{complain, json, print, put, refuse};
 /// The column in which the text of a row begins.
 const COLUMN: usize = 12;
 
-/// 0 where everything that sends was taken over, 1 where something was left out, 2 where nothing was written.
+/// Exits with 0 if everything that sends was taken over, with 1 if something was left out, with 2 if nothing was
+/// written.
 pub(crate) fn run(given: &Given) -> u8 {
     import(given).unwrap_or_else(|code| code)
 }
@@ -101,10 +102,10 @@ fn import(given: &Given) -> Result<u8, u8> {
     Ok(u8::from(!is_whole))
 }
 
-/// What became of the secrets, where they were to have files.
+/// What became of the secrets, with `--secrets`.
 struct SecretsReport {
     files: Vec<String>,
-    /// The fields that may still contain some.
+    /// The fields that may still contain secrets.
     exposed: Vec<String>,
 }
 
@@ -122,7 +123,7 @@ impl SecretsReport {
     }
 }
 
-/// What --from takes.
+/// The values of --from.
 fn peers() -> String {
     PeerClient::ALL.map(PeerClient::key).join(", ")
 }
@@ -135,7 +136,7 @@ fn peer(name: &str) -> Result<PeerClient, u8> {
     })
 }
 
-/// Takes what --set answers.
+/// Applies the answers of --set.
 fn answers(import: &mut Import, given: &Given) -> Result<(), u8> {
     for assignment in given.values("set") {
         let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
@@ -150,7 +151,7 @@ fn answers(import: &mut Import, given: &Given) -> Result<(), u8> {
     Ok(())
 }
 
-/// Why an entry is left out; nothing where it can be written. Asks what is missing where somebody is there.
+/// Why an entry is left out; `None` if it can be written. Asks for missing answers if `may_ask`.
 fn judge(
     import: &mut Import,
     place: usize,
@@ -192,7 +193,7 @@ fn judge(
     })
 }
 
-/// An answer; nothing where it is empty. Fails where the input ends.
+/// An answer; `None` if it is empty. Fails at the end of the input.
 fn asked(question: &str, is_secret: bool) -> Result<Option<String>, u8> {
     match ask(question, is_secret) {
         Ok(Some(line)) => Ok(Some(line.trim().to_owned()).filter(|line| !line.is_empty())),
@@ -203,7 +204,7 @@ fn asked(question: &str, is_secret: bool) -> Result<Option<String>, u8> {
     }
 }
 
-/// Prints what became of the file, and what comes next where it is written, or would be.
+/// Prints the report and, if a configuration was written, the next steps.
 fn report(
     given: &Given,
     import: &Import,
@@ -216,7 +217,7 @@ fn report(
     if given.has("json") {
         let [taken, changed, not_taken] = parts.each_ref().map(|rows| {
             let row = |row: &ImportNote| {
-                // Of what was not taken over: whether updates are missing.
+                // Only if it was not taken over: whether updates are missing.
                 let sends = matches!(row.part, NotePart::Dropped | NotePart::LeftOut);
                 let sends = sends.then_some(row.part == NotePart::LeftOut);
                 let (what, text) = (row.what.clone(), row.text.clone());

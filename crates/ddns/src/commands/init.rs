@@ -1,6 +1,6 @@
-//! `ddns init`: from an empty folder to a configuration and its first accepted update: asks what no option answers, looks where
-//! addresses come from, shows what would be sent, sends it once where that is wanted, and writes a commented file. What is asked
-//! and what an answer means is decided in the core.
+//! `ddns init`: from an empty folder to a configuration and its first accepted update. Asks what no option answers,
+//! looks up addresses, shows the requests, sends them once if the user agrees, and writes a commented file. The core
+//! decides what to ask and what an answer means.
 
 mod dialog;
 mod push;
@@ -38,28 +38,28 @@ use dialog::{Dialog, SendChoice};
 
 const EXAMPLE: &str =
     "e.g. ddns init --id 'https://example.com/update?name=__DOMAIN__&ip=__IP__' --ipv4 home.example.com";
-/// So many requests are looked at.
+/// How many requests are rendered to show them.
 const MAX_REQUESTS: usize = 10;
 
-/// What was found out about a family: which sources were tried, and the address that they gave.
+/// The sources of a family that were tried, and the address that they returned.
 #[derive(Default)]
 struct Looked {
     sources: Vec<Source>,
     ip: Option<IpAddr>,
 }
 
-/// What the sources of both families gave, by [`Family::index`].
+/// The lookups of both families, by [`Family::index`].
 type BothLooked = [Looked; 2];
 
-/// The file that is to be written.
+/// The file to write.
 struct OutputFile {
     /// As the user named it.
     name: String,
     path: PathBuf,
 }
 
-/// Asks, looks, sends, writes and shows. 2 where an answer is missing or wrong or the file is there already; 1 where the
-/// conversation was broken off or the file cannot be written.
+/// Exits with 2 if an answer is missing or wrong, or the file already exists; with 1 if the user breaks off, or the
+/// file cannot be written.
 pub(crate) async fn run(given: Given) -> Ended {
     if let Some(router) = given.value("push") {
         return push::explain(router);
@@ -88,7 +88,7 @@ pub(crate) async fn run(given: Given) -> Ended {
     }
     loop {
         dialog.ask_all(&mut set_up).await?;
-        // What is checked and shown has its secrets inside: their files do not exist yet.
+        // The text to check and show contains its secrets: their files do not exist yet.
         let whole = set_up.configuration(None).map_err(|why| vec![Diagnostic::error(Place::Nowhere, why)]);
         let valid = match whole.and_then(|filled| validate_new(&target.name, &filled.text, &environment)) {
             Ok(valid) => valid,
@@ -118,7 +118,7 @@ fn is_somebody_there() -> bool {
     io::stdin().is_terminal() || fs::metadata("/dev/stdin").is_ok_and(|input| is_pipe(input.file_type()))
 }
 
-/// The questions, with what options answer. Fails, having printed why, with the exit status.
+/// The questions, with the answers that options give. Prints errors, and fails with the exit status.
 fn begun(given: &Given, may_ask: bool) -> Result<SetUp, u8> {
     let options = given.settings.options.clone();
     let recipe = given.value("recipe").map(load).transpose().map_err(|wrong| complain(&wrong))?;
@@ -172,7 +172,7 @@ fn notify_recipe(given: &Given) -> Result<Option<Recipe>, u8> {
     Err(refuse(format!("the recipe `{name}` makes no notifications"), hint))
 }
 
-/// Takes what is suggested where nobody answers; the exit status where something is missing then.
+/// Accepts the suggestions if nobody can answer. Returns the exit status if an answer is still missing.
 fn unanswered(set_up: &mut SetUp, given: &Given, is_yes: bool) -> Option<u8> {
     let left = set_up.take_suggestions(is_yes);
     let basic = [("id", "--id"), ("domains", "--ipv4 or --ipv6")];
@@ -199,7 +199,7 @@ fn unanswered(set_up: &mut SetUp, given: &Given, is_yes: bool) -> Option<u8> {
     Some(refuse(&message, &hint))
 }
 
-/// The whole path of a file that can be read; why it cannot be otherwise.
+/// The absolute path of a file, or why the file cannot be read.
 fn key_file(path: &str) -> Result<String, String> {
     let path = absolute(Environment::read().path(path.trim()));
     let path = path.map_err(|error| format!("the path is not possible ({error})"))?.to_string_lossy().into_owned();
@@ -210,12 +210,12 @@ fn show(text: &str) {
     let _ = put(text);
 }
 
-/// Shows a text in lines that fit.
+/// Shows a text, wrapped to the width of the terminal.
 fn show_broken(text: &str, indent: usize) {
     show(&broken(text, indent, width_of(io::stdout())));
 }
 
-/// Shows the warnings about a configuration, and looks up what it needs.
+/// Shows the warnings about a configuration, and looks up its addresses.
 async fn look_all((config, warnings): &Valid, looked: &mut BothLooked, client: &Client) {
     for warning in warnings {
         say(&(warning.shown() + "\n"));
@@ -227,7 +227,7 @@ async fn look_all((config, warnings): &Valid, looked: &mut BothLooked, client: &
     }
 }
 
-/// `--new-config`: a commented template, with the values of the options in it.
+/// `--new-config`: writes a commented template with the values of the options.
 pub(crate) fn template(given: &Given) -> Ended {
     let target = OutputFile::of(given)?;
     let settings = &given.settings.options;
@@ -238,7 +238,7 @@ pub(crate) fn template(given: &Given) -> Ended {
     Ok(print(&format!("Wrote {}: only you can read it.{next}\n", target.name)))
 }
 
-/// Looks up the address of a family and shows the result; not again for sources that were tried before.
+/// Looks up the address of a family and shows the result, unless the same sources were tried before.
 async fn look(entry: &Entry, family: Family, looked: &mut Looked, client: &Client) {
     if looked.sources == entry.sources_of(family) {
         return;
@@ -261,7 +261,7 @@ async fn look(entry: &Entry, family: Family, looked: &mut Looked, client: &Clien
 }
 
 impl OutputFile {
-    /// The file behind the command, or behind `-c`; none that is there already.
+    /// The file that the word or `-c` names. Refuses one that already exists.
     fn of(given: &Given) -> Result<Self, u8> {
         let name = match (given.word(), given.settings.files.as_slice()) {
             (Some(name), []) => name,
@@ -279,7 +279,7 @@ impl OutputFile {
                 Err(refuse(format!("{name} is a folder"), &hint))
             }
             Ok(_) => Err(taken(name)),
-            // Known now, nothing was asked or sent in vain.
+            // Checked now, so that nothing is asked or sent in vain.
             Err(_) => match check_creatable(&path) {
                 Ok(()) => Ok(Self { name: name.to_owned(), path }),
                 Err(error) => Err(unwritable(name, &error)),
@@ -287,7 +287,7 @@ impl OutputFile {
         }
     }
 
-    /// Writes a new file that nobody else can read; never takes the place of one. Fails, having printed why, with the exit
+    /// Writes a new file that only this user can read; never replaces one. Prints errors, and fails with the exit
     /// status.
     fn write(&self, text: &str) -> Result<(), u8> {
         create(&self.path, text).map_err(|error| match error.kind() {
@@ -296,7 +296,7 @@ impl OutputFile {
         })
     }
 
-    /// Writes the files of secrets and then the configuration; none of them where one cannot be written.
+    /// Writes the secret files, then the configuration. If one cannot be written, none is kept.
     fn write_all(&self, filled: &Filled) -> Result<(), u8> {
         let mut written: Vec<Self> = Vec::new();
         let undo = |written: &[Self]| written.iter().for_each(|file| drop(fs::remove_file(&file.path)));
@@ -317,12 +317,12 @@ fn unwritable(name: &str, error: &io::Error) -> u8 {
     fail(&format!("{name} {}: there is no new file", cannot_write(error)))
 }
 
-/// What would be sent.
+/// The requests that would be sent.
 fn shown(config: &Config, looked: &BothLooked, is_offline: bool) -> String {
     let width = width_of(io::stdout());
     let addresses = [looked[0].ip, looked[1].ip];
     let (mut requests, total) = requests(MAX_REQUESTS, config, addresses, unix_time());
-    // One of each kind: those of other domains differ in their names alone.
+    // Show one of each kind: requests for other domains differ only in their names.
     let mut kinds = Vec::new();
     requests.retain(|request| {
         let kind = (request.entry, Family::ALL.map(|family| request.members.iter().any(|(own, _)| *own == family)));
@@ -353,7 +353,7 @@ fn shown(config: &Config, looked: &BothLooked, is_offline: bool) -> String {
     text
 }
 
-/// What was written, and how to go on.
+/// What was written, and the next steps.
 fn ending(target: &OutputFile, filled: &Filled, config: &Config, looked: &BothLooked) -> String {
     let width = width_of(io::stdout());
     let secrets = filled.secrets.iter().map(|(path, _)| format!("Wrote {path}: a secret; only you can read it.\n"));

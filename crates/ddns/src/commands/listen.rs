@@ -1,5 +1,5 @@
-//! `ddns listen`: a receiver on this host that shows every callback it gets, and responds as its options ask. For
-//! rehearsals: what an endpoint would see, and what `ddns` makes of its responses.
+//! `ddns listen`: a receiver on this host that shows every request, and responds as its options say. Shows what an
+//! endpoint would see, and how `ddns` handles its responses.
 
 mod options;
 mod show;
@@ -20,7 +20,8 @@ use crate::output::{Ended, complain, put, say};
 use crate::signals::{SIGINT, SIGTERM, Signals};
 use options::ListenOptions;
 
-/// Receives until it is interrupted or has enough. 0; 1 where the port cannot be had; 2 for a wrong option.
+/// Receives until a signal comes or `--count` is reached. Exits with 0; with 1 if it cannot listen; with 2 for a wrong
+/// option or address.
 pub(crate) async fn run(given: Given) -> Ended {
     let options = ListenOptions::read(&given).map_err(|error| complain(&[error]))?;
     let refused = |error: io::Error| refused(options.address, &error);
@@ -41,7 +42,7 @@ pub(crate) async fn run(given: Given) -> Ended {
     Ok(0)
 }
 
-/// How many requests came so far, and how to respond to them.
+/// Counts the requests, and responds to them.
 struct Receiver {
     options: ListenOptions,
     form: ReportFormat,
@@ -49,7 +50,7 @@ struct Receiver {
 }
 
 impl Receiver {
-    /// Prints what came, and decides on the response.
+    /// Prints a request, and decides on the response.
     fn hear(&mut self, heard: Result<&Received, &InvalidRequest>) -> Reaction {
         let (text, verdict) = match heard {
             Ok(_) if self.options.count.is_some_and(|most| self.count >= most) => return Reaction::Ignore,
@@ -64,23 +65,23 @@ impl Receiver {
     }
 }
 
-/// Prints at once, for a reader at the other end; false if the reader is gone.
+/// Prints at once; `false` if the reader of the pipe is gone.
 fn printed(text: &str) -> bool {
     put(text).is_ok()
 }
 
-/// Ctrl-C, or the end that a service manager asks for.
+/// Waits for Ctrl-C, or the SIGTERM of a service manager.
 async fn interrupted() {
     match Signals::new(&[SIGINT, SIGTERM]) {
         Ok(mut signals) => {
             poll_fn(|context| signals.poll(context)).await;
         }
-        // Then the system ends us as it ends everybody.
+        // Without handlers, the signals end the process anyway.
         Err(_) => std::future::pending().await,
     }
 }
 
-/// Why there is nothing to listen on.
+/// Prints why ddns cannot listen; returns the exit status.
 fn refused(address: SocketAddr, error: &io::Error) -> u8 {
     let (message, hint) = not_listening(address, error);
     let diagnostic = Diagnostic::error(Place::Nowhere, message).hint(hint);

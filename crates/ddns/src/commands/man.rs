@@ -10,7 +10,6 @@ use crate::cli::topics::TOPICS;
 use crate::output::layout::WIDTH;
 use crate::output::print;
 
-/// Prints the page.
 pub(crate) fn run() -> u8 {
     print(&page())
 }
@@ -67,18 +66,18 @@ fn section(command: &CommandSpec) -> String {
     text + ".PP\nExample:\n" + &verbatim(&format!("  {example}\n"))
 }
 
-/// A name, and what it means beside or below it.
+/// A name and its meaning.
 fn row(name: &str, help: &str) -> String {
     format!(".TP\n{}\n{}\n", code(name), prose(help))
 }
 
-/// Lines that stay as they are.
+/// Text whose lines stay unchanged.
 fn verbatim(text: &str) -> String {
     let lines: String = text.lines().map(|line| guarded(plain(line)) + "\n").collect();
     format!(".PP\n.nf\n{lines}.fi\n")
 }
 
-/// A line that begins with a full stop would be a request to roff.
+/// roff would take a line that begins with a period for a request.
 fn guarded(line: String) -> String {
     if line.starts_with('.') { format!("\\&{line}") } else { line }
 }
@@ -87,14 +86,14 @@ fn code(text: &str) -> String {
     format!("\\fB{}\\fR", plain(text))
 }
 
-/// Running text; what stands between backticks is bold.
+/// Running text; text between backticks becomes bold.
 fn prose(text: &str) -> String {
     let parts = text.split('`').enumerate();
     let text: String = parts.map(|(at, part)| if at % 2 == 1 { code(part) } else { plain(part) }).collect();
     guarded(text)
 }
 
-/// Text that means nothing to roff, in ASCII alone: not every roff knows the encoding.
+/// Escapes text for roff, in plain ASCII: not every roff knows the encoding.
 fn plain(text: &str) -> String {
     let mut escaped = String::new();
     for letter in text.chars() {

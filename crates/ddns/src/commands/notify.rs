@@ -1,4 +1,4 @@
-//! `ddns notify`: sends every notification of the configuration once, with values that could be, and shows what came back.
+//! `ddns notify`: sends every notification of the configuration once, with example values, and shows the results.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use crate::output::{Ended, print, refuse};
 /// The column in which the second line of a notification begins.
 const COLUMN: usize = 4;
 
-/// 0 where every notification arrived, 1 where one did not, 2 where there is none.
+/// Exits with 0 if every notification arrived, with 1 if one did not, with 2 if there is none.
 pub(crate) async fn run(given: Given) -> Ended {
     let event = given.word().and_then(NotifyEvent::parse);
     let (configs, _, client) = load::begin(given.settings).await?;
@@ -44,7 +44,7 @@ pub(crate) async fn run(given: Given) -> Ended {
     Err(refuse(message, hint))
 }
 
-/// Sends one, and says what came back.
+/// Sends one notification, and describes the result.
 async fn tried(config: &Config, notification: &Notification, event: NotifyEvent, client: &Client) -> (String, bool) {
     let Some(tried) = try_example(config, notification, event, client).await else { return (String::new(), true) };
     let width = width_of(io::stdout());

@@ -8,8 +8,8 @@ use crate::hidden_prompt;
 use crate::output::{complain, fail, print};
 use crate::web::password::{MAX_PASSWORD_BYTES, MIN_PASSWORD_CHARS, hash};
 
-/// Asks twice at a terminal, without showing what is typed; reads one line of standard input otherwise. 1 where that is
-/// broken off; 2 where there is no password, or the two differ.
+/// Asks twice at a terminal, with the input hidden; otherwise reads one line of standard input. Exits with 1 if there
+/// is no input, with 2 if the two passwords differ or one is too short or too long.
 pub(crate) fn run() -> u8 {
     let lines =
         if io::stdin().is_terminal() { asked() } else { piped().map(|line| line.map(|line| [line.clone(), line])) };
@@ -45,7 +45,7 @@ fn piped() -> io::Result<Option<String>> {
     Ok((!line.is_empty()).then(|| password.to_owned()))
 }
 
-/// A password, typed twice; `None` if that was cancelled.
+/// A password, typed twice; `None` if the user canceled.
 fn asked() -> io::Result<Option<[String; 2]>> {
     let Some(first) = typed("Password: ")? else { return Ok(None) };
     Ok(typed("Again: ")?.map(|second| [first, second]))

@@ -1,4 +1,4 @@
-//! `ddns preview`: every request that a run would send now, with the address, where it comes from, and the verdict. Sends
+//! `ddns preview`: shows every request that a run would send now, with the address, its source and the verdict. Sends
 //! no update, opens no log and changes no cache.
 
 mod show;
@@ -28,7 +28,7 @@ use crate::steps::walk;
 
 use show::{LookResult, WalkedUpdates};
 
-/// A notification as it could be (I5).
+/// A notification with example values (I5).
 struct Sample<'a> {
     config: &'a Config,
     /// The number of the notification in its configuration.
@@ -39,7 +39,7 @@ struct Sample<'a> {
     request: Result<Redacted, String>,
 }
 
-/// A notification, about the first thing that it tells.
+/// A notification about the first event of its `on`.
 fn sample(config: &Config, number: usize, reveal: bool) -> Option<Sample<'_>> {
     let notification = &config.notify[number];
     let event = notification.on.iter().next()?;
@@ -49,7 +49,7 @@ fn sample(config: &Config, number: usize, reveal: bool) -> Option<Sample<'_>> {
     Some(Sample { config, number, notification, event, message: notice.message, request })
 }
 
-/// Looks, judges and shows. 0 where every request could be made, 1 where one could not, 2 for a wrong configuration.
+/// Exits with 0 if every request can be made, with 1 if one cannot, with 2 for a wrong option or configuration.
 pub(crate) async fn run(given: Given) -> Ended {
     let wrong = |error: Diagnostic| complain(&[error]);
     let options = show::PreviewOptions::of(&given, io::stdout().is_terminal()).map_err(wrong)?;
@@ -72,7 +72,7 @@ pub(crate) async fn run(given: Given) -> Ended {
     Ok(print(&text).max(u8::from(!has_all)))
 }
 
-/// Sends the steps of every update that has some and would be sent: what each found, or why nothing.
+/// Sends the steps of every update that is due. Returns what the steps of each found, or why they failed.
 async fn look_up<'p>(engine: &Engine, plan: &'p Plan, client: &Client) -> WalkedUpdates<'p> {
     let mut all = WalkedUpdates::new();
     for at in (0..plan.entry_count()).filter(|at| !plan.entry(*at).callback.steps().is_empty()) {

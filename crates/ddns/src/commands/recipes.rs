@@ -1,4 +1,4 @@
-//! `ddns recipes`: the services that a configuration can be written for, and one of them in full (H12).
+//! `ddns recipes`: lists the services that `ddns init` can write a configuration for, or shows one in full (H12).
 
 use std::io;
 
@@ -14,10 +14,11 @@ use crate::load::read_text;
 use crate::output::layout::{beside, broken, width_of};
 use crate::output::{complain, fail, json, print, refuse};
 
-/// The column in which a recipe's sentence begins.
+/// The column in which the description of a recipe begins.
 const COLUMN: usize = 22;
 
-/// Prints the list, or one recipe; 1 where no recipe contains the word, 2 where the recipe does not exist.
+/// Prints the list or one recipe. Exits with 1 if no recipe matches the word, with 2 if the recipe does not exist or is
+/// invalid.
 pub(crate) fn run(given: &Given) -> u8 {
     let wrong = |message: &str| refuse(message, "see `ddns recipes --help`");
     let is_json = given.has("json");
@@ -37,7 +38,7 @@ pub(crate) fn run(given: &Given) -> u8 {
     }
 }
 
-/// A recipe of the program, or one in a file: whatever looks like a path.
+/// A built-in recipe or, if the name looks like a path, one in a file.
 pub(crate) fn load(name: &str) -> Result<Recipe, Vec<Diagnostic>> {
     let is_file = name.contains('/') || name.to_ascii_lowercase().ends_with(".json");
     if !is_file {
@@ -50,7 +51,7 @@ fn read(file: &str) -> Result<String, Vec<Diagnostic>> {
     read_text(file).map_err(|why| vec![Diagnostic::error(Place::file(file), format!("the recipe {why}"))])
 }
 
-/// Everything that `ddns init --recipe FILE` would find, and what is wrong with the configuration that it would write.
+/// Reports all errors that `ddns init --recipe FILE` would find, and errors in the configuration that it would write.
 fn check(file: &str, is_json: bool) -> u8 {
     let trial = read(file).and_then(|text| Recipe::read(file, &text).map(|recipe| recipe.tried(&text)));
     if is_json {
@@ -101,7 +102,7 @@ fn list(word: Option<&str>, is_json: bool) -> u8 {
     print(&format!("{text}`ddns recipes show NAME` explains one, `ddns init {option} NAME` uses it.\n"))
 }
 
-/// What `--json` has of a recipe: in a list, or the whole of it.
+/// A recipe as JSON: short for a list, or in full.
 fn programmatic(recipe: &Recipe, is_whole: bool) -> impl Serialize {
     let question = |it: &Question| {
         let (name, ask, help, default) = (it.name.clone(), it.ask.clone(), it.help.clone(), it.default.clone());
@@ -132,7 +133,7 @@ fn families(recipe: &Recipe) -> Vec<String> {
     Family::ALL.into_iter().filter(|family| recipe.takes(*family)).map(|family| family.to_string()).collect()
 }
 
-/// One recipe for people.
+/// The page of one recipe.
 fn page(recipe: &Recipe, width: usize) -> String {
     let meaning = CERTAINTIES.iter().find(|(name, _)| *name == recipe.certainty).map_or("", |(_, meaning)| *meaning);
     let mut text = format!("{} (recipe `{}`)\n\n", recipe.title, recipe.name);

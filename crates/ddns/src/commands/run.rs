@@ -1,4 +1,4 @@
-//! `ddns` without a command: one synchronization, or a service where `interval` is set.
+//! `ddns` without a command: one synchronization, or a service if `interval` is set.
 
 use std::future::poll_fn;
 use std::io::{self, IsTerminal as _};
@@ -28,14 +28,14 @@ use crate::watch;
 
 pub(crate) async fn run(settings: CliSettings) -> Ended {
     let (configs, environment, client) = load::begin(settings.clone()).await?;
-    // Who asks for one thing to be sent does not start a service.
+    // Options such as --force ask for a single run, even if `interval` is set.
     let is_asked_for = settings.retry_stopped || !settings.force.is_empty() || settings.verify.is_some();
     if !is_asked_for && configs.iter().any(|(config, _)| config.interval.is_some()) {
         return Box::pin(watch::serve(settings, configs, environment, client)).await;
     }
     let group = group::wanted(&configs).map_err(|wrong| complain(&wrong))?;
     let mut joined = group.map(group::join).transpose().map_err(|why| fail(&why))?;
-    // Not taken apart, nor is the driver: the process ends with this run.
+    // Never dropped, nor is the driver: the process ends with this run.
     let begun = ManuallyDrop::new((Rc::new(configs), environment, client));
     let (configs, environment, client) = &*begun;
     let progress = Rc::new(Progress::default());
@@ -79,7 +79,7 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
         }
         let event = match &mut joined {
             None => driver.next(progress.due()).await,
-            // In a box: a run without a group must not carry its state.
+            // Boxed, so that a run without a group does not carry its state.
             Some(joined) => Box::pin(next_in_group(&mut driver, joined, &progress)).await,
         };
         driver.on(event);
@@ -101,7 +101,7 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
             }
             if let Some(notifier) = &mut notifier {
                 notifier.finish(&tallies, postponed, &mut driver.engine);
-                // It was counted, even if this is cancelled now.
+                // Save what was counted, in case the user cancels the notifications.
                 driver.on(Event::Save);
                 while notifier.is_sending() {
                     let ended = poll_fn(|context| notifier.poll(context)).await;
@@ -121,7 +121,7 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
     Ok(code)
 }
 
-/// What comes next, of the engine or of the group.
+/// The next event of the driver or of the group.
 async fn next_in_group(driver: &mut Driver<'_>, joined: &mut Joined, progress: &Progress) -> Event {
     let is_standing_by = driver.engine.is_standing_by();
     let notice = {
@@ -145,7 +145,7 @@ async fn next_in_group(driver: &mut Driver<'_>, joined: &mut Joined, progress: &
     }
 }
 
-/// Gives the lease back, after everything was saved.
+/// Gives back the lease; everything must be saved before.
 async fn leave(mut joined: Joined) {
     if joined.member.standing().store.is_err() {
         return;
@@ -156,7 +156,7 @@ async fn leave(mut joined: Joined) {
     let _ = timeout(FAREWELL, left).await;
 }
 
-/// The summary is for somebody who waits for it, or for a file. A timer would send a mail about nothing.
+/// The summary is for a terminal or a log file. If nothing changed, a timer must not send a mail about it.
 fn level_of(tally: Tally, log: &Log<'_>) -> Level {
     if tally.is_news() || log.is_file() || io::stderr().is_terminal() { Level::Info } else { Level::Debug }
 }

@@ -1,5 +1,5 @@
-//! `ddns service`: installs `ddns watch` with whatever starts services here, and takes it back. What is written and run is
-//! decided in the core; here it is found out what there is, and the steps are carried out.
+//! `ddns service`: installs `ddns watch` with the service manager of this host, and uninstalls it. The core decides
+//! what to write and run; the program finds the facts and carries out the steps.
 
 mod check;
 mod facts;
@@ -25,10 +25,10 @@ use crate::output::{Ended, complain, fail, print, refuse, say};
 
 use facts::{HostFacts, Installed};
 
-/// Which action takes which of the options.
+/// The actions that take an option.
 const TAKEN_BY: [(&str, &[&str]); 2] = [("print", &["install", "uninstall", "logs"]), ("follow", &["logs"])];
 
-/// 2 where something is wrong with the configuration or the command line: nothing is done then. 1 where a step fails.
+/// Exits with 2 for a wrong configuration or command line, without changing anything; with 1 if a step fails.
 pub(crate) async fn run(given: Given) -> Ended {
     let action = given.word().unwrap_or_default().to_owned();
     let stray = TAKEN_BY.iter().find(|(option, actions)| given.has(option) && !actions.contains(&action.as_str()));
@@ -53,13 +53,13 @@ fn wrong(message: impl Into<String>, hint: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Place::Nowhere, message).hint(hint)
 }
 
-/// A note beside what was asked for.
+/// Prints a note to standard error.
 fn note(text: &str) {
     let width = if io::IsTerminal::is_terminal(&io::stderr()) { width_of(io::stderr()) } else { WIDE };
     say(&broken(&format!("note: {text}"), 0, width));
 }
 
-/// The host's services are root's matter.
+/// Only root may change system services: the exit status if this user may not.
 fn needs_root(facts: &HostFacts, action: &str) -> Option<u8> {
     if facts.scope == ServiceScope::User || facts.is_root {
         return None;
@@ -72,7 +72,7 @@ fn needs_root(facts: &HostFacts, action: &str) -> Option<u8> {
     Some(1)
 }
 
-/// Becomes the program that shows the log.
+/// Replaces this process with the program that shows the log.
 async fn logs(facts: &HostFacts, follow: bool, is_print: bool) -> u8 {
     let found = facts.installed();
     let file = match &found {
@@ -94,7 +94,7 @@ async fn logs(facts: &HostFacts, follow: bool, is_print: bool) -> u8 {
     fail(&format!("`{line}` cannot be started ({error})"))
 }
 
-/// `log.file` of the configuration that the table of cron names.
+/// `log.file` of the configuration that the crontab names.
 async fn log_file(table: &str, facts: &HostFacts) -> Option<String> {
     let files = configurations(table)?.split(", ").map(str::to_owned).collect();
     let settings = CliSettings { files, ..CliSettings::default() };

@@ -1,4 +1,4 @@
-//! `ddns status`: how every update stands. The running service reports it; where none runs, the cache is read.
+//! `ddns status`: shows the state of every update. The running service reports it; if none runs, the cache is read.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -21,20 +21,20 @@ use crate::output::layout::{broken, table};
 use crate::output::{Ended, complain, fail, json, print, refuse};
 use crate::watch::{Services, meant, name, note_closed_folder};
 
-/// How many rows that are up to date are shown; the rest is counted.
+/// Of a longer list, the rows that are up to date are only counted.
 const MAX_ROWS: usize = 1000;
 
 /// How many addresses are shown with their sources; the rest is counted.
 const MAX_SOURCES: usize = 4;
 
-/// Exit status where no service responds (I6).
+/// Exit status if no service responds (I6).
 pub(super) const NOT_RUNNING: u8 = 3;
 
 const NO_CONFIGURATION: &str =
     "No configuration was found either: `ddns status -c FILE` shows what the cache of one remembers.";
 
-/// 0 where everything is up to date, 1 where something is not, 2 for a wrong configuration, 3 where no service responds, or
-/// one does not.
+/// Exits with 0 if everything is up to date, with 1 if something is not, with 2 for an invalid configuration, with 3 if
+/// no service responds, or one of them does not.
 pub(crate) async fn run(given: Given) -> Ended {
     let form = given.form();
     let environment = Environment::read();
@@ -87,7 +87,7 @@ pub(crate) async fn run(given: Given) -> Ended {
     Ok(print(&text).max(code))
 }
 
-/// Whether every service responds: for health checks, which must not restart it because an endpoint is down.
+/// Whether every service responds. For health checks, which must not restart a service because an endpoint is down.
 fn alive(services: &Services) -> u8 {
     if services.silent.is_empty() && !services.running.is_empty() {
         let line = |(_, status): &(_, Status)| format!("Running (process {}).\n", status.process.unwrap_or_default());
@@ -97,7 +97,7 @@ fn alive(services: &Services) -> u8 {
     NOT_RUNNING
 }
 
-/// What the caches remember of these configurations. Nothing is looked up, and nothing is written.
+/// What the caches remember about these configurations. Looks up and writes nothing.
 fn from_caches(all: Vec<Valid>, environment: &Environment) -> Status {
     let configs = all.iter().map(|(config, _)| config.name.clone()).collect();
     let alone = all.into_iter().filter(|(config, _)| config.group.is_none()).collect();
@@ -131,17 +131,17 @@ fn shown(status: &Status, silence: &str, form: ReportFormat) -> String {
     let has_dns = status.rows.iter().any(|row| row.dns.is_some());
     let mut rows = vec![["DOMAIN", "TYPE", "ADDRESS", "ACCEPTED", "STATE", "DNS"].map(str::to_owned)];
     let is_long = status.rows.len() > MAX_ROWS && !form.wide;
-    // Of very many, those that are not up to date matter.
+    // In a long list, only what is not up to date matters.
     let is_wrong = |row: &Row| !row.state.is_good() || row.dns.as_ref().is_some_and(DnsState::is_wrong);
     let shown = status.rows.iter().filter(|row| !is_long || is_wrong(row));
     rows.extend(shown.map(|row| {
         let address = row.address.or(row.accepted_address);
         let accepted = match row.accepted() {
-            // The group may know.
+            // The store of the group may know.
             None if row.state == UpdateState::StandBy => "-".to_owned(),
             None => "never".to_owned(),
             Some(accepted) if address == Some(accepted.ip) => age(accepted, now),
-            // Of the address that is shown; the state says when the other one was.
+            // The address that is shown was not accepted yet; the state says when another one was.
             Some(_) => "not yet".to_owned(),
         };
         [
@@ -191,7 +191,7 @@ fn sources(rows: &[Row], width: usize) -> String {
     }
 }
 
-/// How this host stands in its group, who else is in it, and what somebody should know.
+/// The state of this host in its group, the other members, and remarks.
 fn of_group(group: &Membership, form: ReportFormat) -> String {
     let others: Vec<&str> =
         (group.standing.members.iter().filter(|seen| !seen.is_self)).map(|seen| seen.member.as_str()).collect();
@@ -216,7 +216,7 @@ fn state(row: &Row, now: u64, is_running: bool) -> String {
                 age(accepted, now)
             );
         }
-        // Shown without a service: which address it is stands nowhere else.
+        // Without a service, no other column shows this address.
         (Some(sent), None) if row.address != Some(sent) => {
             text += &format!("; the endpoint may have {sent}");
         }
@@ -231,12 +231,12 @@ fn state(row: &Row, now: u64, is_running: bool) -> String {
     }
 }
 
-/// What is known of its last request: ` (200, 12 ms)`, ` (12 ms, 3 attempts)`.
+/// The last request: ` (200, 12 ms)`, ` (12 ms, 3 attempts)`.
 fn last(row: &Row) -> String {
     let took = row.last_ms.map(|took| format!("{took} ms"));
     let parts = match row.state {
         UpdateState::UpToDate => [row.last_status.map(|status| status.to_string()), took],
-        // The reason names the status.
+        // The reason already contains the status.
         UpdateState::Retrying => {
             [took, row.failures.filter(|failures| *failures > 1).map(|failures| format!("{failures} attempts"))]
         }
@@ -246,7 +246,7 @@ fn last(row: &Row) -> String {
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
 
-/// Its state, and what somebody should know about it.
+/// The state, with its reason or what to do about it.
 fn in_words(row: &Row, is_running: bool) -> String {
     let (word, why) = (row.state.word(), row.reason.as_deref().unwrap_or_default());
     let left = duration(Duration::from_secs(row.next.unwrap_or_default()));
@@ -254,7 +254,7 @@ fn in_words(row: &Row, is_running: bool) -> String {
         UpdateState::Retrying => format!("{word} in {left}: {why}"),
         UpdateState::HeldBack => format!("{word} for {left}: {why}"),
         UpdateState::Stopped => {
-            // A service would learn only at its next synchronization what a single run did.
+            // A service would notice a single run only at its next synchronization.
             let way_out = if is_running { "ddns sync --retry-stopped" } else { "ddns --retry-stopped" };
             format!("{word}: the service said `{why}` (`{way_out}` sends it again)")
         }

@@ -11,7 +11,7 @@ use crate::environment::Environment;
 use crate::output::{Ended, fail, print};
 use crate::watch::{Command, meant, name, note_closed_folder, request};
 
-/// 0 where everything was accepted or up to date, 1 where not, or where no service runs.
+/// Exits with 0 if everything was accepted or up to date; with 1 if not, or if no service responds.
 pub(crate) async fn run(given: Given) -> Ended {
     let environment = Environment::read();
     let mut code = 0;

@@ -1,4 +1,4 @@
-//! `ddns verify`: whether the world sees the addresses that were accepted (K21). Sends no update and changes no cache.
+//! `ddns verify`: checks whether DNS shows the accepted addresses (K21). Sends no update and changes no cache.
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -31,23 +31,24 @@ use crate::output::{Ended, complain, json, print, say};
 /// How many names are asked about at the same time.
 const MAX_AT_ONCE: usize = 16;
 
-/// Exit status where it cannot be told.
+/// Exit status if some verdicts are unknown, and none is bad.
 const CANNOT_TELL: u8 = 3;
 
-/// One update, and what is seen of it.
+/// One update, and what DNS shows of it.
 struct Checked {
     row: Row,
     family: Family,
     verify: Verify,
-    /// Rounds in a row in which nobody answered.
+    /// Consecutive rounds with an unknown verdict.
     unknown: u32,
-    /// A resolver says the same until then (K15).
+    /// Do not ask a resolver before this time: it would repeat its answer (K15).
     ask_after: Duration,
     seen: SeenInDns,
     sighting: Sighting,
 }
 
-/// 0 where all are visible, 1 where one is not, 2 for a wrong configuration, 3 where it cannot be told.
+/// Exits with 0 if all addresses are visible, with 1 if one is not, with 2 for a wrong option or configuration, with 3
+/// if some verdicts are unknown.
 pub(crate) async fn run(given: Given) -> Ended {
     let form = given.form();
     let wait = given.value("wait").map(|text| time("--wait", text)).transpose().map_err(|error| complain(&[error]))?;
@@ -71,7 +72,7 @@ pub(crate) async fn run(given: Given) -> Ended {
         ask(&mut all, &dns).await;
         let open = all.iter().filter(|checked| !checked.seen.verdict.is_good()).count();
         let since = steady_time().saturating_sub(begun);
-        // The last round is when the time is over.
+        // The last round is at the end of the time to wait.
         let next = next_round(since).unwrap_or(since + Duration::from_secs(300)).min(wait);
         let left = next.saturating_sub(since);
         if open == 0 || left.is_zero() {
@@ -97,7 +98,7 @@ fn exit_code(verdicts: impl Iterator<Item = DnsVerdict>) -> u8 {
     [0, CANNOT_TELL, 1][verdicts.map(worst).max().unwrap_or(1)]
 }
 
-/// Each row with how it is to be asked about; the rows are those of the plan, in its order.
+/// Combines each row with its settings for DNS; the rows are those of the plan, in its order.
 fn checks(plan: &Plan, rows: Vec<Row>) -> Vec<Checked> {
     let mut rows = rows.into_iter();
     let mut all = Vec::new();
@@ -115,10 +116,10 @@ fn checks(plan: &Plan, rows: Vec<Row>) -> Vec<Checked> {
     all
 }
 
-/// One round for all that are not visible. What is the same for two is asked once.
+/// One round for all updates that are not visible. Equal questions are asked once.
 async fn ask(all: &mut [Checked], dns: &DnsClient) {
     let (resolvers, now) = (system_resolvers(), unix_time().seconds);
-    // The servers are drawn anew in each round.
+    // Each round chooses its servers anew.
     let seed = getrandom::u64().unwrap_or_default();
     let mut rounds: HashMap<Sought, Vec<usize>> = HashMap::new();
     let is_open = |checked: &Checked| !checked.seen.verdict.is_good() && checked.ask_after <= steady_time();
@@ -134,7 +135,7 @@ async fn ask(all: &mut [Checked], dns: &DnsClient) {
         let sought = checked.verify.sought(name, checked.family, &resolvers, MAX_SERVERS, seed);
         rounds.entry(sought).or_default().push(at);
     }
-    // The first of each zone finds the way for the others.
+    // The first name of each zone finds the servers for the others.
     let parent = |sought: &Sought| sought.name.split_once('.').map(|(_, parent)| parent.to_owned());
     let mut ways = HashSet::new();
     let (first, others): (Vec<_>, Vec<_>) = rounds.into_iter().partition(|(sought, _)| ways.insert(parent(sought)));
@@ -150,12 +151,12 @@ async fn ask(all: &mut [Checked], dns: &DnsClient) {
 }
 
 impl Checked {
-    /// What the endpoint accepted; what the sources give where that is nothing.
+    /// The accepted address or, if there is none, the one that the sources return.
     fn expected(&self) -> Option<IpAddr> {
         self.row.accepted_address.or(self.row.address)
     }
 
-    /// How long ago it was accepted.
+    /// How long ago the address was accepted; `None`: never.
     fn since(&self, now: u64) -> Option<Duration> {
         self.row.accepted.map(|at| Duration::from_secs(now.saturating_sub(at)))
     }
@@ -178,7 +179,7 @@ impl Checked {
         self.sighting = sighting.clone();
     }
 
-    /// As `--json` has it. `accepted` says when the address was; where that is null, it is what the sources give.
+    /// The update as JSON. If `accepted`, the time of acceptance, is null, the address comes from the sources.
     fn report(&self) -> impl Serialize {
         let server = |one: &ServerSight| {
             let (addresses, error) = match &one.said {

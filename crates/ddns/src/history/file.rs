@@ -1,4 +1,4 @@
-//! The file of a history: added to at its end, a whole number of lines in one write, by any number of processes.
+//! The file of a history. Any number of processes append to it, whole lines in one write.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 use crate::open_file::{beside as named_beside, folder_of, make_private, open_own};
 use crate::store::unfit;
 
-/// The history that belongs to a cache.
+/// The history file of a cache.
 pub(crate) fn beside(cache: &Path) -> PathBuf {
     named_beside(cache, ".history")
 }
 
-/// The full one that was there before.
+/// The previous file, which was full.
 pub(crate) fn old(path: &Path) -> PathBuf {
     named_beside(path, ".old")
 }
 
-/// Adds lines. Where they would make it longer than `full`, it becomes the old one first.
+/// Appends lines. If the file would exceed `full` bytes, it becomes the old file first.
 pub(super) fn append(path: &Path, lines: &str, full: u64) -> io::Result<()> {
     let (mut file, mut size) = opened(path)?;
     if size > 0 && size + lines.len() as u64 > full {
@@ -33,7 +33,7 @@ pub(super) fn append(path: &Path, lines: &str, full: u64) -> io::Result<()> {
     file.write_all(lines.as_bytes())
 }
 
-/// The file and its size, made where it is missing.
+/// Opens the file, or creates it; its size, too.
 fn opened(path: &Path) -> io::Result<(File, u64)> {
     if let Some(why) = unfit(path) {
         return Err(io::Error::other(format!("it {why}")));
@@ -50,9 +50,9 @@ fn opened(path: &Path) -> io::Result<(File, u64)> {
     Ok((file, size))
 }
 
-/// Makes the file the old one, unless another process has just done so.
+/// Makes the file the old file, unless another process has just done so.
 fn rotate(path: &Path, file: &File) -> io::Result<()> {
-    // Without locks, two that do so at the same moment lose a file; nothing else is at stake.
+    // Without locks, two processes that do this at the same moment lose a file; nothing else is at stake.
     if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
         return Ok(());
     }

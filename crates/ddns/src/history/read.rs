@@ -1,4 +1,4 @@
-//! Reading a history: the old file first, line by line. What is not a whole record is left out.
+//! Reads a history: the old file first, line by line. Skips lines that are not whole records.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -11,13 +11,13 @@ use ddns_core::journal::{Filter, Record};
 use super::file::old;
 use crate::open_file::open_any;
 
-/// Longer lines, in bytes, were not written by ddns.
+/// The length limit of the lines that ddns writes.
 const MAX_LINE_BYTES: u64 = 16 << 10;
 
 /// How much of the end of a file [`newest`] reads, in bytes.
 const MAX_TAIL_BYTES: u64 = 64 << 20;
 
-/// A file that can be read; `None` if it does not exist.
+/// Opens a file for reading; `None` if it does not exist.
 fn readable(path: &Path) -> io::Result<Option<File>> {
     match open_any(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -27,7 +27,8 @@ fn readable(path: &Path) -> io::Result<Option<File>> {
 
 /// The lines of a history, oldest first.
 fn lines(path: &Path) -> io::Result<impl Iterator<Item = io::Result<String>> + use<>> {
-    // In this order none is missed where one becomes the old one meanwhile, and none is read twice.
+    // In this order, no line is missed if the file becomes the old one meanwhile; the filter keeps it from being read
+    // twice.
     let current = readable(path)?;
     let place = |file: &File| file.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
     let before = readable(&old(path))?.filter(|before| current.as_ref().and_then(place) != place(before));
@@ -37,7 +38,7 @@ fn lines(path: &Path) -> io::Result<impl Iterator<Item = io::Result<String>> + u
     }))
 }
 
-/// The next line that is not too long; none at the end.
+/// The next line that is not too long; `None` at the end.
 fn next_line(reader: &mut BufReader<File>) -> io::Result<Option<String>> {
     let mut line = Vec::new();
     let mut is_rest = false;
@@ -55,7 +56,7 @@ fn next_line(reader: &mut BufReader<File>) -> io::Result<Option<String>> {
     }
 }
 
-/// The records of several histories that a filter takes, by their times.
+/// The records of several histories that pass a filter, merged by their times.
 pub(crate) fn records<'f>(
     paths: &[PathBuf],
     filter: &'f Filter,
@@ -76,7 +77,7 @@ pub(crate) fn records<'f>(
     }))
 }
 
-/// Hands over the records of these domains, and those that are about this host, the oldest first.
+/// Passes on the records of these domains and of this host, the oldest first.
 pub(crate) fn each(path: &Path, domains: &HashSet<&str>, mut take: impl FnMut(&Record)) -> io::Result<()> {
     for line in lines(path)? {
         let line = line?;
@@ -89,13 +90,13 @@ pub(crate) fn each(path: &Path, domains: &HashSet<&str>, mut take: impl FnMut(&R
     Ok(())
 }
 
-/// Tells it without reading the whole line: most are about others.
+/// Whether a line is about one of these domains, or this host. Does not parse it: most lines are about others.
 fn is_about(line: &str, domains: &HashSet<&str>) -> bool {
     let domain = line.split_once("\"domain\":\"").and_then(|(_, rest)| rest.split('"').next());
     domain.is_none_or(|domain| domains.contains(domain))
 }
 
-/// The newest records of a history that a filter takes, the newest first; `most` of them.
+/// The newest records of a history that pass a filter, the newest first; at most `most`.
 pub(crate) fn newest(path: &Path, filter: &Filter, most: usize) -> io::Result<Vec<Record>> {
     let mut found = Vec::new();
     for path in [path.to_owned(), old(path)] {

@@ -1,4 +1,4 @@
-//! Configurations as files of this host, and over the network.
+//! Reads configurations from files and from the network.
 
 use std::fs;
 use std::io::{self, Read};
@@ -17,13 +17,13 @@ use crate::http::{BODY_LIMIT, Client, How, Over, Want};
 use crate::open_file::open_any;
 use ddns_core::net::status::with_reason;
 
-/// No configuration is larger: a hundred thousand long names for both families take less.
+/// The size limit in bytes: a hundred thousand long names for both families need less.
 const FILE_LIMIT: u64 = 16 * 1024 * 1024;
 
-/// How long a configuration may take to come over the network.
+/// How long it may take to fetch a configuration.
 const FETCH_LIMIT: Duration = Duration::from_secs(30);
 
-/// Identifies a file: device and number.
+/// Identifies a file: device and inode.
 pub(super) type Identity = (u64, u64);
 
 pub(super) fn identity(metadata: &fs::Metadata) -> Identity {
@@ -33,9 +33,9 @@ pub(super) fn identity(metadata: &fs::Metadata) -> Identity {
 /// A configuration that was read.
 pub(super) struct LoadedFile {
     pub(super) document: Document,
-    /// Which file it is, where it is one of this host.
+    /// `None`: the configuration was fetched.
     pub(super) identity: Option<Identity>,
-    /// Warnings about who it came from.
+    /// Warnings about the server that it came from.
     pub(super) warnings: Vec<Diagnostic>,
 }
 
@@ -52,7 +52,7 @@ pub(super) async fn read(name: &str, client: &Client, around: &Surroundings) -> 
     })
 }
 
-/// The text of a file, or why there is none: a phrase that follows its name.
+/// The text of a file. The error is a phrase that follows the file's name.
 pub(crate) fn read_text(path: &str) -> Result<String, String> {
     read_file(path).map(|(text, _)| text)
 }
@@ -77,7 +77,7 @@ fn read_file(path: &str) -> Result<(String, Option<Identity>), String> {
     Ok((text, metadata.as_ref().map(identity)))
 }
 
-/// A whole text of about this size that is not larger than so many bytes.
+/// Reads a whole text of at most `limit` bytes; `size` is an estimate.
 pub(crate) fn text_of(file: impl Read, size: usize, limit: u64) -> Result<String, String> {
     let mut bytes = Vec::with_capacity(size + 1);
     file.take(limit + 1).read_to_end(&mut bytes).map_err(cannot)?;
@@ -93,21 +93,21 @@ pub(crate) fn text_of(file: impl Read, size: usize, limit: u64) -> Result<String
     })
 }
 
-/// The address of a configuration over the network; `None` if the name is that of a file.
+/// The URL of a configuration on the network; `None` if the name is that of a file.
 pub(super) fn address(name: &str) -> Option<Result<Url, UrlError>> {
     let lower = name.to_ascii_lowercase();
     (lower.starts_with("http://") || lower.starts_with("https://")).then(|| Url::parse(name))
 }
 
-/// What a configuration over the network is called: its origin and path, since a query may hold a key.
+/// The name of a configuration from the network: its origin and path, since a query may contain a key.
 pub(super) fn name_of(url: &Url) -> String {
     let path = url.path.split('?').next().unwrap_or_default();
-    // What stands before an `@` may be the rest of a password with a `/`.
+    // Text before an `@` may be the rest of a password that contains a `/`.
     let path = path.rsplit_once('@').map_or_else(|| path.to_owned(), |(_, rest)| format!("/{MASK}@{rest}"));
     format!("{}{path}", url.origin())
 }
 
-/// A configuration over the network (B12), with `proxy` and `ssl` of options and environment.
+/// Fetches a configuration (B12), with `proxy` and `ssl` of options and environment.
 async fn fetch(
     url: Result<Url, UrlError>,
     client: &Client,

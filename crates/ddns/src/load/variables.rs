@@ -14,13 +14,13 @@ use crate::environment::Environment;
 /// Names configuration files, as `-c` does.
 pub(super) const CONFIG: &str = "DDNS_CONFIG";
 
-/// When the Docker image of NewFuture/DDNS runs it.
+/// The schedule of NewFuture/DDNS in its Docker image.
 const CRON: &str = "DDNS_CRON";
 
 /// How NewFuture/DDNS sets one member of `extra`.
 const EXTRA: &str = "DDNS_EXTRA_";
 
-/// With 0, Python does not verify certificates: NewFuture/DDNS follows it.
+/// With 0, Python does not verify certificates, and so NewFuture/DDNS does not.
 const UNVERIFIED: &str = "PYTHONHTTPSVERIFY";
 
 /// The files of `DDNS_CONFIG`: one, several with separators, or a JSON list.
@@ -53,7 +53,7 @@ pub(super) fn settings(environment: &Environment, diagnostics: &mut Vec<Diagnost
     for (name, value) in environment.ours() {
         let origin = Origin::Environment(name.to_owned());
         if let Some(field) = FIELDS.iter().find(|field| field.variable == Some(name)) {
-            // Of a file with Windows line ends.
+            // The value may come from a file with Windows line ends.
             let value = value.trim_end_matches('\r');
             let value = if field.key == Key::Line { value.trim() } else { value };
             raw.set(field.key, Node::synthetic(Value::string(value)), origin);
@@ -100,7 +100,7 @@ fn from_file(environment: &Environment, field: &Field, (name, value): (&str, &st
         }
         Ok(text) => Ok(text.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n']).to_owned()),
         Err(why) => {
-            // The secret itself may have been put here by mistake.
+            // The user may have put the secret itself here by mistake.
             let is_path = is_path(value) && !value.contains(['{', '[', '"', '?']);
             let shown = if is_path { shown_path(value) } else { "that it names".to_owned() };
             let hint = format!("it must be the path of a file; the value itself goes into {direct}");
@@ -109,7 +109,7 @@ fn from_file(environment: &Environment, field: &Field, (name, value): (&str, &st
     }
 }
 
-/// Only where one is very near: the environment holds other programs' variables too.
+/// A variable of ddns with a very similar name: the environment also contains other programs' variables.
 fn nearest_variable(name: &str) -> Option<&'static str> {
     let ours = FIELDS.iter().flat_map(|field| [field.variable, field.file_variable]).flatten().chain([CONFIG]);
     nearest(name, ours).filter(|near| near.len().abs_diff(name.len()) <= 2)

@@ -1,5 +1,5 @@
-//! `cmd:` and `shell:`: the first address of the family in the output of a program (F6). No standard input, 30 s at
-//! most; then, and when the program has ended, whatever is left of its process group is ended.
+//! `cmd:` and `shell:`: the first address of the family in the output of a program (F6). The program has no standard
+//! input and 30 s at most. When it ends or its time is up, ddns kills the rest of its process group.
 
 use std::cell::RefCell;
 use std::io;
@@ -24,10 +24,10 @@ use crate::signals::{SIGINT, SIGTERM, before_end};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// As much output is read.
+/// How much output is read, in bytes.
 const OUTPUT_LIMIT: usize = 64 * 1024;
 
-/// Of a thread that only waits.
+/// The stack of a thread that only waits, in bytes.
 const STACK: usize = 64 * 1024;
 
 /// How long to wait between checks whether a silent program has ended; longer each time.
@@ -59,21 +59,22 @@ pub(super) async fn ask(words: &[String], family: Family) -> Result<Choice, Stri
     }
 }
 
-/// Whether a variable is for us alone: it may hold keys or a proxy's password, and only we notify systemd.
+/// Whether a variable is for ddns alone: it may contain keys or a proxy's password, and programs must not notify
+/// systemd.
 fn is_ours(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.starts_with("ddns_") || name.ends_with("_proxy") || name == "notify_socket"
 }
 
-/// A child with its process group; whatever is left of the group is ended when this is dropped.
+/// A child process with its process group. Dropping it kills what is left of the group.
 struct ProcessGroup(Child);
 
 thread_local! {
-    /// The groups that run now.
+    /// The groups that are running.
     static RUNNING: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Whether none runs.
+/// Whether no group is running.
 static IS_IDLE: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 fn end(group: u32) {
@@ -88,7 +89,8 @@ fn note_idle() {
 
 impl ProcessGroup {
     fn spawn(command: &mut Command) -> io::Result<Self> {
-        // A signal from the terminal does not reach a group of its own. Before it runs: a signal may come at once.
+        // Signals from the terminal do not reach the child in its own group. Set this up before the child runs: a
+        // signal may come at once.
         IS_IDLE.store(false, Ordering::SeqCst);
         let end_all = || RUNNING.with_borrow(|running| running.iter().copied().for_each(end));
         let _ = before_end(&[SIGINT, SIGTERM], &IS_IDLE, end_all);
@@ -102,8 +104,8 @@ impl ProcessGroup {
         end(self.0.id());
     }
 
-    /// Listens until the program ends: what it left running in the background may keep the output open for longer.
-    /// None where it printed as much as is read, and was not waited for.
+    /// Reads the output until the program ends: its background processes may keep the output open for longer. `None` if
+    /// the output reached the limit, and ddns did not wait for the end.
     async fn run(&mut self, output: &mut Vec<u8>) -> io::Result<Option<ExitStatus>> {
         let Some(stdout) = self.0.stdout.take() else { return self.0.wait().map(Some) };
         let mut pipe = pipe::Receiver::from_owned_fd(stdout.into())?;
@@ -124,7 +126,7 @@ impl ProcessGroup {
                 return Ok(None);
             }
             if let Some(status) = self.0.try_wait()? {
-                // What it left in the background prints nothing more; what it printed last may still be in the pipe.
+                // Background processes print nothing more; the last output of the program may still be in the pipe.
                 self.end();
                 while output.len() < OUTPUT_LIMIT
                     && let Ok(Ok(1..)) = timeout(ASK_FIRST, pipe.read_buf(output)).await
@@ -141,7 +143,7 @@ impl Drop for ProcessGroup {
         let own = self.0.id();
         RUNNING.with_borrow_mut(|running| running.retain(|group| *group != own));
         note_idle();
-        // Nothing is left behind, not even the name of an ended process. One of another user (`sudo`) goes on: nobody waits for that here.
+        // Leave no zombie behind. ddns cannot kill a process of another user (`sudo`), so a thread waits for it.
         if let (Ok(None), Some(process)) = (self.0.try_wait(), Pid::from_raw(self.0.id().cast_signed())) {
             let wait = move || {
                 let _ = waitpid(Some(process), WaitOptions::empty());

@@ -1,5 +1,5 @@
-//! `default`: the address that the kernel would use toward the internet. No packet is sent: a UDP socket that is
-//! "connected" only asks the routing table. What the kernel reports of the address decides whether it is sent.
+//! `default`: the address that the kernel would use toward the internet. No packet is sent: "connecting" a UDP socket
+//! only asks the routing table. What the kernel reports about the address decides whether it may be sent.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
@@ -22,9 +22,9 @@ pub(super) fn ask(family: Family) -> Result<Choice, String> {
     let route = asked.map_err(|error| format!("there is no {family} route to the internet ({error})"))?.ip();
     match interfaces::list() {
         Ok(addresses) => toward_internet(route, &addresses),
-        // It may be a temporary one.
+        // The address may be a temporary one.
         Err(error) if family == Family::V6 => Err(error),
-        // The kernel's choice stands, with a word about what is not known of it.
+        // Take the kernel's choice, and say what is not known about it.
         Err(error) => toward_internet(route, &[]).map(|choice| Choice {
             why: format!("{} (the addresses of this host cannot be listed: {error})", choice.why),
             ..choice
@@ -37,7 +37,7 @@ pub(crate) fn own_address(family: Family) -> Option<IpAddr> {
     ask(family).ok().map(|choice| choice.ip)
 }
 
-/// The stable address from which to ask a server on the internet: from a temporary one, it would see that.
+/// The stable address from which to ask a server on the internet, which would otherwise see a temporary one.
 pub(super) fn stable_source(server: IpAddr) -> Option<IpAddr> {
     if server.is_ipv6() && is_far(server) { own_address(Family::V6) } else { None }
 }

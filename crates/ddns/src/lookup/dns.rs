@@ -1,4 +1,5 @@
-//! `dns`: what DNS servers see, for one small packet each way (F8). Nobody signs it, so it is part of no other source.
+//! `dns`: the address that DNS servers see, for one small packet each way (F8). The answers are not signed, so no other
+//! source uses them.
 
 use std::time::Duration;
 

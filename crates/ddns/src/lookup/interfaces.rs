@@ -8,21 +8,21 @@ use tokio::time::{Instant, sleep};
 
 use crate::platform;
 
-/// The kernel needs up to two seconds to know that an address is unique. It is not waited for any longer than this...
+/// The kernel needs up to two seconds to know that an address is unique. ddns waits no longer than this…
 const SETTLING: Duration = Duration::from_secs(3);
 
-/// ...and looked at so often.
+/// …and looks this often.
 const EVERY: Duration = Duration::from_millis(50);
 
-/// By the number of the interface, then as the system lists them.
+/// In the order of the interface numbers, then in that of the system.
 pub(crate) fn list() -> Result<Vec<LocalAddress>, String> {
     let mut found = platform::local_addresses()?;
     order::sort_by_key(&mut found, |address| address.index);
     Ok(found)
 }
 
-/// Waits until the kernel knows whether the stable addresses are unique: before, a temporary one would be taken in their place.
-/// It does not report that it has begun.
+/// Waits until the kernel knows whether the stable addresses are unique: before, a temporary one would be taken
+/// instead. The kernel does not report when it begins to check.
 pub(super) async fn settle() {
     let until = Instant::now() + SETTLING;
     while Instant::now() < until && list().is_ok_and(|found| found.iter().any(LocalAddress::is_settling)) {

@@ -1,5 +1,5 @@
-//! `public`: what services on the internet see (F3). Asked in turn over https, each over the family in question, so
-//! that the address is the one they really saw.
+//! `public`: the address that services on the internet see (F3). ddns asks them in turn over https, each over the
+//! family in question, so that they see an address of this family.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use super::Query;
 use super::url::page;
 use crate::http::{Client, Over};
 
-/// By [`Family::index`](ddns_core::net::family::Family::index). Run by different people, so that one that is gone or wrong does
-/// not matter.
+/// By [`Family::index`](ddns_core::net::family::Family::index). Run by different people, so that a service that is gone
+/// or wrong does not matter.
 const SERVICES: [[&str; 6]; 2] = [
     [
         "https://api.ipify.org/",
@@ -31,13 +31,13 @@ const SERVICES: [[&str; 6]; 2] = [
     ],
 ];
 
-/// One service may take so long; then the next one is asked.
+/// How long one service may take; then the next one is asked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) async fn ask(query: Query<'_>, client: &Client) -> Result<Choice, String> {
     let services = SERVICES[query.family.index()];
     let query = Query { time: query.time.min(PATIENCE), ..query };
-    // One reason is enough: where none can be reached, it is the same for all.
+    // One reason is enough: if no service can be reached, it is the same for all.
     let mut first = None;
     for service in services {
         let seen = page(service, query, Over::Only(query.family), client).await;

@@ -1,4 +1,4 @@
-//! `push`: what another host told the service last (F10).
+//! `push`: the address that another host pushed last (F10).
 
 use ddns_core::address::observation::Choice;
 use ddns_core::address::pushed::PushMemory;

@@ -1,4 +1,4 @@
-//! `quorum:`: several sources at the same time; enough of them must agree. Any other source stands alone.
+//! `quorum:`: asks several sources at the same time; enough of them must agree. Any other source is asked alone.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{Query, source};
 use crate::http::Client;
 
-/// Once enough sources agree, the others have this long left: what they give is shown beside it.
+/// Once enough sources agree, the others have this long left; their results are shown, too.
 const GRACE: Duration = Duration::from_millis(500);
 
 pub(super) async fn ask(source: &Source, query: Query<'_>, client: &Client) -> Result<Choice, String> {

@@ -1,4 +1,4 @@
-//! Every address of this host with the verdict on it, and what each source gives: for `ddns addresses` and for the page.
+//! Every address of this host with its verdict, and what each source returns: for `ddns addresses` and the page.
 
 use ddns_core::address::lookup::Lookup;
 use ddns_core::config::Config;
@@ -13,14 +13,13 @@ use serde::Serialize;
 use super::{Query, local_addresses, look_up_all, shared};
 use crate::http::Client;
 
-/// What was found.
 pub(crate) struct LookupReport {
     /// The addresses of this host, or why they cannot be listed.
     pub(crate) local: Result<Vec<LocalAddress>, String>,
     pub(crate) lists: Vec<SourceReport>,
 }
 
-/// What the sources of some domains give.
+/// What the sources of some domains return.
 pub(crate) struct SourceReport {
     pub(crate) family: Family,
     pub(crate) domains: Vec<String>,
@@ -28,12 +27,12 @@ pub(crate) struct SourceReport {
 }
 
 impl LookupReport {
-    /// Asks no source.
+    /// The addresses of this host; asks no source.
     pub(crate) fn of_host() -> Self {
         Self { local: local_addresses(), lists: Vec::new() }
     }
 
-    /// Asks every source, one after the other, so that the times are their own.
+    /// Asks every source, one after the other, so that the measured times are their own.
     pub(crate) async fn make(configs: &[&Config], client: &Client) -> Self {
         let mut report = Self::of_host();
         for family in Family::ALL {
@@ -46,7 +45,7 @@ impl LookupReport {
         self.local.as_deref().unwrap_or_default()
     }
 
-    /// For programs.
+    /// As JSON.
     pub(crate) fn json(&self) -> impl Serialize {
         let local = self.local().iter().map(|address| {
             object! {
@@ -104,7 +103,7 @@ async fn lists_of(configs: &[&Config], family: Family, client: &Client) -> Vec<S
 }
 
 impl SourceReport {
-    /// `for home.example.com`, `for a.example to z.example (12 domains)`; empty where no domain is named.
+    /// `for home.example.com`, `for a.example to z.example (12 domains)`; empty if there are no domains.
     pub(crate) fn named(&self) -> String {
         match self.domains.as_slice() {
             [] => String::new(),
@@ -119,7 +118,7 @@ impl SourceReport {
         Some(format!("{} would be sent: {source} is the first source with an address.", choice.ip))
     }
 
-    /// What to think about before it is sent.
+    /// Hints and warnings about the address.
     pub(crate) fn doubts(&self) -> Vec<String> {
         let nat = self.lookup.behind_nat().map(|why| format!("Warning: {why}."));
         let Some(ip) = self.lookup.address() else { return nat.into_iter().collect() };

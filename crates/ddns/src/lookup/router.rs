@@ -1,5 +1,5 @@
-//! `router`: what the router says its outer address is, by NAT-PMP, else by `UPnP` (F9). It is only asked: no port is ever mapped,
-//! and nothing that it answers can lead anywhere but to itself.
+//! `router`: the outer address that the router reports by NAT-PMP, else by `UPnP` (F9). ddns only asks: it never maps a
+//! port, and no answer can lead a request anywhere but to the router.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -24,16 +24,16 @@ use crate::http::{Client, How, Over, Want};
 use crate::platform::gateway;
 use crate::udp;
 
-/// All of it may take so long.
+/// How long the whole lookup may take.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// How long each try of NAT-PMP is waited for.
+/// How long ddns waits for each try of NAT-PMP.
 const TRIES: [Duration; 3] = [Duration::from_millis(250), Duration::from_millis(500), Duration::from_secs(1)];
 
-/// How long answers to a search are waited for: those of the gateway, then those to everybody.
+/// How long ddns waits for answers to a search: first of the router itself, then of the multicast group.
 const SEARCH: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(700)];
 
-/// One request of `UPnP` may take so long.
+/// How long one `UPnP` request may take.
 const REQUEST: Duration = Duration::from_secs(2);
 
 pub(super) async fn ask(address: Option<Ipv4Addr>, query: Query<'_>, client: &Client) -> Result<Choice, String> {
@@ -102,7 +102,7 @@ async fn by_upnp(router: Ipv4Addr, client: &Client) -> Result<Ipv4Addr, String> 
                 client.router.replace(Some((router, service)));
                 return Ok(ip);
             }
-            // Of several services, one may have no line.
+            // One of several services may be without a connection.
             Ok(Some(ip)) => named = named.filter(|known: &Ipv4Addr| !known.is_unspecified()).or(Some(ip)),
             Ok(None) => {}
             Err(why) => last = Some(why),
@@ -113,13 +113,14 @@ async fn by_upnp(router: Ipv4Addr, client: &Client) -> Result<Ipv4Addr, String> 
     named.ok_or_else(|| last.map_or_else(nothing, refused))
 }
 
-/// Where the router's description is: it is asked itself, then everybody, and only its own answers count.
+/// Finds the router's description: asks the router itself, then the multicast group; only the router's own answers
+/// count.
 async fn search(router: Ipv4Addr) -> io::Result<Option<Url>> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
     let mut buffer = [0; 2048];
     for (to, patience) in [router, upnp::GROUP.0].into_iter().zip(SEARCH) {
         let end = Instant::now() + patience;
-        // A group that cannot be reached is no reason to give up.
+        // Continue if the group cannot be reached.
         let _ = socket.send_to(upnp::search().as_bytes(), (to, upnp::GROUP.1)).await;
         while let Ok(received) = timeout_at(end, socket.recv_from(&mut buffer)).await {
             let Ok((length, from)) = received else { break };
@@ -146,9 +147,9 @@ async fn call(service: &WanService, client: &Client) -> Result<Option<Ipv4Addr>,
     get(request, client).await.map(|answer| upnp::external_address(&answer))
 }
 
-/// What the router answers; an answer that is too long or leads elsewhere is none.
+/// The answer of the router; fails if it is too long or a redirect.
 async fn get(request: Request, client: &Client) -> Result<String, String> {
-    // What is signed follows no redirection, and nor does this.
+    // Marked as signed, because signed requests follow no redirect.
     let request = Request { is_signed: true, ..request };
     let over = Over::Only(Family::V4);
     let (want, proxies, ssl) = (Want::Body, Proxies::DIRECT, &Ssl::Verify);

@@ -1,4 +1,4 @@
-//! Servers that see this host's address, by the name of their host.
+//! Asks servers that see this host's address, by host name.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,11 +10,11 @@ use super::Query;
 use super::default::stable_source;
 use crate::http::{Client, Over};
 
-/// How many addresses of a host are asked.
+/// How many addresses of a host name are asked.
 const MAX_SERVERS: usize = 3;
 
-/// Asks one after the other, over the family in question alone, until one saw an address. `ask` is given a server, and the address to
-/// ask from; its error is words that follow the server's name.
+/// Asks one server after the other, over the family in question alone, until one saw an address. `ask` gets a server
+/// and the address to ask from; its error is a phrase that follows the server's name.
 pub(super) async fn ask_servers(
     (host, port): (&str, u16),
     query: Query<'_>,

@@ -1,4 +1,4 @@
-//! One source of any kind but `quorum:`.
+//! Asks one source of any kind but `quorum:`.
 
 use ddns_core::address::local;
 use ddns_core::address::observation::Choice;

@@ -1,4 +1,4 @@
-//! `stun:`: what a STUN server sees, for one small packet and no certificate.
+//! `stun:`: the address that a STUN server sees, for one small packet and without a certificate.
 
 use ddns_core::address::observation::Choice;
 use ddns_core::net::reach::{Trust, sendable};

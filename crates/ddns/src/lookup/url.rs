@@ -1,5 +1,5 @@
-//! `url:`: the first address of the family in the text of a page (F4). Connects directly, over the right family where
-//! the host has it.
+//! `url:`: the first address of the family in the text of a page (F4). Connects directly, and over this family if the
+//! server has it.
 
 use std::net::IpAddr;
 use std::time::Instant;
@@ -23,12 +23,12 @@ pub(super) async fn ask(address: &str, query: Query<'_>, client: &Client) -> Res
     Ok(Choice { ip, why: format!("the first {family} address in its response") })
 }
 
-/// The first address in a page whose status is 200 to 299.
+/// The first address of the family in a page with a status of 200 to 299.
 pub(super) async fn page(address: &str, query: Query<'_>, over: Over, client: &Client) -> Result<IpAddr, String> {
     let Query { family, time: limit, ssl, .. } = query;
     let url = Url::parse(address).map_err(|why| format!("the address {why}"))?;
     let request = Request::new(url, None);
-    // A server that is asked over IPv6 shall see the stable address.
+    // A server that is asked over IPv6 must see the stable address.
     let from = if family == Family::V6 { own_address(family) } else { None };
     let how = How { limit, want: Want::Body, over, proxies: Proxies::DIRECT, ssl, from };
     let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! Text on a screen: as wide as the terminal, 80 columns where there is none. A word is never broken.
+//! Text on a screen: as wide as the terminal, or 80 columns if there is none. Words are never broken.
 
 use std::io::IsTerminal;
 use std::iter;
@@ -9,10 +9,10 @@ use ddns_core::text::number::grouped;
 use ddns_core::text::screen;
 use rustix::termios::tcgetwinsize;
 
-/// Where there is no terminal, or it does not know.
+/// The width if there is no terminal, or its width is unknown.
 pub(crate) const WIDTH: usize = 80;
 
-/// A terminal that is narrower breaks lines by itself: there would be no room beside names.
+/// The minimum width: less would leave no room beside names. A narrower terminal breaks lines by itself.
 const NARROWEST: usize = 40;
 
 /// For `--wide`: no line is broken.
@@ -24,7 +24,7 @@ pub(crate) fn width_of(stream: impl AsFd + IsTerminal) -> usize {
     if columns == 0 { WIDTH } else { columns.max(NARROWEST) }
 }
 
-/// Breaks a text between words; every line begins with `indent` blanks.
+/// Wraps a text between words; every line begins with `indent` spaces.
 pub(crate) fn broken(text: &str, indent: usize, width: usize) -> String {
     let margin = " ".repeat(indent);
     let mut lines = String::new();
@@ -47,15 +47,14 @@ pub(crate) fn broken(text: &str, indent: usize, width: usize) -> String {
     lines + &format!("{margin}{line}\n")
 }
 
-/// `head` and, from a column on, `text`: on one line where both fit, else broken between words; below `head` where that
-/// is too long.
+/// `head` and, from `column` on, `text`, wrapped between words; below `head` if that is too long.
 pub(crate) fn beside(head: &str, text: &str, column: usize, width: usize) -> String {
     let size = head.chars().count();
     let text = broken(text, column, width);
     if size < column { format!("{head}{}", text.get(size..).unwrap_or_default()) } else { format!("{head}\n{text}") }
 }
 
-/// A table: columns as wide as what stands in them; the last one is text.
+/// A table: columns are as wide as their widest cell; the last one is text.
 pub(crate) fn table<const N: usize>(rows: &[[String; N]], width: usize) -> String {
     let rows: Vec<[String; N]> =
         rows.iter().map(|row| row.each_ref().map(|cell| screen::line(cell).into_owned())).collect();
@@ -68,7 +67,7 @@ pub(crate) fn table<const N: usize>(rows: &[[String; N]], width: usize) -> Strin
     rows.iter().map(|cells| row(cells, &widths, width)).collect()
 }
 
-/// One row on one line; where that is too wide, what does not fit stands below.
+/// One row on one line; if that is too wide, the rest goes below.
 fn row(cells: &[String], widths: &[usize], width: usize) -> String {
     let [first, middle @ .., last] = cells else { return String::new() };
     let [wide, wides @ ..] = widths else { return String::new() };
@@ -88,8 +87,8 @@ fn row(cells: &[String], widths: &[usize], width: usize) -> String {
     format!("{first}\n{rest}")
 }
 
-/// A page that is laid out already, on a screen that may be narrower. Paragraphs are broken anew. Of other lines, what does
-/// not fit continues below, in the column in which the last part of the line begins.
+/// Fits a page that is already laid out on a narrower screen. Paragraphs are wrapped anew. Other lines continue below,
+/// in the column in which their last part begins.
 pub(crate) fn fitted(page: &str, width: usize) -> String {
     let is_wide = |line: &&str| line.chars().count() > width;
     let is_prose = |line: &&str| !line.is_empty() && !line.starts_with(' ');
@@ -113,8 +112,8 @@ pub(crate) fn fitted(page: &str, width: usize) -> String {
     text
 }
 
-/// A text with few blanks (an address, JSON, a long name) in lines of a given width: broken behind a comma or a blank
-/// and before `&` or `?`. A longer word has a line of its own. Lines after the first one are indented by two columns.
+/// Wraps a text with few spaces (a URL, JSON, a long name): after a comma or a space, and before `&` or `?`. A longer
+/// word has a line of its own. Lines after the first one are indented by two columns.
 pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
     let letters: Vec<char> = screen::line(text).chars().collect();
     let mut rest = letters.as_slice();
@@ -133,7 +132,7 @@ pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
     }
 }
 
-/// `head` and, from a column on, a text with few blanks, in at most so many lines.
+/// `head` and, from `column` on, a text with few spaces; only the first `most` lines.
 pub(crate) fn folded_beside(head: &str, text: &str, column: usize, width: usize, most: usize) -> String {
     let lines = first_lines(folded(text, width - column), most).into_iter().enumerate().map(|(at, line)| {
         let head = if at == 0 { head } else { "" };
@@ -142,7 +141,7 @@ pub(crate) fn folded_beside(head: &str, text: &str, column: usize, width: usize,
     lines.collect()
 }
 
-/// The first lines, and how many there are besides.
+/// The first lines, and a note that says how many more there are.
 pub(crate) fn first_lines(mut lines: Vec<String>, most: usize) -> Vec<String> {
     let more = lines.len().saturating_sub(most);
     if more > 1 {
@@ -152,7 +151,7 @@ pub(crate) fn first_lines(mut lines: Vec<String>, most: usize) -> Vec<String> {
     lines
 }
 
-/// How many letters stand on the first line, where it has room for `most`.
+/// How many characters go on the first line, which has room for `most`.
 fn end_of_line(rest: &[char], most: usize) -> usize {
     if rest.len() <= most {
         return rest.len();
@@ -166,8 +165,7 @@ fn end_of_line(rest: &[char], most: usize) -> usize {
         .unwrap_or(rest.len())
 }
 
-/// What is wrong, as [`Diagnostic::shown`] has it: sentences are broken, and of a long line the part around its place is
-/// shown.
+/// What is wrong, like [`Diagnostic::shown`], but wrapped; a long line of a file is cut around the place.
 pub(crate) fn complaint(diagnostic: &Diagnostic, width: usize) -> String {
     let mut text = String::new();
     let mut lines = diagnostic.shown().lines().map(str::to_owned).collect::<Vec<_>>().into_iter().peekable();
@@ -186,13 +184,13 @@ pub(crate) fn complaint(diagnostic: &Diagnostic, width: usize) -> String {
     text
 }
 
-/// A line of a file and the line below it that marks a place, both cut in the same way.
+/// A line of a file and the line below it with the caret, both cut in the same way.
 fn around_caret(line: &str, caret: &str, width: usize) -> String {
     let head = caret.find(" | ").map_or(0, |at| at + 3);
     let skip = caret.chars().count().saturating_sub(width);
     let cut = |text: &str, mark: &str| {
         let (front, rest) = (text.chars().take(head), text.chars().skip(head + skip));
-        // The mark takes the place of one letter.
+        // The mark replaces one character.
         let rest: String = if skip == 0 { rest.collect() } else { mark.chars().chain(rest.skip(1)).collect() };
         let whole: String = front.chain(rest.chars()).take(width).collect();
         format!("{}\n", whole.trim_end())
@@ -225,7 +223,7 @@ mod tests {
         assert_eq!(folded("a\u{1b}[2J\n", 40), ["a\u{fffd}[2J\u{fffd}"]);
     }
 
-    /// If the cost were the square, this would take minutes.
+    /// If the cost were quadratic, this would take minutes.
     #[test]
     fn a_very_long_text_is_folded_in_time() {
         assert!(folded(&"host.example.com, ".repeat(300_000), 74).len() >= 75_000);

@@ -1,7 +1,7 @@
-//! The runtime log (G): lines to standard error or a file, masked once more at this last gate.
+//! The runtime log (G): lines to standard error or a file, masked once more before they are written.
 //!
-//! A log is a value that is handed on, not a global: two configuration files in one run have a log each. A line that
-//! cannot be written is lost and changes nothing else: sending the address matters more.
+//! A log is a value, not a global: each configuration of a run has its own. A line that cannot be written is lost and
+//! changes nothing else: sending the address matters more.
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
@@ -28,21 +28,19 @@ use crate::clock::{local_time, unix_time};
 use crate::environment::Environment;
 use crate::open_file::{bits, folder_of, reason};
 
-/// Shorter secrets, in bytes, are masked in quoted foreign text, but not in our own sentences: they match ordinary
-/// words.
+/// Shorter secrets are masked in text from outside, but not in our own sentences: they match ordinary words.
 const MIN_MASKED_BYTES: usize = 8;
 
-/// So many sessions are looked for in lines.
+/// How many sessions of services are masked; older ones are forgotten.
 const MOST_FOUND: usize = 256;
 
-/// So many lines are kept for the page.
+/// How many lines are kept for the page.
 const MAX_RECENT: usize = 100;
 
-/// The latest lines of a service, as they were written: masked. They outlive a reload.
+/// The latest lines of a service, masked. They survive a reload.
 #[derive(Default)]
 pub(crate) struct RecentLines(RefCell<VecDeque<RecentLine>>);
 
-/// One of them.
 #[derive(Clone)]
 pub(crate) struct RecentLine {
     /// In seconds since the epoch.
@@ -66,31 +64,31 @@ impl RecentLines {
     }
 }
 
-/// Where lines of one configuration go.
+/// The log of one configuration.
 pub(crate) struct Log<'a> {
     level: Level,
     format: LogFormat,
     datefmt: String,
-    /// Whether no form was chosen: at a terminal its lines are for people.
+    /// Whether no format was chosen: at a terminal, lines are then wrapped and colored.
     is_plain: bool,
     may_colour: bool,
-    /// Whether standard error is a terminal; asked when the first line is written.
+    /// Whether standard error is a terminal; found out with the first line.
     is_terminal: OnceCell<bool>,
     secrets: Mask<'a>,
     sink: RefCell<Sink>,
-    /// Where the file is.
+    /// `None`: there is no log file.
     path: Option<PathBuf>,
     progress: Rc<Progress>,
-    /// None outside of a service.
+    /// `None` outside a service.
     recent: Option<Rc<RecentLines>>,
 }
 
-/// What must not be seen; collected when the first line is written, and not at all in a run without one.
+/// The secrets to mask; collected when the first line is written, and not at all in a run without one.
 struct Mask<'a> {
     config: &'a Config,
     all: OnceCell<Secrets>,
     long: OnceCell<Secrets>,
-    /// What was found since: sessions of services.
+    /// Secrets that were found later: sessions of services.
     found: RefCell<Vec<String>>,
 }
 
@@ -116,14 +114,14 @@ enum Sink {
     Stderr,
     File {
         file: File,
-        /// Whether the last line was not written, or only its beginning.
+        /// Whether the last line was lost, or only its beginning was written.
         is_broken: bool,
     },
 }
 
 impl<'a> Log<'a> {
-    /// Opens the log of one configuration, whose warnings are its first lines. If the file cannot be opened, that is a
-    /// warning, and standard error is used instead.
+    /// Opens the log of one configuration, and logs its warnings. If the file cannot be opened, ddns warns and uses
+    /// standard error instead.
     pub(crate) fn open(valid: &'a Valid, environment: &Environment) -> Self {
         Self::with(valid, valid.0.log.format.clone(), environment, None)
     }
@@ -137,7 +135,7 @@ impl<'a> Log<'a> {
         Self::with(valid, format, environment, Some(Rc::clone(recent)))
     }
 
-    /// A log that says nothing: whoever sends tells it in another way.
+    /// A log that writes nothing, for callers that show results in another way.
     pub(crate) fn silent(config: &'a Config, environment: &Environment) -> Self {
         Self { level: Level::Critical, path: None, ..Self::new(config, LogFormat::Short, environment, None) }
     }
@@ -173,13 +171,13 @@ impl<'a> Log<'a> {
         log
     }
 
-    /// Opens the file, or opens it again: programs that rotate logs put another one in its place.
+    /// Opens the file, or opens it again: log rotation puts another one in its place.
     pub(crate) fn open_file(&self) {
         let Some(path) = &self.path else { return };
         match open_for_append(path) {
             Ok(file) => {
                 let sink = &mut *self.sink.borrow_mut();
-                // It may be the same file, which ends with half a line.
+                // It may be the same file, which ends with a partial line.
                 let is_broken = matches!(sink, Sink::File { is_broken: true, .. });
                 *sink = Sink::File { file, is_broken };
             }
@@ -191,22 +189,22 @@ impl<'a> Log<'a> {
         }
     }
 
-    /// These must not be seen from now on.
+    /// Masks these secrets from now on.
     pub(crate) fn hide(&self, secrets: Vec<String>) {
         let found = &mut *self.secrets.found.borrow_mut();
         found.retain(|known| !secrets.contains(known));
         found.extend(secrets);
-        // Those of sessions that ended long ago.
+        // Forget sessions that ended long ago.
         found.drain(..found.len().saturating_sub(MOST_FOUND));
     }
 
-    /// Keeps what shows the progress below the lines of this log.
+    /// Keeps the progress line below the lines of this log.
     pub(crate) fn above(mut self, progress: &Rc<Progress>) -> Self {
         self.progress = Rc::clone(progress);
         self
     }
 
-    /// Whether lines of a level are written: guards work that only a line needs.
+    /// Whether lines of a level are written. Callers can skip work that only a line needs.
     pub(crate) fn shows(&self, level: Level) -> bool {
         level >= self.level
     }
@@ -232,14 +230,14 @@ impl<'a> Log<'a> {
         self.line(Level::Debug, message);
     }
 
-    /// The message is made only where it is shown.
+    /// Makes the message only if it is written.
     pub(crate) fn line(&self, level: Level, message: impl FnOnce() -> String) {
         if self.shows(level) {
             self.write(level, &message());
         }
     }
 
-    /// A text from elsewhere (a response, an error of a library) without any secret.
+    /// A text from outside (a response, an error of a library) with every secret masked.
     pub(crate) fn masked<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.secrets.all().mask(text) {
             masked if self.secrets.found.borrow().is_empty() => masked,
@@ -263,7 +261,7 @@ impl<'a> Log<'a> {
             line = if self.may_colour { coloured(level, &line) } else { line };
         }
         line.push('\n');
-        // One call for one line: lines of two processes do not mix, and a closed pipe is no reason to stop.
+        // One write per line: lines of two processes do not mix, and a closed pipe is no reason to stop.
         let sink = &mut *self.sink.borrow_mut();
         if let Sink::File { file, is_broken } = sink {
             let was_broken = *is_broken;
@@ -272,7 +270,7 @@ impl<'a> Log<'a> {
             *is_broken = written.is_err();
             match (written, &self.path) {
                 (Ok(()), _) => return,
-                // A full disk: lines go where somebody may still see them, until there is room again.
+                // The disk may be full: lines go to standard error until there is room again.
                 (Err(error), Some(path)) if !was_broken => {
                     let (path, why) = (path.display(), reason(&error));
                     say(&format!(
@@ -282,7 +280,7 @@ impl<'a> Log<'a> {
                 _ => {}
             }
         }
-        // A single run is there for whoever reads it.
+        // A single run waits for its reader.
         if self.recent.is_some() {
             say_or_skip(&line);
         } else {
@@ -294,11 +292,11 @@ impl<'a> Log<'a> {
 fn open_for_append(path: &Path) -> io::Result<File> {
     let folder = folder_of(path);
     fs::create_dir_all(folder)?;
-    // A pipe that nobody reads must not stop the program: neither when it is opened nor when it is full.
+    // A pipe that nobody reads must not stop ddns: neither when it is opened nor when it is full.
     let mut flags = OFlags::NONBLOCK;
     let is_shared = fs::metadata(folder).is_ok_and(|folder| folder.mode() & 0o022 != 0);
     if is_shared {
-        // A link that another user made could lead to any file of ours.
+        // A link that another user made could lead to any file of this user.
         flags |= OFlags::NOFOLLOW;
     }
     OpenOptions::new().create(true).append(true).custom_flags(bits(flags)).open(path).map_err(|error| {
@@ -317,7 +315,7 @@ fn coloured(level: Level, line: &str) -> String {
     format!("\u{1b}[{code}m{line}\u{1b}[0m")
 }
 
-/// The time in a form, and its milliseconds.
+/// The time in a format, and its milliseconds.
 fn now(format: &str) -> (String, u16) {
     let now = local_time();
     let config = strtime::Config::new().lenient(true);

@@ -1,5 +1,5 @@
-//! One line on the terminal that shows how far a long synchronization is. It stays below what the log writes, and is gone
-//! at the end.
+//! One line on the terminal that shows the progress of a long synchronization. It stays below the lines of the log, and
+//! disappears at the end.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal as _, Write as _};
@@ -7,37 +7,37 @@ use std::time::{Duration, Instant};
 
 use ddns_core::update::outcome::Tally;
 
-/// A run that takes no longer needs none.
+/// A shorter run shows no progress.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How often it changes.
+/// How often the line changes.
 const EVERY: Duration = Duration::from_millis(200);
 
-/// Back to the start of the line, and nothing on it.
+/// Moves to the start of the line, and clears it.
 const CLEAR: &str = "\r\u{1b}[K";
 
-/// The line; never shown where standard error is not a terminal.
+/// The progress line; never shown if standard error is not a terminal.
 #[derive(Default)]
 pub(crate) struct Progress {
-    /// When it changes next; `None` if there is no terminal.
+    /// When the line changes next; `None` if there is no terminal.
     next: Cell<Option<Instant>>,
     shown: RefCell<String>,
 }
 
 impl Progress {
-    /// Begins to count the time, where somebody may be looking.
+    /// Starts the clock, if standard error is a terminal.
     pub(crate) fn begin(&self) {
         if io::stderr().is_terminal() {
             self.next.set(Some(Instant::now() + PATIENCE));
         }
     }
 
-    /// When it is to be shown next.
+    /// When to call [`Progress::show`] next.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.next.get()
     }
 
-    /// Shows how far it is, where it is time for that.
+    /// Shows the progress, if it is time.
     pub(crate) fn show(&self, tally: Tally, open: usize) {
         let now = Instant::now();
         if self.next.get().is_none_or(|next| now < next) {
@@ -51,13 +51,13 @@ impl Progress {
         *self.shown.borrow_mut() = line;
     }
 
-    /// A line of the log with what keeps the progress below it.
+    /// A line of the log, with the progress line below it.
     pub(crate) fn below(&self, line: String) -> String {
         let shown = self.shown.borrow();
         if shown.is_empty() { line } else { format!("{CLEAR}{line}{shown}") }
     }
 
-    /// Takes it away.
+    /// Removes the line.
     pub(crate) fn end(&self) {
         self.next.set(None);
         if !self.shown.take().is_empty() {

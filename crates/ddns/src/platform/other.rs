@@ -1,5 +1,5 @@
-//! Systems of which nothing is known but what all have: there are no notifications, and files and addresses are looked at
-//! from time to time.
+//! Other systems: the kernel sends no notifications, so addresses are looked up only at every interval, and changed
+//! files are not noticed.
 
 use std::future::Future as _;
 use std::io;
@@ -24,14 +24,14 @@ const STEADY: ClockId = ClockId::Boottime;
 #[cfg(not(target_os = "android"))]
 const STEADY: ClockId = ClockId::Monotonic;
 
-/// Since some fixed moment before this process began, on the clock that keeps running while the machine sleeps, and that
-/// cannot be set.
+/// The time since a fixed moment before this process began. The clock cannot be set; on some systems it stops during
+/// suspend.
 pub(crate) fn steady_time() -> Duration {
     let time = clock_gettime(STEADY);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Never there.
+/// Not available on these systems.
 pub(crate) enum Kernel {}
 
 impl Kernel {
@@ -44,7 +44,7 @@ impl Kernel {
     }
 }
 
-/// Wakes at a time.
+/// Wakes at a time; does not notice a suspend.
 pub(crate) struct Timer(Option<Pin<Box<Sleep>>>);
 
 impl Timer {
@@ -65,7 +65,7 @@ impl Timer {
     }
 }
 
-/// Never there.
+/// Not available on these systems.
 pub(crate) enum Folders {}
 
 impl Folders {
@@ -82,19 +82,19 @@ fn unsupported() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, "not on this system")
 }
 
-/// As the system's library lists them.
+/// In the order of the system's library.
 pub(crate) fn local_addresses() -> Result<Vec<LocalAddress>, String> {
     let interfaces =
         get_if_addrs().map_err(|error| format!("the system does not list the addresses of this host ({error})"))?;
     Ok(interfaces.into_iter().map(address).collect())
 }
 
-/// Only Linux tells.
+/// Only Linux reports them.
 pub(crate) fn ignored_signals() -> u64 {
     0
 }
 
-/// Only Linux is asked for its routes.
+/// Only on Linux can ddns read the routes.
 pub(crate) fn gateway() -> Result<Gateway, String> {
     Err("on this system the router must be named: `router:ADDRESS`".to_owned())
 }
@@ -115,18 +115,18 @@ fn address(interface: Interface) -> LocalAddress {
     }
 }
 
-/// The system acknowledges when it likes to.
+/// The system decides when to acknowledge.
 pub(crate) fn acknowledge(_: &TcpStream) {}
 
-/// The system throws nothing away.
+/// The system drops nothing.
 pub(crate) fn limit_unsent(_: &TcpStream, _: Duration) {}
 
-/// A socket has a file.
+/// Every socket has a file.
 pub(crate) fn abstract_name(_: &str) -> Option<SocketAddr> {
     None
 }
 
-/// Nothing is known of it.
+/// Access control lists are not checked on these systems.
 pub(crate) fn has_acl(_: &Path) -> bool {
     false
 }

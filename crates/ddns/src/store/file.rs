@@ -15,17 +15,17 @@ use rustix::io::Errno;
 
 use crate::open_file::{Stamp, beside, folder_of, make_private, open_own, reason};
 
-/// So many damaged files are kept beside each other.
+/// How many damaged files are kept.
 const MOST_SET_ASIDE: usize = 9;
 
-/// Why a path cannot hold a cache at all: renaming over a device, say, would do harm.
+/// Why a path cannot be a cache: renaming over a device, for example, would do harm.
 pub(crate) fn unfit(path: &Path) -> Option<&'static str> {
-    // Nor is it a link: in a folder that others may write to, it could lead to a file that is not ours.
+    // A link is refused, too: in a folder that others can write to, it could lead to any file.
     let is_strange = |metadata: Metadata| !metadata.is_file();
     if fs::symlink_metadata(path).is_ok_and(is_strange) {
         return Some("is not a regular file");
     }
-    // In a folder that all share, one that another user made first is not for us.
+    // In the temporary folder, which all users share, another user may have created the folder first.
     let folder = folder_of(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let owner = folder.strip_prefix("ddns-")?;
     let own = rustix::process::getuid().as_raw();
@@ -35,12 +35,12 @@ pub(crate) fn unfit(path: &Path) -> Option<&'static str> {
     is_taken.then_some("is in a folder of another user")
 }
 
-/// None where there is no file, or it is empty; why it is of no use where there is one.
+/// `None` if there is no file, or it is empty. The error says why the file is of no use.
 pub(super) fn load(path: &Path) -> Result<Option<(State, Stamp)>, String> {
     let cannot = |error: io::Error| format!("cannot be read ({})", reason(&error));
     match open_own(path, OpenOptions::new().read(true)) {
         Ok(file) => {
-            // Taken before it is read: a change that comes between does not pass unnoticed.
+            // Taken before reading, so that no change in between goes unnoticed.
             let seen = Stamp::of(&file.metadata().map_err(cannot)?);
             Ok(parse(&file, seen)?.map(|state| (state, seen)))
         }
@@ -49,9 +49,9 @@ pub(super) fn load(path: &Path) -> Result<Option<(State, Stamp)>, String> {
     }
 }
 
-/// What an open file holds; none where it is empty.
+/// The content of an open file; `None` if it is empty.
 pub(super) fn parse(file: &File, seen: Stamp) -> Result<Option<State>, String> {
-    // The size is known: `read_to_string` would ask for it again.
+    // `File::read_to_string` would ask for the size again.
     let mut text = String::with_capacity(usize::try_from(seen.size).unwrap_or(0) + 1);
     match file.take(u64::MAX).read_to_string(&mut text) {
         Ok(0) => Ok(None),
@@ -63,7 +63,7 @@ pub(super) fn parse(file: &File, seen: Stamp) -> Result<Option<State>, String> {
     }
 }
 
-/// Moves a file out of the way, so that a person can look at it later; none of those before it is lost.
+/// Moves a file aside, so that a person can look at it later; never over an earlier one.
 pub(super) fn set_aside(path: &Path) -> Option<PathBuf> {
     let names = (1..=MOST_SET_ASIDE).map(|number| match number {
         1 => beside(path, ".damaged"),
@@ -73,10 +73,10 @@ pub(super) fn set_aside(path: &Path) -> Option<PathBuf> {
     fs::rename(path, &aside).is_ok().then_some(aside)
 }
 
-/// The file, made with its folder where it is missing, and locked until it is dropped. On a file system without locks
-/// it is merely open.
+/// Opens the file, creates it and its folder if they are missing, and locks it until it is dropped. On a file system
+/// without locks it is only opened.
 ///
-/// A file that was replaced while we waited is not the one to lock: the name is looked at again.
+/// The file may be replaced while ddns waits for its lock; the path is then opened again.
 pub(super) fn lock(path: &Path, patience: Duration) -> io::Result<(File, Stamp)> {
     let start = Instant::now();
     loop {
@@ -85,7 +85,7 @@ pub(super) fn lock(path: &Path, patience: Duration) -> io::Result<(File, Stamp)>
                 make_private(folder_of(path))?;
                 let mut options = OpenOptions::new();
                 match options.create_new(true).read(true).write(true).mode(0o600).open(path) {
-                    // Another process was quicker.
+                    // Another process created it first.
                     Err(error) if error.kind() == ErrorKind::AlreadyExists && start.elapsed() < patience => continue,
                     opened => opened?,
                 }
@@ -111,24 +111,25 @@ pub(super) fn lock(path: &Path, patience: Duration) -> io::Result<(File, Stamp)>
     }
 }
 
-/// Whether a file can be replaced or, where its folder is not ours, written over: checked without writing.
+/// Whether a file can be written or replaced: checked without writing.
 pub(super) fn is_writable(path: &Path) -> io::Result<()> {
     match access(path, Access::WRITE_OK) {
-        // A file that others made can be replaced by whoever may write to its folder.
+        // With write access to its folder, ddns can replace the file.
         Err(Errno::ACCESS) => access(folder_of(path), Access::WRITE_OK | Access::EXEC_OK)?,
         tried => tried?,
     }
     Ok(())
 }
 
-/// Removes a file that must not be believed any more; where it cannot be removed, it is emptied.
+/// Removes a file that must not be believed any more, or empties it if that fails.
 pub(super) fn discard(path: &Path) {
     if fs::remove_file(path).is_err() {
         let _ = open_own(path, OpenOptions::new().write(true)).and_then(|file| file.set_len(0));
     }
 }
 
-/// New content beside the old, renamed over it, both synced where power may fail: at no moment is there half a file.
+/// Writes the new content beside the old and renames it, both synced if power may fail: at no moment is the file
+/// partial.
 pub(crate) fn replace(path: &Path, content: &dyn Display, durability: Durability) -> io::Result<()> {
     let fresh = beside(path, ".new");
     match write_new(&fresh, content, durability).and_then(|()| fs::rename(&fresh, path)) {
@@ -136,7 +137,7 @@ pub(crate) fn replace(path: &Path, content: &dyn Display, durability: Durability
         Ok(()) => Ok(()),
         Err(error) => {
             let _ = fs::remove_file(&fresh);
-            // A single file mounted into a container cannot be renamed over, and its folder may not be writable.
+            // A single file that is mounted into a container cannot be replaced, and its folder may not be writable.
             let in_place = matches!(
                 error.kind(),
                 ErrorKind::ResourceBusy
@@ -149,7 +150,7 @@ pub(crate) fn replace(path: &Path, content: &dyn Display, durability: Durability
     }
 }
 
-/// Never through a link, and never over what is there: a leftover of a killed run is removed first.
+/// Never follows a link or overwrites a file: what a killed run left is removed first.
 fn write_new(path: &Path, content: &dyn Display, durability: Durability) -> io::Result<()> {
     let open = || OpenOptions::new().create_new(true).write(true).mode(0o600).open(path);
     let mut file = match open() {

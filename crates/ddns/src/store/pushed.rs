@@ -1,4 +1,4 @@
-//! What was pushed (F10), in its file beside the cache: only a service writes it, which holds the lock of that cache.
+//! Pushed addresses (F10), in a file beside the cache. Only the service that holds the lock of that cache writes it.
 
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read as _};
@@ -10,7 +10,7 @@ use ddns_core::engine::Durability;
 use super::file::{replace, unfit};
 use crate::open_file::{beside, folder_of, make_private, open_own};
 
-/// A larger file is none of ours.
+/// The size limit of the files that ddns writes.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// The file that belongs to a cache.
@@ -18,7 +18,7 @@ pub(crate) fn pushed_beside(cache: &Path) -> PathBuf {
     beside(cache, ".push")
 }
 
-/// What is remembered; nothing where there is no file. The error is a phrase that follows what is meant.
+/// What is remembered; empty if there is no file. The error is a phrase that follows the subject.
 pub(crate) fn recall(path: &Path) -> Result<PushMemory, String> {
     let file = match open_own(path, OpenOptions::new().read(true)) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(PushMemory::default()),
@@ -30,7 +30,7 @@ pub(crate) fn recall(path: &Path) -> Result<PushMemory, String> {
     known.ok_or_else(|| format!("cannot be read: {} is damaged", path.display()))
 }
 
-/// Remembers it, over a loss of power, too.
+/// Remembers it so that it survives a loss of power.
 pub(crate) fn remember(path: &Path, memory: &PushMemory) -> io::Result<()> {
     if let Some(why) = unfit(path) {
         return Err(io::Error::other(why));

@@ -1,5 +1,5 @@
-//! A router that speaks NAT-PMP announces another outer address to all hosts of its network (F9). That is only a hint to ask it:
-//! anybody in the network can send such a packet.
+//! A NAT-PMP router announces a new outer address to all hosts of its network (F9). This is only a hint to ask the
+//! router: any host in the network can send such a packet.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -18,7 +18,7 @@ use crate::platform::gateway;
 /// Listens for routers that are sources.
 pub(super) struct Announcements {
     socket: UdpSocket,
-    /// Those that are named; `None` is the one of the default route.
+    /// The routers that the sources name; `None` is the router of the default route.
     routers: Vec<Option<Ipv4Addr>>,
 }
 
@@ -50,7 +50,7 @@ impl Announcements {
     }
 }
 
-/// Others on this host may listen there, too.
+/// Other programs on this host may listen on the port, too.
 fn listening() -> io::Result<UdpSocket> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, flags, None)?;

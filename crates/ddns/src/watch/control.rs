@@ -1,6 +1,7 @@
-//! The control socket of a running service: a request is one line, `status`, `history` or `sync`; the response is one JSON text.
+//! The control socket of a running service: a request is one line, `status`, `history` or `sync`; the response is one
+//! JSON text.
 //!
-//! It is in a folder that is the user's own, and for the owner alone.
+//! The socket is for the owner alone, in a folder of this user.
 
 use std::collections::VecDeque;
 use std::fs::{self, Metadata};
@@ -26,16 +27,16 @@ use crate::open_file::make_private;
 /// A client must send its request within this time, and take the response within it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long to wait where the system gives no connection.
+/// How long to wait if no connection can be accepted.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// No request is longer.
+/// The length limit of a request, in bytes.
 const LONGEST: u64 = 64;
 
-/// So many clients may be connected at once.
+/// How many clients may be connected at once.
 const MOST: usize = 32;
 
-/// The line that each command is, in the order of [`Command`].
+/// The line of each command, in the order of [`Command`].
 const COMMANDS: [(Command, &str); 4] = [
     (Command::Status, "status"),
     (Command::History, "history"),
@@ -46,13 +47,13 @@ const COMMANDS: [(Command, &str); 4] = [
 /// What a client can request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// How every update stands.
+    /// The state of every update.
     Status,
-    /// The files of its history.
+    /// The paths of the history files.
     History,
-    /// To synchronize now; the response comes when that is done.
+    /// Synchronize now; the response comes when that is done.
     Synchronize,
-    /// The same, with what services refused for good.
+    /// The same, and send stopped updates, too.
     RetryStopped,
 }
 
@@ -66,7 +67,7 @@ impl Command {
 pub(super) struct ControlRequest {
     pub(super) command: Command,
     stream: UnixStream,
-    /// Counts as connected as long as it lives.
+    /// The client counts as connected until this is dropped.
     connected: Rc<()>,
 }
 
@@ -87,16 +88,16 @@ impl ControlRequest {
 /// The listening side.
 pub(super) struct Control {
     path: PathBuf,
-    /// Tells our socket from one that another service has put in its place.
+    /// Device and inode: another service may have put its own socket in this place.
     file: Option<(u64, u64)>,
     requests: UnboundedReceiver<ControlRequest>,
-    /// Takes connections.
+    /// Accepts connections.
     task: AbortHandle,
 }
 
 impl Control {
-    /// Listens in the first folder that can be used. `identity` distinguishes this service from others of the same user, as well
-    /// as it can: two without a cache may share it.
+    /// Listens in the first usable folder. `identity` distinguishes this service from others of the same user, as far
+    /// as possible: two without a cache may share it.
     pub(super) async fn open(environment: &Environment, identity: &impl std::hash::Hash) -> io::Result<Self> {
         let mut hasher = DefaultHasher::new();
         identity.hash(&mut hasher);
@@ -132,14 +133,14 @@ impl Drop for Control {
     }
 }
 
-/// Takes connections and reads their requests.
+/// Accepts connections and reads their requests.
 async fn accept(listener: UnixListener, received: UnboundedSender<ControlRequest>) {
     let connected = Rc::new(());
-    // Those who have not sent their request yet, the oldest first.
+    // Clients that have not sent their request yet, the oldest first.
     let mut silent: VecDeque<AbortHandle> = VecDeque::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // No more files, most likely: nobody says when there are some again.
+            // Most likely, too many files are open; nothing reports when that changes.
             sleep(PAUSE).await;
             continue;
         };
@@ -148,7 +149,7 @@ async fn accept(listener: UnixListener, received: UnboundedSender<ControlRequest
             // Evict the oldest idle client; if there is none, refuse.
             let Some(oldest) = silent.pop_front() else { continue };
             oldest.abort();
-            // It is closed before the next is taken.
+            // Let it close before the next client is accepted.
             yield_now().await;
         }
         let (received, connected) = (received.clone(), Rc::clone(&connected));
@@ -161,7 +162,7 @@ async fn accept(listener: UnixListener, received: UnboundedSender<ControlRequest
     }
 }
 
-/// Device and inode of what has this name.
+/// Device and inode of the file at this path.
 fn file_of(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
@@ -174,15 +175,15 @@ async fn read_command(stream: UnixStream) -> Option<(Command, UnixStream)> {
     Some((*command, reader.into_inner().into_inner()))
 }
 
-/// Whether this is a folder of ours or of root, and nobody else may write to it.
+/// Whether this is a folder of this user or of root, and nobody else can write to it.
 pub(super) fn is_private(folder: &Metadata) -> bool {
     folder.is_dir() && folder.mode() & 0o022 == 0 && [getuid().as_raw(), 0].contains(&folder.uid())
 }
 
-/// Listens at a name that begins like this; no service loses its socket by it.
+/// Listens at a path that begins with this name, and takes no socket from a running service.
 async fn listen(folder: &Path, name: &str) -> io::Result<(PathBuf, UnixListener)> {
     make_private(folder)?;
-    // In a folder that all share, one that another user made first is not for us.
+    // In a shared folder, another user may have created this one first.
     if !is_private(&fs::symlink_metadata(folder)?) {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the folder belongs to another user"));
     }

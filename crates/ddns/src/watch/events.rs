@@ -1,4 +1,4 @@
-//! Everything that can happen to a service, as one kind of event: time, the kernel, signals, files, control requests.
+//! Everything that can happen to a service, as one type: time, the kernel, signals, files, control requests.
 
 use std::future::poll_fn;
 use std::io;
@@ -19,7 +19,7 @@ pub(super) enum ServiceEvent {
     Time,
     /// Addresses, routes or interfaces changed: the families concerned, by [`Family::index`].
     Network([bool; 2]),
-    /// The machine has slept.
+    /// The machine was suspended.
     Woke,
     /// Something happened to this host in its group.
     Group(LeaseNotice),
@@ -31,7 +31,7 @@ pub(super) enum ServiceEvent {
     Files,
     /// SIGUSR1.
     Synchronize,
-    /// Somebody asks something on the page.
+    /// The page asks something.
     Web(Ask),
     /// A request came through the control socket.
     Control(ControlRequest),
@@ -41,10 +41,10 @@ pub(super) enum ServiceEvent {
 pub(super) struct Events {
     timer: Timer,
     kernel: Option<Kernel>,
-    /// Of routers that are sources.
+    /// `None` if no router is a source, or its announcements cannot be heard.
     pub(super) announcements: Option<Announcements>,
     signals: Signals,
-    /// None where this host sends for itself.
+    /// `None`: this host is in no group.
     pub(super) group: Option<Joined>,
     pub(super) files: Files,
     pub(super) control: Option<Control>,
@@ -52,7 +52,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Listens from now on. With the error, where the kernel does not report changes of addresses.
+    /// Listens from now on. The error says why the kernel does not report changes of addresses.
     pub(super) fn new() -> io::Result<(Self, Option<io::Error>)> {
         let (kernel, error) = match Kernel::listen() {
             Ok(kernel) => (Some(kernel), None),

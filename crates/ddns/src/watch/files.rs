@@ -1,5 +1,5 @@
-//! Noticing that a file of the configuration changed. The folders are watched, since editors put a new file in the place
-//! of the old one; what happens to other files there is passed over.
+//! Notices that a file of the configuration changed. ddns watches the folders, since editors put a new file in the
+//! place of the old one; changes of other files there are ignored.
 
 use std::path::PathBuf;
 use std::task::{Context, Poll};
@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use crate::open_file::Stamp;
 use crate::platform::Folders;
 
-/// The files of a configuration, and how they were.
+/// The files of a configuration, and their last known versions.
 #[derive(Default)]
 pub(super) struct Files {
     known: Vec<(PathBuf, Option<Stamp>)>,
@@ -16,20 +16,20 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Watches these from now on. Where that is not possible, changes are noticed by [`Files::changed`] alone.
+    /// Watches these files from now on. If that is not possible, no change is noticed.
     pub(super) fn watch(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
         self.known = paths.into_iter().map(|path| (path, None)).collect();
         self.folders = Folders::around(self.known.iter().map(|(path, _)| path)).ok();
         self.changed();
     }
 
-    /// Whether a file changed since then: before it was watched, perhaps.
+    /// Whether a file changed after this time, perhaps before it was watched.
     pub(super) fn changed_since(&self, then: SystemTime) -> bool {
         let mut changes = self.known.iter().filter_map(|(_, known)| known.map(|known| known.changed()));
         changes.any(|at| at >= then)
     }
 
-    /// Whether a file is another than when this was last asked.
+    /// Whether a file differs from the last call.
     pub(super) fn changed(&mut self) -> bool {
         let mut changed = false;
         for (path, known) in &mut self.known {
@@ -40,7 +40,7 @@ impl Files {
         changed
     }
 
-    /// Ready where a file changed.
+    /// Ready if a file changed.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while let Some(folders) = &self.folders {
             match folders.poll(context) {

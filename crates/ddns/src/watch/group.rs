@@ -7,15 +7,15 @@ use super::events::{Events, ServiceEvent};
 use crate::clock::steady_time;
 use crate::group::{FAREWELL, LeaseNotice, join, wanted};
 
-/// What came of entering a group.
+/// The result of entering a group.
 pub(super) struct Entered {
-    /// Whether it is another one than before, or none any more.
+    /// Whether this host joined another group than before, or left its group.
     pub(super) is_other: bool,
     /// Whether a signal to stop came meanwhile.
     pub(super) is_stopped: bool,
 }
 
-/// Joins the group that the configurations name, and leaves the one before, where that is another.
+/// Joins the group that the configurations name, and leaves the previous one if it is another.
 pub(super) async fn enter(configs: &[Valid], events: &mut Events) -> Result<Entered, Vec<Diagnostic>> {
     let wanted = wanted(configs)?;
     let is_same = events.group.as_ref().map(|joined| &joined.group) == wanted;

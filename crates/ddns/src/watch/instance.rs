@@ -1,4 +1,4 @@
-//! One service for one cache: the first one holds a lock beside the file, with its process number in it.
+//! One service for one cache: it holds a lock on a file beside the cache, which contains its process number.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 
 use crate::open_file::{beside, folder_of, make_private, open_own};
 
-/// Held as long as the service runs on the cache.
+/// Held as long as the service uses the cache.
 pub(super) struct Lock {
     path: PathBuf,
     file: File,
 }
 
 impl Lock {
-    /// None where the system does not let us lock: the service runs without. Fails with a sentence where another service
-    /// holds it.
+    /// `None` if the system cannot lock: the service runs without. Fails with a sentence if another service holds the
+    /// lock.
     pub(super) fn take(cache: &Path) -> Result<Option<Self>, String> {
         let path = beside(cache, ".watch");
         let _ = make_private(folder_of(&path));
@@ -45,7 +45,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // While it is still locked: no other process can hold the file.
+        // Removed while it is still locked, so that no file of another process is removed.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
     }

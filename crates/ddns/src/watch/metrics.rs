@@ -1,4 +1,4 @@
-//! What happened to a service, for `/metrics` and `/readyz`: kept only where there is a page.
+//! Counts what happens to a service, for `/metrics` and `/readyz`; only if there is a page.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    /// None where no configuration has a page. What was counted `before` goes on.
+    /// `None` if no configuration has a page. Continues the counts of `before`.
     pub(super) fn of(configs: &[Valid], intervals: &[Duration], before: Option<Self>) -> Option<Self> {
         configs.iter().any(|(config, _)| config.web.is_some()).then(|| {
             let limits = configs
@@ -49,7 +49,7 @@ impl Metrics {
         text(&self.counts, status, now)
     }
 
-    /// Why the service is not ready; none where it is.
+    /// Why the service is not ready; `None` if it is.
     pub(super) fn objection(&self, status: &Status) -> Option<String> {
         self.readiness.objection(status, steady_time())
     }

@@ -1,4 +1,4 @@
-//! The page of a service, as its configurations ask for it.
+//! Opens the page of a service, as its configurations ask for it.
 
 use std::io;
 
@@ -19,7 +19,8 @@ pub(super) struct Page<'a> {
     tls: Option<TlsAcceptor>,
 }
 
-/// The page that the configurations ask for; none where none does. Two different ones are a mistake: a service has one.
+/// The page that the configurations ask for; `None` if none does. Two different pages are an error: a service has only
+/// one.
 pub(super) fn wanted(configs: &[Valid]) -> Result<Option<Page<'_>>, Vec<Diagnostic>> {
     let all = || configs.iter().filter_map(|(config, _)| Some((&config.name, config.web.as_ref()?)));
     let mut in_files = all().filter(|(_, web)| web.is_in_file);
@@ -52,8 +53,8 @@ fn openable(web: &Web) -> Result<Page<'_>, AccessRefusal> {
     Ok(Page { web, tls: tls::acceptor(web).map_err(refusal)? })
 }
 
-/// Opens the page, or goes on with the one that is open; where none is asked for, there is none. A page that cannot be
-/// opened is no reason to stop.
+/// Opens the page, or keeps the one that is open; closes it if no page is configured. A page that cannot be opened is
+/// no reason to stop.
 pub(super) fn open(configs: &[Valid], events: &mut Events, log: &Log<'_>) {
     let Ok(Some(page)) = wanted(configs) else {
         events.web = None;
@@ -70,7 +71,7 @@ pub(super) fn open(configs: &[Valid], events: &mut Events, log: &Log<'_>) {
     }
 }
 
-/// Tries again what could not be opened: another program may have had the port.
+/// Tries again to open the page: another program may have used the port.
 pub(super) fn retry(configs: &[Valid], events: &mut Events, log: &Log<'_>) {
     if events.web.is_none()
         && let Ok(Some(page)) = wanted(configs)

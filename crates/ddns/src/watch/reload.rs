@@ -1,4 +1,4 @@
-//! Loading the configuration again while the service runs: when a file changed, or on request.
+//! Loads the configuration again while the service runs: when a file changed, or on request.
 
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
@@ -15,13 +15,13 @@ use crate::group;
 use crate::load;
 use crate::output::log::Log;
 
-/// A file that changed is loaded after this time: whoever writes it may not be done.
+/// A changed file is loaded after this time: it may not be completely written yet.
 const SETTLING: Duration = Duration::from_millis(300);
 
-/// The times of files may be so much behind the clock. Less than [`SETTLING`]: what led to a reload does not lead to another.
+/// How much file times may lag behind the clock. Less than [`SETTLING`], so that a change does not lead to two reloads.
 const TICK: Duration = Duration::from_millis(20);
 
-/// For people, where what was loaded cannot be used.
+/// Shown to people if the new configuration cannot be used.
 pub(super) const REJECTED: &str = "the new configuration is invalid: keeping the previous one";
 
 /// The configurations, or what is wrong with them.
@@ -29,31 +29,30 @@ pub(super) type Loaded = Result<Vec<Valid>, Vec<Diagnostic>>;
 
 pub(super) struct Reload<'a> {
     loading: Option<LocalBoxFuture<'a, Loaded>>,
-    /// When files that changed are loaded; none where none did.
+    /// When changed files are loaded; `None` if no file changed.
     pub(super) at: Option<Duration>,
-    /// Whether it was requested: no file changed.
+    /// Whether the reload was requested, not caused by a changed file.
     is_requested: bool,
-    /// Why what was loaded last could not be used; empty where it could.
+    /// Why the configuration loaded last cannot be used; empty if it can.
     pub(super) errors: Vec<String>,
 }
 
 impl<'a> Reload<'a> {
-    /// A configuration that `is_stale` is loaded again at once.
+    /// `is_stale`: load the configuration again at once.
     pub(super) fn new(is_stale: bool) -> Self {
         Self { loading: None, at: is_stale.then(steady_time), is_requested: false, errors: Vec::new() }
     }
 
-    /// Files changed.
+    /// Schedules a reload, because files changed.
     pub(super) fn schedule(&mut self, now: Duration) {
         self.at = Some(now + SETTLING);
     }
 
-    /// Whether something else than what runs now may be wanted.
+    /// Whether a reload is scheduled or in progress.
     pub(super) fn is_pending(&self) -> bool {
         self.at.is_some() || self.loading.is_some()
     }
 
-    /// Begins to load.
     pub(super) fn begin(&mut self, service: &mut Service<'a>, is_requested: bool) {
         self.at = None;
         self.is_requested = is_requested;
@@ -73,7 +72,8 @@ impl<'a> Reload<'a> {
         }
     }
 
-    /// Takes in what was loaded while `current` run: `None` where these go on, because it is the same, or cannot be used.
+    /// Decides about the loaded configurations. `None` if the service keeps `current`, because they are the same, or
+    /// the new ones cannot be used.
     pub(super) fn decide(
         &mut self,
         loaded: Loaded,
@@ -84,7 +84,7 @@ impl<'a> Reload<'a> {
         let was_wrong = !std::mem::take(&mut self.errors).is_empty();
         let wrong = match loaded {
             Ok(fresh) if is_same(current, &fresh) => {
-                // A file that was merely touched is no news.
+                // Do not log a file that was only touched.
                 let is_news = self.is_requested || was_wrong;
                 let level = if is_news { Level::Info } else { Level::Debug };
                 log.line(level, || "the configuration has not changed".to_owned());
@@ -108,7 +108,7 @@ impl<'a> Reload<'a> {
     }
 }
 
-/// Whether a service can run on these; their caches are locked then.
+/// Whether a service can run on these; if so, locks their caches.
 fn usable(fresh: &[Valid], service: &mut Service<'_>) -> Result<(), Vec<Diagnostic>> {
     page::wanted(fresh)?;
     group::joinable(fresh)?;

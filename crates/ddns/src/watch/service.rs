@@ -1,4 +1,4 @@
-//! What a service keeps over all of its configurations.
+//! What a service keeps over reloads.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -32,24 +32,23 @@ pub(super) struct Service<'a> {
     pub(super) environment: &'a Environment,
     pub(super) client: &'a Client,
     pub(super) systemd: Systemd,
-    /// Why the kernel does not report changes of addresses, until it is logged; none where it does.
+    /// Why the kernel does not report changes of addresses, until this is logged; `None` if it does.
     pub(super) no_notifications: Option<io::Error>,
     pub(super) locks: Vec<(PathBuf, Option<Lock>)>,
-    /// This host in its group; `None` where it is in none.
+    /// This host in its group; `None`: it is in no group.
     pub(super) member: Option<GroupMember>,
-    /// Whether it joined or left one since the last run.
+    /// Whether this host joined or left a group since the last run.
     pub(super) is_new_group: bool,
-    /// When the configurations that run were begun to be read, or a time before that.
+    /// When ddns began to read the current configurations, or earlier.
     pub(super) read_at: SystemTime,
-    /// What was logged lately.
     pub(super) recent: Rc<RecentLines>,
-    /// Sources of which nothing came for long, once that is logged.
+    /// Sources that were logged because nothing was pushed for long.
     pub(super) silent: BTreeSet<String>,
-    /// Requests for a synchronization that has not ended: whoever waits is told how it did.
+    /// Requests for a synchronization that has not ended; each gets its result.
     pub(super) waiting: Vec<Box<dyn FnOnce(SyncResult)>>,
-    /// None where there is no page.
+    /// `None`: there is no page.
     pub(super) metrics: Option<Metrics>,
-    /// Whether the configuration changed again while the run on the one before ended.
+    /// Whether the configuration changed again while the previous run ended.
     pub(super) is_stale: bool,
     /// The engine between two runs; `None` before the first.
     pub(super) engine: Option<Box<Engine>>,
@@ -58,7 +57,7 @@ pub(super) struct Service<'a> {
 /// Why a run on its configurations ends.
 pub(super) enum End {
     Stop(u8),
-    /// Another run follows on these.
+    /// Another run follows, on these configurations.
     Reload(Rc<Vec<Valid>>, Rc<Plan>),
 }
 
@@ -88,7 +87,7 @@ impl<'a> Service<'a> {
         }
     }
 
-    /// Locks the caches of these configurations, and no others. Where one is locked already, everything stays as it was.
+    /// Locks the caches of these configurations, and releases others. If one cannot be locked, nothing changes.
     pub(super) fn lock(&mut self, configs: &[Valid]) -> Result<(), String> {
         let paths: BTreeSet<PathBuf> =
             entries(configs).filter_map(|entry| cache_with_files(entry, self.environment)).collect();
@@ -123,9 +122,9 @@ impl<'a> Service<'a> {
 
     /// Opens the control socket for `ddns status` and `ddns sync`.
     pub(super) async fn open_control(&self, configs: &[Valid], events: &mut Events, log: &Log<'_>) {
-        // One that is open already must be closed first: it has the same name.
+        // Close the open socket first: the new one has the same name.
         events.control = None;
-        // A service in another folder may write the same paths and mean others.
+        // A service in another folder may use the same relative paths for other files.
         let absolute = |path: &Path| path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let caches = self.locks.iter().map(|(path, _)| absolute(path));
         let names = configs.iter().map(|(config, _)| absolute(Path::new(&config.name)));
@@ -139,7 +138,7 @@ impl<'a> Service<'a> {
     }
 }
 
-/// The way out for whoever tries a group on one host.
+/// A hint for users who try a group on one host.
 fn second_member(configs: &[Valid]) -> &'static str {
     if configs.iter().any(|(config, _)| config.group.is_some()) {
         " (a second group member on the same host needs its own, too: its history is kept beside it)"

@@ -1,4 +1,4 @@
-//! The services of this user, asked from outside through their sockets: which ones run, and which one a command means (I8).
+//! Finds the services of this user through their sockets: which ones run, and which one a command means (I8).
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -20,26 +20,26 @@ use crate::environment::Environment;
 use crate::load::names_here;
 use crate::output::{refuse, say};
 
-/// No response is larger: a hundred thousand domains of both families take less.
+/// The size limit of a response, in bytes: a hundred thousand domains of both families need less.
 const LARGEST: u64 = 128 << 20;
 
-/// The services that are meant.
+/// The services that a command means.
 #[derive(Default)]
 pub(crate) struct Services {
-    /// Those that respond, by their sockets, and how they stand.
+    /// Sockets of the services that respond, and their states.
     pub(crate) running: Vec<(PathBuf, Status)>,
-    /// The processes of those that do not, where known: stopped, or busy with something that does not end.
+    /// Processes of services that do not respond, if known: paused, or busy with something that does not end.
     pub(crate) silent: Vec<Option<i32>>,
-    /// The configuration that is meant, where none of those that respond runs on it.
+    /// The configuration that the command means, if no responding service runs on it.
     unmet: Option<String>,
-    /// Those that run on others.
+    /// The services that run on other configurations.
     others: Vec<String>,
-    /// Whether nothing here says which one is meant: what is printed must name it.
+    /// Whether nothing says which service is meant, so that the output must name it.
     pub(crate) is_unnamed: bool,
 }
 
 impl Services {
-    /// Which ones do not respond, or that there is none.
+    /// Says which services do not respond, or that none was found.
     pub(crate) fn silence(&self) -> String {
         let silent: Vec<String> =
             self.silent.iter().map(|process| format!("{} does not respond.", hung(*process))).collect();
@@ -52,7 +52,7 @@ impl Services {
         }
     }
 
-    /// Who else runs.
+    /// Names the other services.
     fn beside(&self) -> String {
         match self.others.as_slice() {
             [] => String::new(),
@@ -70,11 +70,11 @@ pub(crate) fn name(status: &Status) -> String {
     format!("process {} on {}", status.process.unwrap_or_default(), status.configs.join(", "))
 }
 
-/// The services that a command means (I8): the one that runs on the configuration that a run here would use; without one, the
-/// only one there is. With `--all` every service, or every one on the files of `-c`. Where several could be meant, they are
-/// listed, and the exit status is given.
+/// The services that a command means (I8): the one on the configuration that a run here would use or, without one, the
+/// only service. With `--all`, every service, or every one on the files of `-c`. If several are possible, lists them
+/// and fails with the exit status.
 ///
-/// One that does not respond does not say which files it uses: it counts where no other uses them.
+/// A service that does not respond does not say which files it uses. It counts unless another one uses them.
 pub(crate) async fn meant(given: &Given, environment: &Environment) -> Result<Services, u8> {
     let is_all = given.has("all");
     let mut found = services(environment).await;
@@ -127,8 +127,8 @@ pub(crate) async fn services(environment: &Environment) -> Services {
     found
 }
 
-/// Whose folder it is, where nobody could have made it to deceive us: it is private, or root gave it to its owner (a service of
-/// systemd that has a user of its own), since nobody else can make one there.
+/// The owner of a folder that no other user could have created to deceive ddns: it is private, or only root could
+/// create it (for a service of systemd with a user of its own).
 fn trusted(folder: &Path) -> Option<u32> {
     let metadata = fs::symlink_metadata(folder).ok()?;
     let is_given = |metadata: &Metadata| {
@@ -147,12 +147,12 @@ fn is_socket(path: &Path, owner: u32) -> bool {
     path.extension().is_some_and(|ending| ending == "sock") && fs::symlink_metadata(path).is_ok_and(is_own)
 }
 
-/// What is behind a socket.
+/// What a socket leads to.
 enum Asked {
     Status(Box<Status>),
     /// A process that does not respond in time.
     Silent(Option<i32>),
-    /// The service has ended, or is something else.
+    /// The service has ended, or this is no service.
     Nobody,
 }
 
@@ -165,14 +165,14 @@ async fn how_it_stands(path: &Path) -> Asked {
     };
     match timeout(PATIENCE, asked).await {
         Ok(Ok(text)) => own_json::read(&text).map_or(Asked::Nobody, |status| Asked::Status(Box::new(status))),
-        // Its line for new connections is full.
+        // Its queue of new connections is full.
         Ok(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => Asked::Silent(None),
         Ok(Err(_)) => Asked::Nobody,
         Err(_) => Asked::Silent(process),
     }
 }
 
-/// A folder in which a service of another user (root, most likely) has its socket; `None` where there is none.
+/// A folder in which a service of another user (most likely root) has its socket; `None` if there is none.
 pub(crate) fn closed_folder(environment: &Environment) -> Option<PathBuf> {
     let is_closed = |folder: &PathBuf| {
         fs::metadata(folder).is_ok_and(|metadata| metadata.uid() != getuid().as_raw())
@@ -181,7 +181,7 @@ pub(crate) fn closed_folder(environment: &Environment) -> Option<PathBuf> {
     environment.runtime_folders().into_iter().find(is_closed)
 }
 
-/// Says that a service of another user may be there, where this user has none.
+/// Prints a note that another user may have a service, if this user has none.
 pub(crate) fn note_closed_folder(environment: &Environment, command: &str) {
     if let Some(folder) = closed_folder(environment) {
         let folder = folder.display();
@@ -189,7 +189,8 @@ pub(crate) fn note_closed_folder(environment: &Environment, command: &str) {
     }
 }
 
-/// The response of the service behind a socket. It may take its time, as long as the service responds otherwise.
+/// Sends a command to the service behind a socket. Waits for its response as long as the service answers status
+/// requests.
 pub(crate) async fn request(path: &Path, command: Command) -> io::Result<String> {
     let mut asked = pin!(talk(UnixStream::connect(path).await?, command));
     loop {

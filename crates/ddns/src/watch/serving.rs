@@ -1,4 +1,5 @@
-//! The service on its configurations: brings the engine what happens, until it stops or they change.
+//! One run of the service on its configurations: passes events to the engine, until the service stops or the
+//! configurations change.
 
 mod ending;
 mod handle;
@@ -30,7 +31,6 @@ use crate::notify::Notifier;
 use crate::output::log::Log;
 use crate::web::answer;
 
-/// What comes next.
 enum Next {
     Happened(ServiceEvent),
     Engine(engine::Event),
@@ -43,14 +43,14 @@ pub(super) struct Serving<'a, 's> {
     pub(super) service: &'s mut Service<'a>,
     pub(super) configs: &'s Rc<Vec<Valid>>,
     pub(super) logs: &'s [Log<'s>],
-    /// For what concerns the service: that of the first configuration.
+    /// For messages about the service: the log of the first configuration.
     pub(super) log: &'s Log<'s>,
     pub(super) driver: Driver<'s>,
     pub(super) history: History<'s>,
-    /// None where nothing is to be notified.
+    /// `None` if no notification is configured.
     pub(super) notifier: Option<Box<Notifier<'s>>>,
     pub(super) reload: Reload<'a>,
-    /// Those on the page who wait for the configuration to be loaded.
+    /// Requests of the page that wait for the configuration to be loaded.
     pub(super) reloading: Vec<oneshot::Sender<Vec<String>>>,
     pub(super) next_watchdog: Option<Duration>,
 }
@@ -80,7 +80,7 @@ impl Serving<'_, '_> {
         }
     }
 
-    /// Hands on what happened.
+    /// Passes on what happened: to log, history, metrics and notifications.
     fn hand_on(&mut self) {
         let journal = self.driver.take_journal();
         self.history.take(&journal);
@@ -99,7 +99,7 @@ impl Serving<'_, '_> {
         }
     }
 
-    /// Begins what is due: a sign of life for systemd, a reload, a notification.
+    /// Begins what is due: a review of notifications, a sign of life for systemd, a reload.
     fn begin_due(&mut self) {
         let now = steady_time();
         if let Some(notifier) = &mut self.notifier
@@ -118,7 +118,7 @@ impl Serving<'_, '_> {
         }
     }
 
-    /// Waits until an event comes, a configuration is loaded, or something that was begun has ended.
+    /// Waits for an event, a loaded configuration, or the end of a request or notification.
     async fn next(&mut self, events: &mut Events) -> Next {
         let notify_at = self.notifier.as_ref().and_then(|notifier| notifier.wake_at());
         let times = [self.driver.engine.wake_at(), self.next_watchdog, self.reload.at, notify_at];
@@ -138,7 +138,7 @@ impl Serving<'_, '_> {
         .await
     }
 
-    /// Everything that was to be done may be done for now.
+    /// Rests if the engine has nothing left to do for now.
     fn rest_where_idle(&mut self, events: &mut Events) {
         for milestone in self.driver.take_milestones() {
             if let engine::Effect::Idle { tallies, postponed } = milestone {
@@ -184,19 +184,19 @@ impl Serving<'_, '_> {
         self.driver.engine.next_round().map(|next| next.saturating_sub(steady_time()))
     }
 
-    /// How this host stands in its group; none where it is in none.
+    /// The state of this host in its group; `None` if it is in no group.
     fn membership(&self) -> Option<Membership> {
         self.service.member.as_ref().map(GroupMember::membership)
     }
 
-    /// What was loaded, where it is different and can be used.
+    /// The loaded configurations, if they differ and can be used.
     fn loaded(&mut self, loaded: Loaded) -> Option<Vec<Valid>> {
         let fresh = self.reload.decide(loaded, self.configs, self.service, self.log);
         for done in std::mem::take(&mut self.reloading) {
             answer(done, self.reload.errors.clone());
         }
         if fresh.is_none() {
-            // Logs are rotated all the same.
+            // Reopen the logs in any case: they may have been rotated.
             self.logs.iter().for_each(Log::open_file);
             let is_rejected = !self.reload.errors.is_empty();
             let status = if is_rejected { REJECTED.to_owned() } else { self.status().summary() };
@@ -206,20 +206,21 @@ impl Serving<'_, '_> {
     }
 }
 
-/// Tells whoever shows the page that something changed.
+/// Tells open pages that something changed.
 fn tell(events: &Events) {
     if let Some(web) = &events.web {
         web.changed();
     }
 }
 
-/// The same where this host does not send.
+/// The result of a synchronization on a standby host.
 fn standing_by(group: &Membership) -> SyncResult {
     let text = format!("group {}: {}", group.group, group.sentence());
     SyncResult { good: group.is_good(), text }
 }
 
-/// The result of a synchronization, for the client that requested it. What waits for a retry may have failed before.
+/// The result of a synchronization, for the client that requested it. Updates that wait for a retry may have failed
+/// earlier.
 fn result(tally: Tally, postponed: usize, rows: &[Row]) -> SyncResult {
     let retrying = rows.iter().filter(|row| row.state == UpdateState::Retrying).count();
     let text = match retrying {

@@ -1,4 +1,5 @@
-//! A service without a configuration: its page asks for one (I1). Once there is one, the service runs on it, and the page with it.
+//! A service without a configuration: its page asks for one (I1). Once there is one, the service and the page run on
+//! it.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -18,7 +19,8 @@ use crate::output::log::Log;
 use crate::output::{Ended, complain};
 use crate::web::{Ask, Configured, answer};
 
-/// Waits until a configuration is written to `target`, then serves it. 2 where the page may not be opened, 1 where it cannot be.
+/// Waits until a configuration is written to `target`, then serves it. Exits with 2 if the page may not be opened, with
+/// 1 if it cannot be opened.
 pub(super) async fn run(settings: CliSettings, environment: Environment, client: Client, target: PathBuf) -> Ended {
     let mut all = super::events()?;
     let example = before_set_up(&settings, &environment).map_err(|wrong| complain(&wrong))?;
@@ -32,7 +34,7 @@ pub(super) async fn run(settings: CliSettings, environment: Environment, client:
     }
     events.files.watch([target.clone()]);
     log.info(format!("there is no configuration yet: open the page to create {}", target.display()));
-    // Somebody may write it without the page, and may have done so before it was watched.
+    // The file may be written without the page, and before it was watched.
     let mut is_there = target.exists();
     Systemd::new(&environment).ready("waiting for a configuration");
     let configs = loop {
@@ -64,7 +66,7 @@ pub(super) async fn run(settings: CliSettings, environment: Environment, client:
     serve_with(all, settings, configs, environment, client).await
 }
 
-/// What can be said without a configuration. Who asks for more is told that the service has none.
+/// Answers what is possible without a configuration. Dropping other requests tells the page that there is none.
 fn respond(ask: Ask, settings: &CliSettings, environment: &Environment, target: &Path, log: &Log<'_>) {
     match ask {
         Ask::Status(respond) => answer(respond, Status { process: Some(std::process::id()), ..Status::default() }),

@@ -1,4 +1,5 @@
-//! Notifying systemd of how the service is (`sd_notify`), where it listens. A notification that fails is no reason to stop.
+//! Notifies systemd of the service's state (`sd_notify`), if systemd listens. A notification that fails is no reason to
+//! stop.
 
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use crate::platform::abstract_name;
 /// The notification socket.
 pub(super) struct Systemd {
     socket: Option<UnixDatagram>,
-    /// How often [`Systemd::alive`] is to be called: it wants a sign of life.
+    /// How often to call [`Systemd::alive`]; `None`: systemd has no watchdog for ddns.
     pub(super) watchdog: Option<Duration>,
     last: String,
 }
@@ -21,13 +22,13 @@ impl Systemd {
         let ours = |name| environment.get(name).and_then(|text| text.parse::<u64>().ok());
         let is_meant = ours("WATCHDOG_PID").is_none_or(|process| process == u64::from(std::process::id()));
         let socket = environment.get("NOTIFY_SOCKET").and_then(connect);
-        // Twice as often as it asks for.
+        // Twice as often as systemd asks for.
         let watchdog =
             ours("WATCHDOG_USEC").filter(|_| is_meant && socket.is_some()).map(|time| Duration::from_micros(time / 2));
         Self { socket, watchdog, last: String::new() }
     }
 
-    /// Whether anybody listens.
+    /// Whether systemd listens.
     pub(super) fn is_there(&self) -> bool {
         self.socket.is_some()
     }
@@ -38,7 +39,7 @@ impl Systemd {
 
     pub(super) fn reloading(&mut self) {
         let now = clock_gettime(ClockId::Monotonic);
-        // Its parts are other integers on other processors.
+        // The types of its fields depend on the processor.
         let now = Duration::new(now.tv_sec.try_into().unwrap_or(0), now.tv_nsec.try_into().unwrap_or(0));
         self.notify(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.as_micros()));
     }
@@ -51,7 +52,7 @@ impl Systemd {
         self.notify("WATCHDOG=1");
     }
 
-    /// One line for `systemctl status`; sent where it changed.
+    /// One line for `systemctl status`; sent if it changed.
     pub(super) fn status(&mut self, status: &str) {
         if self.last != status {
             status.clone_into(&mut self.last);
@@ -66,7 +67,7 @@ impl Systemd {
     }
 }
 
-/// A path, or with `@` in front a name without a file.
+/// Connects to a path or, with `@` in front, to a name without a file.
 fn connect(name: &str) -> Option<UnixDatagram> {
     let socket = UnixDatagram::unbound().ok()?;
     let connected = match name.strip_prefix('@') {

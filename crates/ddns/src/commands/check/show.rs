@@ -15,10 +15,10 @@ use crate::output::json;
 use crate::output::layout::{broken, complaint, first_lines, folded, folded_beside};
 use ddns_core::address::lookup::Lookup;
 
-/// Origins stand in this column, where the values leave it free.
+/// The column in which origins begin, if the value leaves room.
 const ORIGINS: usize = 56;
 
-/// How many columns are left for them on a narrow screen.
+/// How many columns are reserved for origins on a narrow screen.
 const BESIDE: usize = 24;
 
 /// How many lines of a value are shown.
@@ -85,7 +85,7 @@ impl CheckReport {
     }
 }
 
-/// What was found, for programs.
+/// The diagnostics of one severity, for JSON.
 pub(in crate::commands) fn findings(all: &[Diagnostic], severity: Severity) -> Vec<impl Serialize> {
     let one = |Diagnostic { place, message, hint, .. }: &Diagnostic| {
         let place = place.to_string().trim_end_matches(": ").to_owned();
@@ -94,7 +94,7 @@ pub(in crate::commands) fn findings(all: &[Diagnostic], severity: Severity) -> V
     all.iter().filter(|diagnostic| diagnostic.severity == severity).map(one).collect()
 }
 
-/// `  ttl = 300   config.json:7`; the origin stands below a value that leaves no room for it.
+/// `  ttl = 300   config.json:7`; the origin goes below a value that leaves no room.
 fn setting(row: &SettingRow, column: usize, width: usize) -> String {
     let indent = column + 5;
     let mut lines = first_lines(folded(&row.value, width - indent), MAX_VALUE_LINES);
@@ -135,7 +135,7 @@ impl Online {
         }
         for (family, lookup) in &self.addresses {
             for (source, why) in lookup.failed() {
-                // A route that is passed over does no harm.
+                // A source that fails does no harm if another one returns an address.
                 let mark = if lookup.address().is_some() { '·' } else { '✗' };
                 text += &marked(mark, &family.to_string(), &format!("{source} gave no address: {why}"), width);
             }

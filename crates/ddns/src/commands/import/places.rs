@@ -1,4 +1,4 @@
-//! Where the configurations of other clients are, and their texts.
+//! Finds and reads the configurations of other clients.
 
 use std::fs;
 use std::io;
@@ -12,20 +12,20 @@ use crate::load::{cannot, default_places, text_of};
 use crate::open_file::open_any;
 use crate::output::refuse;
 
-/// No file of another client is larger.
+/// The size limit of another client's file, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
 
-/// Variables by which a client is known that has no file.
+/// Variables that reveal a client without a file.
 const TELLING: [&str; 3] = ["CLOUDFLARE_API_TOKEN", "CF_API_TOKEN", "CONFIG"];
 
-/// How the names of variables begin that such a client understands.
+/// Prefixes of the variables that such a client reads.
 const THEIRS: &str = "CLOUDFLARE_ CF_ DOMAINS IP4_ IP6_ UPDATE_ CONFIG PERIOD HTTP_TIMEOUT PUBLICIP HEALTH SHOUTRRR RESOLVER_ \
     LISTENING_ADDRESS ROOT_URL BACKUP_ PROXIED TTL RECORD_COMMENT DELETE_ON_STOP WAF_ MANAGED_ CACHE_EXPIRATION \
     DETECTION_TIMEOUT UPTIMEKUMA";
 
 const ENVIRONMENT: &str = "the environment";
 
-/// A configuration that is to be imported.
+/// A configuration to import.
 pub(super) struct PeerText {
     pub(super) name: String,
     pub(super) text: String,
@@ -33,7 +33,7 @@ pub(super) struct PeerText {
     pub(super) is_open: bool,
 }
 
-/// The configuration that was named, or the only one that there is (L5).
+/// The configuration that the user named, or the only one that was found (L5).
 pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<PeerText, u8> {
     if let Some(name) = named {
         return read(name, environment);
@@ -90,7 +90,7 @@ fn read(name: &str, environment: &Environment) -> Result<PeerText, u8> {
     })
 }
 
-/// The text of a file, or why there is none: a phrase that follows its name.
+/// The text of a file. The error is a phrase that follows the file's name.
 fn read_quietly(path: &str) -> Result<PeerText, String> {
     let name = path.to_owned();
     if path == "-" {
@@ -101,14 +101,14 @@ fn read_quietly(path: &str) -> Result<PeerText, String> {
     Ok(PeerText { name, text: text_of(file, 0, MAX_FILE)?, is_open })
 }
 
-/// Another file that a configuration names, relative to it.
+/// The text of another file that a configuration names, relative to its folder.
 pub(super) fn near(file: &str, path: &str) -> Result<String, String> {
     let path = Environment::read().path(path);
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     read_quietly(&folder.join(path).display().to_string()).map(|text| text.text)
 }
 
-/// Whether a process of the client can be seen.
+/// Whether the client is running, as far as `/proc` shows.
 pub(super) fn is_running(peer: PeerClient) -> bool {
     let Some(name) = peer.process() else { return false };
     let names = |entry: io::Result<fs::DirEntry>| {

@@ -1,4 +1,4 @@
-//! Writes the configuration and the files of its secrets: whole or not at all, and never over a file.
+//! Writes the configuration and its secret files: all or nothing, and never over an existing file.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use crate::environment::Environment;
 use crate::open_file::{beside, cannot_write, create, folder_of, make_private};
 use crate::output::refuse;
 
-/// Refuses a target that is there already.
+/// Refuses a target that already exists.
 pub(super) fn check(target: &str, source: Option<&str>, environment: &Environment) -> Result<(), u8> {
     if target.contains("://") {
         return Err(refuse("the file to write cannot be an address", "name a file: `ddns import FILE TARGET`"));
@@ -53,14 +53,14 @@ pub(super) fn all(target: &str, filled: &Filled, environment: &Environment) -> R
     Ok(())
 }
 
-/// A file of its own is written beside the place first: an import that is killed leaves no half of a configuration there.
+/// Writes a temporary file beside the target first, so that an import that is killed leaves no partial configuration.
 fn put_in_place(path: &Path, text: &str, is_secret: bool) -> io::Result<()> {
     if is_secret {
         make_private(folder_of(path))?;
     }
     let new = beside(path, &format!(".{}.new", std::process::id()));
     create(&new, text)?;
-    // A link never takes the place of a file, as renaming would.
+    // A hard link never replaces an existing file, as renaming would.
     let placed = fs::hard_link(&new, path).or_else(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Err(error),
         _ if fs::symlink_metadata(path).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),

@@ -22,29 +22,29 @@ const INTRO: &str = "A few questions. Enter accepts what is in [brackets]; < goe
 const SERVICE: &str = "Which service has your domain? Type a few letters, such as noip, cloudflare or fritz, and Enter; 0 is a URL \
                        of your own, ? lists all services.";
 
-/// An answer of these alone goes back, one question for each.
+/// An answer of these characters alone goes back, one question for each.
 const BACK: char = '<';
 
 const FIRST: &str = "This is the first question.";
 
-/// The column in which what a service is begins.
+/// The column in which the description of a service begins.
 const COLUMN: usize = 32;
 
-/// Whether the questions are over.
+/// The decision after the last question.
 pub(super) enum SendChoice {
-    /// By so many questions.
+    /// By this many questions.
     GoBack(usize),
     Done,
 }
 
-/// A conversation, and what was looked up in it.
+/// A conversation, and its lookups.
 pub(super) struct Dialog<'a> {
     client: &'a Client,
     is_offline: bool,
-    /// Whether somebody is asked.
+    /// Whether questions are asked; otherwise, options and suggestions answer them.
     is_on: bool,
     was_surveyed: bool,
-    /// The service whose rules were told.
+    /// The recipe whose rules were shown last.
     told: Option<String>,
     pub(super) looked: BothLooked,
 }
@@ -59,7 +59,7 @@ impl<'a> Dialog<'a> {
         show_broken(INTRO, 0);
     }
 
-    /// Asks what is left to ask. Fails where the answers end.
+    /// Asks the remaining questions. Fails at the end of the input.
     pub(super) async fn ask_all(&mut self, set_up: &mut SetUp) -> Result<(), u8> {
         while self.is_on {
             if set_up.needs_service() {
@@ -116,7 +116,7 @@ impl<'a> Dialog<'a> {
         if looked.ip.is_some() || looked.sources.is_empty() {
             return Ok(());
         }
-        // A second time it is meant.
+        // The same answer a second time is intended.
         if is_new && set_up.back() {
             show_broken("It gave no address. Enter keeps it all the same; or type another source, or none.", 2);
         } else {
@@ -125,7 +125,7 @@ impl<'a> Dialog<'a> {
         Ok(())
     }
 
-    /// Tells, once, what the service wants its users to know: before anything is sent, and after its questions.
+    /// Shows the rules of the service, once: after its questions, and before anything is sent.
     pub(super) fn tell_rules(&mut self, set_up: &SetUp) {
         let recipe = set_up.recipe().filter(|recipe| self.is_on && !recipe.rules.is_empty());
         let Some(recipe) = recipe.filter(|recipe| self.told.as_ref() != Some(&recipe.name)) else { return };
@@ -137,7 +137,7 @@ impl<'a> Dialog<'a> {
         }
     }
 
-    /// Asks the last question again, because what was answered makes no valid configuration. Whether somebody is there.
+    /// Asks the last question again, because the answers make no valid configuration. `false` if nobody can be asked.
     pub(super) fn goes_back(&self, set_up: &mut SetUp, wrong: &[Diagnostic]) -> bool {
         let may = self.is_on && set_up.back();
         if may {
@@ -148,7 +148,7 @@ impl<'a> Dialog<'a> {
         may
     }
 
-    /// Offers to send everything once. The end of the input is no reason to lose the answers.
+    /// Offers to send everything once. The end of the input means no, so that the answers are not lost.
     pub(super) async fn send(&self, valid: Valid, environment: &Environment) -> SendChoice {
         if !self.is_on || self.is_offline || self.looked.iter().all(|looked| looked.ip.is_none()) {
             return SendChoice::Done;
@@ -192,7 +192,7 @@ impl<'a> Dialog<'a> {
     }
 }
 
-/// Finds the service that is meant, or shows those that may be.
+/// Asks for the service, and lists the matches if there are several.
 fn ask_service(set_up: &mut SetUp) -> Result<(), u8> {
     show("\n");
     if set_up.listed().is_empty() {

@@ -1,4 +1,4 @@
-//! `ddns init --push`: what to type into a router, so that it tells its address (F10m). Nothing is written.
+//! `ddns init --push`: shows what to enter in a router so that it reports its address (F10m). Writes nothing.
 
 use ddns_core::net::family::Family;
 
@@ -6,7 +6,7 @@ use crate::lookup::own_address;
 use crate::output::{Ended, print, refuse};
 use crate::platform::gateway;
 
-/// The steps for all routers, then a section for each: `NAS` is this host, `GATEWAY` the router.
+/// The steps for all routers, then a section for each. `NAS` stands for this host, `GATEWAY` for the router.
 const STEPS: &str = include_str!("push.txt");
 
 pub(super) fn explain(router: &str) -> Ended {

@@ -10,30 +10,29 @@ use ddns_core::text::duration;
 use crate::cli::Given;
 use crate::http::server::ReceiverResponse;
 
-/// Where it listens unless another place is named.
+/// The default port.
 const PORT: u16 = 8080;
 
-/// The longest delay of a response.
 const MAX_DELAY: Duration = Duration::from_secs(3600);
 
 #[derive(Debug)]
 pub(super) struct ListenOptions {
     pub(super) address: SocketAddr,
-    /// The status of the first response, the second and so on; the last one stays.
+    /// The status of the first response, the second and so on; the last one repeats.
     pub(super) statuses: Vec<u16>,
     delay: Duration,
     retry_after: Option<u32>,
     redirect: Option<String>,
-    /// It ends after this many requests; `None`: never.
+    /// Exit after this many requests; `None`: never.
     pub(super) count: Option<usize>,
 }
 
 impl ListenOptions {
-    /// Reads what was written; fails with the first thing that is wrong.
+    /// Reads the options; fails with the first error.
     pub(super) fn read(given: &Given) -> Result<Self, Diagnostic> {
         let redirect = given.value("redirect").map(location).transpose()?;
         let retry_after = given.value("retry-after").map(|text| number("retry-after", text, 0)).transpose()?;
-        // Without a status, the other options decide which one makes sense.
+        // Without --status, the other options imply one.
         let usual = match (&redirect, retry_after) {
             (Some(_), _) => 307,
             (None, Some(_)) => 503,
@@ -98,7 +97,7 @@ fn number(option: &str, text: &str, least: u32) -> Result<u32, Diagnostic> {
     number.ok_or_else(|| wrong(option, format!("this must be a whole number, {least} or more")))
 }
 
-/// `2s`, `500ms`, `1m`, `2`: seconds where no unit is given.
+/// `2s`, `500ms`, `1m`, `2`: seconds if there is no unit.
 fn delay(text: &str) -> Result<Duration, Diagnostic> {
     let length = match text.strip_suffix("ms") {
         Some(number) => number.parse().ok().map(Duration::from_millis),
@@ -110,7 +109,7 @@ fn delay(text: &str) -> Result<Duration, Diagnostic> {
         .ok_or_else(|| wrong("delay", "this must be a time such as 500ms, 2s or 1m, at most an hour"))
 }
 
-/// An address that can stand in a header.
+/// A URL that is valid in a header.
 fn location(text: &str) -> Result<String, Diagnostic> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(wrong("redirect", "this must be a URL without spaces, in ASCII"));

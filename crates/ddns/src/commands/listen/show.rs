@@ -1,5 +1,5 @@
-//! What was received, as text for people or a line of JSON for programs. It shows everything, keys included: whoever
-//! listens on this host is whoever sends. Nothing that came can drive the terminal.
+//! Shows what was received, as text for people or a line of JSON for programs. Keys are not masked, since the user who
+//! listens here is the one who sends. Received text cannot control the terminal.
 
 use std::net::SocketAddr;
 
@@ -17,10 +17,10 @@ use crate::http::server::{InvalidRequest, Received, ReceiverResponse};
 use crate::output::layout::{beside, broken};
 use ddns_core::net::status::with_reason;
 
-/// Headers of every request, which are left out.
+/// Headers that every request has; they are not shown.
 const USUAL: [&str; 6] = ["accept", "accept-encoding", "connection", "content-length", "expect", "transfer-encoding"];
 
-/// What stands beside a label begins in this column.
+/// The column in which the text beside a label begins.
 const COLUMN: usize = 12;
 
 /// Where it listens, how it responds, and a command that sends to it.
@@ -63,7 +63,7 @@ pub(super) fn request(request: &Received, response: &ReceiverResponse, number: u
     text + &labelled("response", [status].into_iter().chain(headers), form.width) + "\n"
 }
 
-/// What came and is not a request.
+/// Something that was received and is not a request.
 pub(super) fn refusal(refusal: &InvalidRequest, form: ReportFormat) -> String {
     if form.json {
         let InvalidRequest { from, status, why } = refusal;
@@ -94,13 +94,13 @@ fn json(
         query: pairs(query),
         headers: pairs(&request.headers),
         body: &body;
-        // On one line, with the digits it came with.
+        // On one line; numbers keep their digits.
         json: parse(&body, Dialect::STRICT).ok().and_then(|document| as_is(one_line(&document.value))),
         status: Some(response.status),
     })
 }
 
-/// A value on one line.
+/// A value as one line of JSON.
 fn line(value: &impl Serialize) -> String {
     screen::json(&own_json::line(value)).into_owned() + "\n"
 }
@@ -109,7 +109,7 @@ fn timestamp() -> String {
     local_time().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
 }
 
-/// The body as lines: indented where it is JSON, else as it is.
+/// The lines of the body: JSON is indented, other text stays unchanged.
 fn body(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     match parse(&text, Dialect::STRICT) {
@@ -118,7 +118,7 @@ fn body(bytes: &[u8]) -> Vec<String> {
     }
 }
 
-/// `   query    name = value`, the label on the first line alone; nothing where there are no rows.
+/// `   query    name = value`, with the label on the first line alone; empty if there are no rows.
 fn labelled(label: &str, rows: impl IntoIterator<Item = String>, width: usize) -> String {
     let mut text = String::new();
     for (at, row) in rows.into_iter().enumerate() {
@@ -130,8 +130,8 @@ fn labelled(label: &str, rows: impl IntoIterator<Item = String>, width: usize) -
     text
 }
 
-/// A line in which nothing can drive a terminal, behind `indent` blanks; where it is too wide it continues below, two
-/// blanks further in: a key or an address has no blanks to break it at.
+/// A line that cannot control the terminal, indented by `indent` spaces. If it is too wide, it continues below, two
+/// spaces further in: a key or a URL has no spaces to break at.
 fn broken_hard(line: &str, indent: usize, width: usize) -> String {
     let room = width - indent;
     let mut text = " ".repeat(indent);

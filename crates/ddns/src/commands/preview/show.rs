@@ -1,4 +1,4 @@
-//! A preview as text, as commands of curl, and as JSON.
+//! A preview as text, as curl commands, and as JSON.
 
 use std::collections::BTreeMap;
 
@@ -39,13 +39,12 @@ const MAX_BODY_LINES: usize = 20;
 pub(super) struct PreviewOptions {
     form: ReportFormat,
     curl: bool,
-    /// Secrets too.
+    /// Whether secrets are shown.
     pub(super) reveal: bool,
 }
 
 impl PreviewOptions {
-    /// Secrets are shown to somebody who sits at a terminal. Elsewhere they may end up in a file or a log: that must be
-    /// meant.
+    /// Shows secrets only at a terminal. Elsewhere they could end up in a file or a log, so the user must add --yes.
     pub(super) fn of(given: &Given, is_terminal: bool) -> Result<Self, Diagnostic> {
         let reveal = given.has("show-secrets");
         if reveal && !is_terminal && !given.has("yes") {
@@ -62,7 +61,7 @@ impl PreviewOptions {
     }
 }
 
-/// What was seen.
+/// The lookups, and what the engine makes of them.
 pub(super) struct LookResult<'a> {
     pub(super) engine: &'a Engine,
     pub(super) plan: &'a Plan,
@@ -72,14 +71,14 @@ pub(super) struct LookResult<'a> {
     pub(super) walked: Option<&'a WalkedUpdates<'a>>,
 }
 
-/// What the steps of updates found, or why nothing.
+/// By update: what its steps found, or why they failed.
 pub(super) type WalkedUpdates<'a> = BTreeMap<UpdateId, Result<Walked<'a>, String>>;
 
 /// The updates of one family of one entry.
 struct FamilyUpdates<'a> {
     at: usize,
     lookup: &'a Lookup,
-    /// Of each its number, what is done about it, and whether its request can be made.
+    /// For each update: its number, its kind, and whether its request can be made.
     updates: Vec<(UpdateId, PreviewKind, bool)>,
 }
 
@@ -111,7 +110,7 @@ impl<'a> LookResult<'a> {
     }
 }
 
-/// The whole of it, and whether every request could be made.
+/// The whole output, and whether every request can be made.
 pub(super) fn text(looked: &LookResult<'_>, notices: &[Sample<'_>], options: &PreviewOptions) -> (String, bool) {
     let now = unix_time().seconds;
     let families = looked.families();
@@ -139,7 +138,7 @@ pub(super) fn text(looked: &LookResult<'_>, notices: &[Sample<'_>], options: &Pr
     (text, has_all)
 }
 
-/// What is alike about updates of which only the first are shown.
+/// Groups updates: only the first ones of each kind are shown.
 #[derive(PartialEq, Clone, Copy)]
 enum PreviewKind {
     Sent,
@@ -166,7 +165,7 @@ impl PreviewKind {
     }
 }
 
-/// The updates of one family of one entry; where they are many, the first of each kind.
+/// The updates of one family of one entry; if there are many, the first ones of each kind.
 fn shown(family: &FamilyUpdates<'_>, block: impl Fn(UpdateId) -> String) -> String {
     if family.updates.len() <= MAX_ALIKE {
         return family.updates.iter().map(|(id, ..)| block(*id)).collect();
@@ -183,7 +182,7 @@ fn shown(family: &FamilyUpdates<'_>, block: impl Fn(UpdateId) -> String) -> Stri
     text
 }
 
-/// A block of a report: a name, and below it labels and, from a column on, texts of any length.
+/// A block of the report: a name, and below it labels with texts of any length in a second column.
 struct Block {
     text: String,
     width: usize,
@@ -204,7 +203,7 @@ impl Block {
         self.put(&format!("  {label}"), text, COLUMN);
     }
 
-    /// A request; one of several says which it is: `before 1 of 2: GET https://…`
+    /// A request; if there are several, its role comes first: `before 1 of 2: GET https://…`
     fn request(&mut self, role: Option<RequestRole>, request: &Redacted) {
         let line = format!("{} {}", request.method.as_str(), request.url);
         match role {
@@ -221,7 +220,7 @@ impl Block {
     }
 }
 
-/// Its request, or each of those that it has with steps around it.
+/// The request of an update, or all requests if it has steps.
 fn requests(item: &Preview) -> impl Iterator<Item = (Option<RequestRole>, &Redacted)> {
     let one = item.redacted().filter(|_| item.around.is_empty()).map(|request| (None, request));
     one.into_iter().chain(item.around.iter().map(|(role, request)| (Some(*role), request)))
@@ -276,7 +275,7 @@ fn block(
     block.text + "\n"
 }
 
-/// What is said about steps that were not sent: what they would find, or why nobody wanted that.
+/// The row about steps that were not sent: what they would find, or why they are not needed.
 fn lookup_row(looked: &LookResult<'_>, id: UpdateId, item: &Preview) -> Option<String> {
     let callback = &looked.plan.entry(item.entry).callback;
     let Some(walked) = looked.walked else {
@@ -292,7 +291,7 @@ fn lookup_row(looked: &LookResult<'_>, id: UpdateId, item: &Preview) -> Option<S
     Some(why.to_owned())
 }
 
-/// What steps found, and the request that follows from it.
+/// Adds what the steps found, and the requests that follow from it.
 fn push_walked(
     block: &mut Block,
     looked: &LookResult<'_>,
@@ -323,7 +322,7 @@ fn push_walked(
     }
 }
 
-/// One notification, with values that could be.
+/// One notification with example values.
 fn notice_block(sample: &Sample<'_>, several: bool, width: usize) -> String {
     let Sample { config, number, notification, event, message, request } = sample;
     let mut block = Block::new(&format!("notification {}", number + 1), width);
@@ -339,7 +338,7 @@ fn notice_block(sample: &Sample<'_>, several: bool, width: usize) -> String {
     block.text + "\n"
 }
 
-/// The same for programs.
+/// The same as JSON.
 fn notice_json(sample: &Sample<'_>) -> impl Serialize {
     object! {
         notification: sample.number + 1,
@@ -350,7 +349,7 @@ fn notice_json(sample: &Sample<'_>) -> impl Serialize {
     }
 }
 
-/// How many would be sent, in one sentence.
+/// The summary: how many updates would be sent, and what happens to the others.
 fn closing(looked: &LookResult<'_>, families: &[FamilyUpdates<'_>]) -> String {
     let updates = || families.iter().flat_map(|family| &family.updates);
     let of = |kind: PreviewKind| {
@@ -383,7 +382,7 @@ fn closing(looked: &LookResult<'_>, families: &[FamilyUpdates<'_>]) -> String {
     format!("{sent}. A run {when} would send {most}{due} of {all} updates{}.", others.concat())
 }
 
-/// A script: a command for each update, with the verdict in a comment.
+/// A shell script: a curl command for each update, with the verdict in a comment.
 fn commands(previews: impl Iterator<Item = Preview>, options: &PreviewOptions, now: u64) -> String {
     let mut text = String::new();
     let width = options.form.width;
@@ -417,7 +416,7 @@ fn commands(previews: impl Iterator<Item = Preview>, options: &PreviewOptions, n
     text
 }
 
-/// One item of the list for programs.
+/// One item of the JSON list.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum PreviewJson<U, N> {
@@ -425,7 +424,7 @@ enum PreviewJson<U, N> {
     Notice(N),
 }
 
-/// One update for programs.
+/// One update as JSON.
 fn json(looked: &LookResult<'_>, item: &Preview, options: &PreviewOptions, now: u64) -> impl Serialize {
     let lookup = looked.lookup(item);
     let failed = || {

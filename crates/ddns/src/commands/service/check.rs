@@ -1,4 +1,4 @@
-//! Whether the service could run: its configuration as it will see it, and whether its user can reach what it needs.
+//! Whether the service could run: whether its user can reach the program and the files that it needs.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -16,15 +16,15 @@ use super::facts::HostFacts;
 use super::wrong;
 use crate::platform::has_acl;
 
-/// What is in the way of a service, and what an installation does about the rest.
+/// What prevents the service from running, and the steps that fix the rest.
 #[derive(Default)]
 pub(super) struct AccessCheck {
     pub(super) wrong: Vec<Diagnostic>,
-    /// Opens files to the group of the service.
+    /// Let the group of the service read files.
     pub(super) steps: Vec<Step>,
 }
 
-/// Only the host's services of systemd and procd run as another user than the one who asks.
+/// Only system services of systemd and procd run as another user than the one who installs them.
 pub(super) fn access(facts: &HostFacts, service: &ServiceSpec, configs: &[&Config]) -> AccessCheck {
     let (name, group) = match (facts.manager, facts.scope) {
         (Manager::Systemd, ServiceScope::System) => (systemd::USER, systemd::USER.to_owned()),
@@ -85,7 +85,7 @@ fn needed(service: &ServiceSpec, configs: &[&Config]) -> Vec<String> {
     all
 }
 
-/// A file and the folders above it, from the top, links followed.
+/// A file and the folders above it, from the top, with links resolved.
 fn nodes(path: &str) -> Vec<PathNode> {
     let Ok(path) = fs::canonicalize(path) else { return Vec::new() };
     let mut above: Vec<&Path> = path.ancestors().collect();
@@ -133,7 +133,7 @@ fn closed_folder(path: &str, node: &PathNode, name: &str) -> Diagnostic {
     wrong(message, format!("`sudo chmod o+x {}`{or}", quote(&node.path)))
 }
 
-/// What the configuration writes to, where the service cannot.
+/// Warnings about files that ddns would write, but the service cannot.
 pub(super) fn unwritable(facts: &HostFacts, configs: &[&Config]) -> Vec<Diagnostic> {
     if (facts.manager, facts.scope) != (Manager::Systemd, ServiceScope::System) {
         return Vec::new();

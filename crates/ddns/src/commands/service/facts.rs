@@ -1,4 +1,4 @@
-//! What there is: who starts services on this host, who asks, and what is installed already.
+//! The facts about this host: its service manager, its user, and what is already installed.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -21,19 +21,19 @@ pub(super) struct HostFacts {
     pub(super) scope: ServiceScope,
     pub(super) home: Home,
     pub(super) is_root: bool,
-    /// Whether `--manager` says which one.
+    /// Whether `--manager` chose the service manager.
     is_named: bool,
     pub(super) environment: Environment,
 }
 
-/// What is where the service would be.
+/// What is installed where the service would be.
 pub(super) enum Installed {
     Nothing,
-    /// The text that an installation wrote; for cron, the whole table.
+    /// The text that `ddns service install` wrote; for cron, the whole crontab.
     Ours(String),
-    /// The unit of a package: its place and text.
+    /// The unit of a package: its path and text.
     OfPackage(String, String),
-    /// Something else: what, and why it stays.
+    /// Something that ddns must not change: a sentence about it.
     Other(String),
 }
 
@@ -62,25 +62,25 @@ impl HostFacts {
         Ok(Self { manager, scope, home, is_root, is_named: given.has("manager"), environment })
     }
 
-    /// An action on this service, as it is typed.
+    /// The command line for an action on this service.
     pub(super) fn command(&self, action: &str) -> String {
         let manager = if self.is_named { format!(" --manager {}", self.manager.key()) } else { String::new() };
         format!("ddns service {action}{}{manager}", self.scope.option())
     }
 
-    /// The file of the service; none for cron.
+    /// The file of the service; `None` for cron.
     pub(super) fn file(&self) -> Option<String> {
         file(self.manager, self.scope, &self.home)
     }
 
-    /// The user's own where only that is installed.
+    /// These facts, or those of the user's own service if only that one is installed.
     pub(super) fn where_installed(self) -> Self {
         if matches!(self.installed(), Installed::Nothing) { self.own().unwrap_or(self) } else { self }
     }
 
-    /// The user's own service, where the host's is meant and that one is installed.
+    /// The facts of the user's own service, if it is installed and these are about the system service.
     pub(super) fn own(&self) -> Option<Self> {
-        // There is one table of cron for a user, and OpenWrt knows no services of users.
+        // A user has only one crontab, and OpenWrt has no user services.
         let is_possible = self.scope == ServiceScope::System && self.manager == Manager::Systemd;
         let own =
             Self { scope: ServiceScope::User, home: self.home.clone(), environment: self.environment.clone(), ..*self };
@@ -112,8 +112,8 @@ impl HostFacts {
         unit.map_or(Installed::Nothing, |(path, text)| Installed::OfPackage((*path).to_owned(), text))
     }
 
-    /// The crontab of the current user; empty if there is none, or another manager is meant. Fails where it cannot be
-    /// read: it would be lost.
+    /// The crontab of the current user; empty if there is none, or the manager is not cron. Fails if it cannot be read:
+    /// an installation would overwrite it.
     pub(super) fn table(&self) -> Result<String, String> {
         if self.manager != Manager::Cron {
             return Ok(String::new());
@@ -122,14 +122,14 @@ impl HostFacts {
         let output = output.map_err(|error| format!("`crontab` cannot be run ({})", reason(&error)))?;
         let said = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {
-            // vixie-cron and its children say the first, busybox the second.
+            // vixie-cron and its descendants print the first text, busybox the second.
             let is_missing = said.contains("no crontab") || said.contains("No such file");
             return if is_missing { Ok(String::new()) } else { Err(format!("`crontab -l` failed: {}", said.trim())) };
         }
         String::from_utf8(output.stdout).map_err(|_| "the crontab is not UTF-8 text".to_owned())
     }
 
-    /// Where a service was looked for.
+    /// Why no service was found: a phrase.
     pub(super) fn looked_for(&self) -> String {
         match self.file() {
             Some(path) => format!("{path} does not exist"),
@@ -138,16 +138,16 @@ impl HostFacts {
     }
 }
 
-/// Whether an installation wrote a file.
+/// Whether `ddns service install` wrote a file.
 pub(super) fn is_written_by_us(path: &str) -> bool {
     fs::read_to_string(path).is_ok_and(|text| text.contains(MARKER))
 }
 
-/// The one that runs here.
+/// The service manager of this host.
 fn found() -> Result<Manager, Diagnostic> {
     let has = |path: &str| Path::new(path).exists();
     match () {
-        // How systemd itself says that it runs.
+        // sd_booted(3) does the same.
         () if has("/run/systemd/system") => Ok(Manager::Systemd),
         () if has("/etc/openwrt_release") => Ok(Manager::Procd),
         () if has_program("crontab") => Ok(Manager::Cron),

@@ -19,10 +19,10 @@ use crate::load::{self, Examined};
 use crate::output::layout::{broken, width_of};
 use crate::output::{complain, fail, print};
 
-/// Where the configuration of the host's service is looked for.
+/// Where ddns looks for the configuration of a system service.
 const OF_HOST: [&str; 2] = ["/etc/ddns/config.json", "/etc/ddns.json"];
 
-/// The end of a unit that a package brings.
+/// The end of `ExecStart` in the unit of a package.
 const PACKAGED: &str = " watch -c /etc/ddns/config.json";
 
 /// Checks, writes, starts, and says what it did.
@@ -44,7 +44,7 @@ pub(super) async fn run(given: &Given, facts: &HostFacts) -> u8 {
     }
 }
 
-/// The service and the steps to it, or everything that is in the way: nothing is done then.
+/// The service and the steps that install it, or everything that prevents it. Changes nothing.
 async fn planned(given: &Given, facts: &HostFacts) -> Result<(ServiceSpec, Vec<Step>), Vec<Diagnostic>> {
     let program = env::current_exe().ok().and_then(|path| path.to_str().map(str::to_owned));
     let program = program.ok_or_else(|| vec![wrong("the path of this program is unknown", "start it by its path")])?;
@@ -92,7 +92,7 @@ async fn planned(given: &Given, facts: &HostFacts) -> Result<(ServiceSpec, Vec<S
     Ok((service, steps))
 }
 
-/// The unit of a package is not written again, but started.
+/// Starts the unit of a package, and does not rewrite it.
 fn started(path: &str, text: &str, service: &ServiceSpec) -> Result<Vec<Step>, Vec<Diagnostic>> {
     let is_ours = text.lines().any(|line| line.starts_with("ExecStart=") && line.ends_with(PACKAGED));
     if !is_ours || service.configs != [OF_HOST[0]] {
@@ -103,7 +103,7 @@ fn started(path: &str, text: &str, service: &ServiceSpec) -> Result<Vec<Step>, V
         )]);
     }
     let mut steps = Vec::new();
-    // Somebody else's does the same, or it is meant to be as it is.
+    // A drop-in that ddns did not write stays unchanged.
     if service.starts == Starts::Programs
         && (is_written_by_us(systemd::DROP_IN) || !Path::new(systemd::DROP_IN).exists())
     {
@@ -114,7 +114,7 @@ fn started(path: &str, text: &str, service: &ServiceSpec) -> Result<Vec<Step>, V
     Ok(steps)
 }
 
-/// The files that are named, or the first one where the service would look; with their whole paths.
+/// The absolute paths of the files that the user named, or of the first one in the default places.
 fn configurations(named: &[String], facts: &HostFacts) -> Result<Vec<String>, Diagnostic> {
     if named.is_empty() {
         return Ok(vec![default_configuration(facts)?]);
@@ -148,7 +148,7 @@ fn default_configuration(facts: &HostFacts) -> Result<String, Diagnostic> {
     Err(wrong(format!("there is no configuration: neither {}", OF_HOST.join(" nor ")), hint))
 }
 
-/// The configurations, checked as the service will see them: from its folder, without the variables of this shell.
+/// Checks the configurations as the service will see them: from its folder, without the variables of this shell.
 async fn examined(files: &[String], facts: &HostFacts) -> Result<Vec<Config>, Vec<Diagnostic>> {
     let strangers = facts.environment.unseen_by_services();
     if !strangers.is_empty() {
@@ -170,7 +170,7 @@ async fn examined(files: &[String], facts: &HostFacts) -> Result<Vec<Config>, Ve
     Ok(valid.into_iter().map(|(config, _)| config).collect())
 }
 
-/// What runs now, and how to go on.
+/// What runs now, and the next steps.
 fn farewell(facts: &HostFacts, service: &ServiceSpec) -> String {
     let width = width_of(io::stdout());
     let configs = service.configs.join(", ");

@@ -1,4 +1,4 @@
-//! `ddns service status`: what the manager says about the service, and how its updates stand, in short.
+//! `ddns service status`: what the service manager says about the service, and a summary of its updates.
 
 use std::io;
 use std::path::Path;
@@ -14,10 +14,11 @@ use crate::output::layout::{beside, width_of};
 use crate::output::print;
 use crate::watch::{closed_folder, services};
 
-/// The column in which what is said begins.
+/// The column in which the text of a row begins.
 const COLUMN: usize = 10;
 
-/// 0 where it runs and everything is up to date, 1 where something is not, 3 where nothing is installed or responds.
+/// Exits with 0 if the service runs and everything is up to date, with 1 if something is not, with 3 if no service is
+/// installed or responds.
 pub(super) async fn run(facts: HostFacts) -> u8 {
     let what = match facts.installed() {
         Installed::Nothing => {
@@ -62,7 +63,7 @@ fn summary(status: &Status) -> String {
     format!("{} (process {process}{next}){wrong}", status.summary())
 }
 
-/// In words, and whether it runs.
+/// The state in words, and whether the service runs.
 fn state(facts: &HostFacts) -> (String, bool) {
     match facts.manager {
         Manager::Systemd => of_systemd(facts.scope),
@@ -94,7 +95,7 @@ fn of_systemd(scope: ServiceScope) -> (String, bool) {
     (state, active == "active" || active == "reloading")
 }
 
-/// What a program prints, where it succeeds.
+/// The output of a program; `None` if it fails.
 fn said(words: &[&str]) -> Option<String> {
     let program = Path::new(words.first()?);
     let output = Command::new(program).args(&words[1..]).stdin(Stdio::null()).output().ok()?;

@@ -13,7 +13,7 @@ use ddns_core::text::{screen, shell};
 use crate::output::print;
 use crate::store::replace;
 
-/// All of them, up to the first that fails: why it does.
+/// Carries out all steps, up to the first that fails. The error says why.
 pub(super) fn carry_out(steps: &[Step]) -> Result<(), String> {
     for step in steps {
         let done = match step {
@@ -63,7 +63,7 @@ fn remove(path: &str) -> Result<String, String> {
     }
 }
 
-/// Why a program failed: what it said, or how it ended.
+/// Runs a program. The error contains what it printed, or its exit status.
 fn run(words: &[String], input: Option<&str>) -> Result<(), String> {
     let line = shell::line(words.iter().map(String::as_str));
     let mut command = Command::new(&words[0]);
@@ -74,7 +74,7 @@ fn run(words: &[String], input: Option<&str>) -> Result<(), String> {
         _ => format!("`{line}` cannot be run ({error})"),
     })?;
     if let (Some(text), Some(mut pipe)) = (input, child.stdin.take()) {
-        // A program that reads nothing says by its exit status what that means.
+        // If the program does not read its input, its exit status tells what that means.
         let _ = pipe.write_all(text.as_bytes());
     }
     let output = child.wait_with_output().map_err(|error| format!("`{line}` was lost ({error})"))?;

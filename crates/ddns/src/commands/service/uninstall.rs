@@ -1,4 +1,4 @@
-//! `ddns service uninstall`: takes back what `install` did, and nothing else.
+//! `ddns service uninstall`: undoes what `install` did, and nothing else.
 
 use std::fs;
 use std::io;
@@ -29,7 +29,7 @@ pub(super) fn run(facts: &HostFacts, is_print: bool) -> u8 {
             }
             steps
         }
-        // For cron that is the whole table.
+        // For cron, `text` is the whole crontab.
         Installed::Ours(text) => service::uninstall(facts.manager, facts.scope, &facts.home, text),
     };
     if is_print {
@@ -41,7 +41,7 @@ pub(super) fn run(facts: &HostFacts, is_print: bool) -> u8 {
     print(&format!("\n{}", broken(&left(facts, &found), 0, width_of(io::stdout()))))
 }
 
-/// What is still there.
+/// What was kept.
 fn left(facts: &HostFacts, found: &Installed) -> String {
     let (text, package) = match found {
         Installed::Ours(text) => (text.as_str(), String::new()),

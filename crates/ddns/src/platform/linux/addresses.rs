@@ -1,5 +1,5 @@
-//! All addresses of this host's interfaces, straight from the kernel, which alone knows the temporary and the deprecated
-//! ones.
+//! All addresses of this host's interfaces, from the kernel: only the kernel knows which ones are temporary or
+//! deprecated.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -18,13 +18,13 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 /// The kernel fills at most 32 KiB at once.
 const BUFFER: usize = 32 * 1024;
 
-/// The kernel responds at once; this only keeps a fault from becoming a standstill.
+/// The kernel responds at once; this only keeps a fault from stopping ddns.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// So often the list is asked for while it keeps changing.
+/// How often ddns asks for a list that keeps changing.
 const TRIES: usize = 10;
 
-/// As the kernel lists them.
+/// In the order of the kernel.
 pub(crate) fn local_addresses() -> Result<Vec<LocalAddress>, String> {
     for _ in 0..TRIES {
         let mut found = Vec::new();
@@ -50,14 +50,14 @@ pub(crate) fn gateway() -> Result<Gateway, String> {
     Err("the routes keep changing while they are listed".to_owned())
 }
 
-/// One list, on a socket of its own, so that nothing of an earlier response is in the way; false where it changed
+/// Reads one list, on a socket of its own, so that no earlier response is in the way. `false` if the list changed
 /// meanwhile.
 fn dump(list: List, mut read: impl FnMut(&[u8], &OwnedFd) -> Result<DumpState, String>) -> Result<bool, String> {
     let socket = ask(list).map_err(|error| why(&error.into()))?;
     let mut buffer = Vec::with_capacity(BUFFER);
     loop {
         buffer.clear();
-        // TRUNC: the length is that of the whole message, even where it did not fit.
+        // TRUNC: the length is that of the whole message, even if it did not fit.
         let length = match retry_on_intr(|| recv(&socket, spare_capacity(&mut buffer), RecvFlags::TRUNC)) {
             Ok((_, length)) => length,
             Err(Errno::NOBUFS) => return Ok(false),
@@ -77,7 +77,7 @@ fn dump(list: List, mut read: impl FnMut(&[u8], &OwnedFd) -> Result<DumpState, S
     }
 }
 
-/// A socket on which the kernel was asked. It is connected to the kernel, so nothing else can respond.
+/// Asks the kernel, and returns the socket. It is connected to the kernel, so nothing else can respond.
 fn ask(list: List) -> Result<OwnedFd, Errno> {
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     set_socket_timeout(&socket, Timeout::Recv, Some(LIMIT))?;
@@ -86,7 +86,7 @@ fn ask(list: List) -> Result<OwnedFd, Errno> {
     Ok(socket)
 }
 
-/// None where the interface has gone. A name that is not text cannot be asked for, but its addresses count.
+/// `None` if the interface is gone. A name that is not UTF-8 cannot be looked up, but its addresses count.
 fn name(socket: &OwnedFd, index: u32) -> Option<String> {
     match index_to_name(socket, index) {
         Ok(name) => Some(name),

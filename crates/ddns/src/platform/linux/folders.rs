@@ -1,4 +1,4 @@
-//! Noticing that something happens in a folder.
+//! Notices changes in folders.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,16 +8,15 @@ use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
 
 use super::readable::Readable;
 
-/// Folders that are watched.
 pub(crate) struct Folders(Readable);
 
 impl Folders {
-    /// Those that these files are in.
+    /// Watches the folders that these files are in.
     pub(crate) fn around<'a>(files: impl Iterator<Item = &'a PathBuf>) -> io::Result<Self> {
         let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
         let events = WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO | WatchFlags::CREATE | WatchFlags::DELETE;
         for path in files {
-            // A link may lead elsewhere: the file itself is watched, too.
+            // A link may lead to another folder, which is watched, too.
             for folder in [Some(path.clone()), path.canonicalize().ok()].into_iter().flatten() {
                 let folder = folder.parent().filter(|folder| !folder.as_os_str().is_empty());
                 let _ = add_watch(&inotify, folder.unwrap_or(Path::new(".")), events);
@@ -26,7 +25,7 @@ impl Folders {
         Readable::new(inotify).map(Self)
     }
 
-    /// Ready where something happened to a file there, or can no longer be noticed.
+    /// Ready if something happened to a file there; fails if that can no longer be noticed.
     pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut buffer = [0; 4096];
         Poll::Ready(ready!(self.0.poll(context, &mut buffer)).map(drop).map_err(io::Error::from))

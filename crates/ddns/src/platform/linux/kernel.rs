@@ -1,4 +1,4 @@
-//! What the kernel reports: that addresses, routes or interfaces change.
+//! The kernel's notifications of changes.
 
 use std::io;
 use std::task::{Context, Poll, ready};
@@ -10,7 +10,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 use super::addresses::local_addresses;
 use super::readable::Readable;
 
-/// A notification is a few hundred bytes long; one that is longer is not understood, and so counts as a change.
+/// A notification is a few hundred bytes long. A longer one is not understood, and so counts as a change.
 const BUFFER: usize = 4 * 1024;
 
 /// The kernel's notifications of addresses, routes and interfaces.
@@ -34,7 +34,7 @@ impl Kernel {
             let changed = if let Ok(length) = ready!(self.socket.poll(context, &mut buffer)) {
                 self.monitor.take(&buffer[..length])
             } else {
-                // Notifications were lost: anything may have changed, and what is known is old.
+                // Notifications were lost: anything may have changed, and the known addresses are outdated.
                 self.monitor = known();
                 [true; 2]
             };
@@ -45,7 +45,7 @@ impl Kernel {
     }
 }
 
-/// What there is already: what is listened for comes on top of it.
+/// A monitor that begins with the current addresses.
 fn known() -> Monitor {
     Monitor::new(&local_addresses().unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! A file descriptor of the kernel that is read when there is something to read.
+//! A file descriptor that is read when there is something to read.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -20,7 +20,7 @@ impl Readable {
         self.0.get_ref()
     }
 
-    /// What can be read now; the file does not block.
+    /// Reads what is there; the descriptor must not block.
     pub(super) fn poll(&self, context: &mut Context<'_>, buffer: &mut [u8]) -> Poll<Result<usize, Errno>> {
         loop {
             let Ok(mut guard) = ready!(self.0.poll_read_ready(context)) else { return Poll::Pending };

@@ -1,4 +1,4 @@
-//! Time, as the kernel counts it while the machine sleeps, too.
+//! A clock that also runs during suspend, and a timer on it.
 
 use std::io;
 use std::task::{Context, Poll};
@@ -12,15 +12,15 @@ use rustix::time::{
 use super::readable::Readable;
 use crate::platform::wake::Wake;
 
-/// A shorter sleep is none.
+/// Shorter suspends do not count.
 const SLEEP: Duration = Duration::from_secs(2);
 
-/// Wakes at a time, and when the machine has slept; in between, never.
+/// Wakes at a time, and after the machine was suspended; in between, never.
 pub(crate) struct Timer {
     alarm: Readable,
-    /// Ends its wait whenever the time of day jumps, which it does when the machine wakes up.
+    /// Becomes ready whenever the time of day jumps, as it does after a suspend.
     clock: Readable,
-    /// How long the machine had slept since it was started, when this was last looked at.
+    /// How long the machine had been suspended since it was started, at the last check.
     slept: Duration,
     set: Option<Duration>,
 }
@@ -42,7 +42,7 @@ impl Timer {
     pub(crate) fn set(&mut self, at: Option<Duration>) {
         if self.set != at {
             self.set = at;
-            // Zero would switch it off.
+            // Zero would turn it off.
             let at = at.map_or(Duration::ZERO, |at| at.max(Duration::from_nanos(1)));
             let _ = timerfd_settime(self.alarm.get(), TimerfdTimerFlags::ABSTIME, &once(at));
         }
@@ -73,19 +73,18 @@ impl Timer {
 
 fn once(at: Duration) -> Itimerspec {
     let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
-    // 32 bits hold it, and on mipsel there are no more.
+    // 32 bits are enough, and mipsel has no more.
     let nanoseconds = i32::try_from(at.subsec_nanos()).unwrap_or(0);
     let at = Timespec { tv_sec: i64::try_from(at.as_secs()).unwrap_or(i64::MAX), tv_nsec: nanoseconds.into() };
     Itimerspec { it_interval: zero, it_value: at }
 }
 
-/// Since some fixed moment before this process began, on the clock that keeps running while the machine sleeps, and that
-/// cannot be set.
+/// The time since a fixed moment before this process began. The clock also runs during suspend, and cannot be set.
 pub(crate) fn steady_time() -> Duration {
     reading(ClockId::Boottime)
 }
 
-/// How long the machine has slept since it was started: one of its clocks stands still then.
+/// How long the machine was suspended since it was started: one of its clocks stops then.
 fn slept() -> Duration {
     steady_time().saturating_sub(reading(ClockId::Monotonic))
 }

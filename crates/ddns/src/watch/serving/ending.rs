@@ -1,4 +1,4 @@
-//! The end of a run: what is under way gets its time.
+//! The end of a run: requests in progress get time to finish.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -16,10 +16,10 @@ use crate::group::{FAREWELL, LeaseNotice};
 use crate::watch::events::{Events, ServiceEvent};
 use crate::watch::service::End;
 
-/// What is told last has at least so long.
+/// The last notifications have at least this long.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// What comes first of two: an event, or what is polled for.
+/// The first of two: an event, or the result of `poll`.
 async fn either<T>(
     event: impl Future<Output = ServiceEvent>,
     mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
@@ -33,7 +33,7 @@ async fn either<T>(
 }
 
 impl Serving<'_, '_> {
-    /// Ends for other configurations.
+    /// Ends the run; other configurations follow.
     pub(super) async fn hand_over(&mut self, fresh: Vec<Valid>, events: &mut Events) -> End {
         let configs = Rc::new(fresh);
         let plan = compose::plan(&configs, self.service.environment);
@@ -54,7 +54,8 @@ impl Serving<'_, '_> {
         End::Stop(u8::from(is_stopped))
     }
 
-    /// Ends what is under way, tells what happened, and saves it. Ends at once on a signal to stop: whether one came.
+    /// Waits for requests in progress, sends notifications, and saves. Ends at once on a signal to stop; returns
+    /// whether one came.
     async fn finish(&mut self, event: engine::Event, events: &mut Events) -> bool {
         let until = steady_time() + GRACE;
         self.driver.on(event);
@@ -68,7 +69,7 @@ impl Serving<'_, '_> {
             }
         }
         self.hand_on();
-        // What was told last must be sent, too, however long the requests took.
+        // The last notifications must be sent, too, however long the requests took.
         let until = until.max(steady_time() + LAST_WORDS);
         is_stopped = is_stopped || self.notify(events, until).await;
         self.driver.on(engine::Event::Save);
@@ -80,7 +81,7 @@ impl Serving<'_, '_> {
         self.driver.take_milestones().iter().any(|milestone| matches!(milestone, engine::Effect::Closed))
     }
 
-    /// Sends what is to be told, and gives it its time. Ends at once on a signal to stop: whether one came.
+    /// Sends the last notifications, and gives them time. Ends at once on a signal to stop; returns whether one came.
     async fn notify(&mut self, events: &mut Events, until: Duration) -> bool {
         let Some(mut notifier) = self.notifier.take() else { return false };
         notifier.hurry(&mut self.driver.engine);
@@ -94,10 +95,10 @@ impl Serving<'_, '_> {
         false
     }
 
-    /// Leaves the group, after everything was saved. Whether a signal to stop came meanwhile.
+    /// Leaves the group; everything must be saved before. Returns whether a signal to stop came meanwhile.
     async fn leave(&mut self, events: &mut Events) -> bool {
         let Some(group) = &events.group else { return false };
-        // What had its time and did not end is cut off before anybody else can hold the lease.
+        // Cut off requests that did not finish in time, before another member can hold the lease.
         self.driver.on(engine::Event::Lease(LeaseEvent::Lost));
         group.member.drained();
         let until = steady_time() + FAREWELL;

@@ -1,4 +1,4 @@
-//! What each event asks for.
+//! Handles each event.
 
 use std::path::{self, PathBuf};
 use std::rc::Rc;
@@ -22,7 +22,7 @@ impl Serving<'_, '_> {
     pub(super) fn handle(&mut self, event: ServiceEvent, events: &mut Events) {
         match event {
             ServiceEvent::Network(changed) => {
-                // What was kept may lead through an address that is gone.
+                // Kept connections may use an address that is gone.
                 self.service.client.rest();
                 for family in Family::ALL.into_iter().filter(|family| changed[family.index()]) {
                     self.log.debug(|| format!("{family}: the network of this host changed"));
@@ -112,7 +112,7 @@ impl Serving<'_, '_> {
                 answer(respond, metrics.map_or_else(String::new, |metrics| metrics.text(&status)));
             }
             Ask::Configs(respond) => answer(respond, Rc::clone(self.configs)),
-            // It is an event, and was handled as one.
+            // Handled in `handle`.
             Ask::Push { .. } => {}
             Ask::Log(respond) => answer(respond, self.service.recent.latest()),
         }
@@ -132,7 +132,7 @@ impl Serving<'_, '_> {
     }
 
     pub(super) fn status(&mut self) -> Status {
-        // What is said of times is right now.
+        // Bring the engine up to the current time: the status contains times.
         self.driver.on(engine::Event::Time);
         let status = Status {
             process: Some(std::process::id()),
@@ -145,7 +145,7 @@ impl Serving<'_, '_> {
         status.in_group(self.membership())
     }
 
-    /// Something happened to this host in its group.
+    /// Handles a change of this host's state in its group.
     pub(super) fn on_lease(&mut self, notice: LeaseNotice, events: &mut Events) {
         match notice {
             LeaseNotice::Lease(event) => self.driver.on(engine::Event::Lease(event)),
@@ -155,7 +155,7 @@ impl Serving<'_, '_> {
         tell(events);
     }
 
-    /// Says how this host stands in its group, to whoever wants to know.
+    /// Reports the state of this host in its group: to log, engine and history.
     pub(super) fn say(&mut self, now: Standing, events: &mut Events) {
         if let Some(change) = events.group.as_mut().and_then(|group| group.say(now, self.log)) {
             self.driver.on(engine::Event::Lease(LeaseEvent::Changed(change)));

@@ -1,4 +1,5 @@
-//! Takes in what another host pushes (F10): remembers it, and lets the engine look again. It chooses nothing but the address of its source.
+//! Takes in what another host pushes (F10): remembers it, and lets the engine look up addresses again. A push chooses
+//! nothing but the address of its source.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ use crate::clock::unix_time;
 use crate::store::{recall, remember};
 
 impl Serving<'_, '_> {
-    /// The answer, and the families that it changes.
+    /// The answer, and the families whose addresses changed.
     pub(super) fn take_push(&mut self, name: &str, request: &PushRequest) -> (PushAnswer, [bool; 2]) {
         let configs = || self.configs.iter().map(|(config, _)| config);
         let push = match request.judge(name, configs()) {
@@ -30,7 +31,7 @@ impl Serving<'_, '_> {
             .collect();
         let mut is_news = false;
         for (file, max_age) in own {
-            // What is damaged is written anew.
+            // A damaged file is written anew.
             let mut memory = recall(&file).unwrap_or_default();
             is_news |= memory.take(name, &push, max_age, unix_time().seconds);
             if let Err(error) = remember(&file, &memory) {
@@ -48,7 +49,7 @@ impl Serving<'_, '_> {
         }
     }
 
-    /// Says once that nothing came for long (F10i).
+    /// Warns once if nothing was pushed for long (F10i).
     pub(super) fn warn_of_silence(&mut self) {
         let mut seen = BTreeSet::new();
         for source in sources(self.configs.iter().map(|(config, _)| config)) {
