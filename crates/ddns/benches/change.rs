@@ -1,7 +1,7 @@
-//! How soon a changed address is sent: `ddns watch` in a network namespace of its own, an endpoint on loopback, and an
-//! address that changes in quiet moments. Prints each time from the change to the arrival of the callback, and the median.
+//! Measures how soon a changed address is sent: `ddns watch` runs in its own network namespace, with an endpoint on loopback,
+//! and the address changes after quiet times. Prints the time from each change to the arrival of the update, and the median.
 //!
-//! The time begins before `ip` is started and again when it has ended: the change lies in between.
+//! Each time is taken from before `ip` starts and from after it ends: the change lies in between.
 //!
 //! `cargo bench -p ddns-callback --bench change`
 
@@ -24,16 +24,16 @@ use program::program;
 /// How often the address changes.
 const CHANGES: usize = 7;
 
-/// Longer than changes are taken together.
+/// Longer than ddns combines changes.
 const PAUSE: Duration = Duration::from_millis(2700);
 
-/// Longer than any callback takes.
+/// Longer than any update takes.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Set for the copy of this program that runs inside of the namespace.
+/// Set for the copy of this program that runs inside the namespace.
 const INSIDE: &str = "DDNS_BENCH_INSIDE_NAMESPACE";
 
-/// Ends with 77 where the system cannot make it.
+/// Sets up the namespace, and runs this program in it. Exits with 77 if the system does not allow it.
 const SETUP: &str = "
     set -eu
     ip link set lo up || exit 77
@@ -76,7 +76,7 @@ fn measure() {
     let mut times = Vec::new();
     for change in 0..CHANGES {
         let address = format!("203.0.{}.1", 114 + change);
-        // Another address beside the first: nothing to send yet. Then the route prefers it.
+        // A second address alone changes nothing. Then the route prefers it.
         ip(&["addr", "add", &format!("{address}/24"), "dev", "d0"]);
         thread::sleep(PAUSE);
         let begun = Instant::now();
@@ -94,7 +94,7 @@ fn measure() {
     println!("{:<14} {:>14} {:>14}", "median", middle(whole), middle(rest));
 }
 
-/// A service; ended when it is dropped.
+/// A running service, killed on drop.
 struct Watch(Child);
 
 impl Drop for Watch {
@@ -120,7 +120,7 @@ fn ip(arguments: &[&str]) {
     assert!(status.success(), "ip {arguments:?}: {status}");
 }
 
-/// Accepts everything, on a free port; hands on when which address came.
+/// Accepts every update on a free port. Returns the port, and a channel with the time and address of each update.
 fn listen() -> (u16, Receiver<(Instant, String)>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
     let port = listener.local_addr().expect("the port that was bound").port();

@@ -1,5 +1,5 @@
-//! How the cost grows: `ddns check` on configurations with 1,000 and with 10,000 of something, and masking with 1,000 and
-//! 10,000 secrets. Prints both times and their ratio: about 10 where the cost is linear, 100 where it is the square.
+//! Measures how the cost grows: `ddns check` on configurations with 1,000 and with 10,000 of something, and masking with 1,000
+//! and 10,000 secrets. Prints both times and their ratio: about 10 if the cost is linear, 100 if it is quadratic.
 //!
 //! `cargo bench -p ddns-callback --bench cost`
 
@@ -19,7 +19,7 @@ use program::program;
 
 const SIZES: [usize; 2] = [1_000, 10_000];
 
-/// The quickest of so many counts.
+/// How often each size is measured; the shortest time counts.
 const TRIES: usize = 3;
 
 fn main() {

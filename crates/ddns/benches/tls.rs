@@ -1,6 +1,6 @@
-//! What TLS costs: the built program updates one and a thousand changed domains at a server on loopback, in the clear and over
-//! TLS with a private CA (`ssl` names its file), in turn: at one that says `keep-alive`, and at one that keeps its connections
-//! without a word (A7). Prints the median times and their ratio.
+//! Measures the cost of TLS: the built program updates one and a thousand changed domains at a server on loopback, alternating
+//! between plain HTTP and TLS with a private CA (`ssl` names its file). One server sends `keep-alive`; the other keeps its
+//! connections without saying so (A7). Prints the median times and their ratio.
 //!
 //! `cargo bench -p ddns-callback --bench tls`
 
@@ -21,7 +21,7 @@ use serde_json::json;
 use program::program;
 use receiver::{listen, respond};
 
-/// How often each is run.
+/// How many runs of each are measured.
 const ROUNDS: usize = 15;
 
 fn main() {
@@ -40,7 +40,7 @@ fn main() {
         let secure = format!("https://localhost:{}", serve(Some(config.clone()), said));
         let files = [&plain, &secure].map(|origin| configuration(folder.path(), origin, &ca_file, count));
         let mut times = [Vec::new(), Vec::new()];
-        // In turn, so that whatever else the machine does meets both; the first round warms up.
+        // Alternating, so that other load on the machine affects both. The first round warms up.
         for round in 0..=ROUNDS {
             for (file, times) in files.iter().zip(&mut times) {
                 let took = run(folder.path(), file, count);
@@ -56,7 +56,7 @@ fn main() {
     }
 }
 
-/// What the server needs, and the file of the CA that vouches for it.
+/// The TLS configuration of the server, and the certificate of its CA (PEM).
 fn certificates() -> (Arc<ServerConfig>, String) {
     let ca_key = KeyPair::generate().expect("a key");
     let mut ca = CertificateParams::default();
@@ -75,7 +75,7 @@ fn certificates() -> (Arc<ServerConfig>, String) {
     (Arc::new(config), pem)
 }
 
-/// A server that responds to everything with 204 and this in the head; its port.
+/// Starts a server that responds with 204 and this header line. Returns its port.
 fn serve(tls: Option<Arc<ServerConfig>>, said: &'static str) -> u16 {
     listen(move |stream| match tls.clone() {
         None => respond(stream, said),
@@ -86,7 +86,7 @@ fn serve(tls: Option<Arc<ServerConfig>>, said: &'static str) -> u16 {
     })
 }
 
-/// A file that updates so many domains, each of them every time.
+/// Writes a configuration that sends an update for each of `count` domains in every run. Returns its name.
 fn configuration(folder: &Path, origin: &str, ca: &Path, count: usize) -> String {
     let domains: Vec<String> = (0..count).map(|number| format!("d{number}.example.com")).collect();
     let id = format!("{origin}/update?name=__DOMAIN__&ip=__IP__");

@@ -1,4 +1,4 @@
-//! Several hosts, one name (J): a group agrees in a store who of them sends.
+//! Several hosts, one name (J): the members of a group agree in a store which of them sends.
 
 mod calls;
 mod etcd;
@@ -30,23 +30,24 @@ use keeper::LeaseKeeper;
 pub(crate) use keeper::LeaseNotice;
 pub(crate) use member::GroupMember;
 
-/// As much of a host's name is in that of its member.
+/// How many characters of the host's name are in the default name of its member.
 const LONGEST_HOST: usize = 40;
 
-/// The store has so long to be told that this host leaves.
+/// How long this host tries to tell the store that it leaves.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(3);
 
-/// A group that this host is in.
+/// The group that this host has joined.
 pub(crate) struct Joined {
     pub(crate) member: GroupMember,
     pub(crate) group: Group,
     changes: UnboundedReceiver<LeaseNotice>,
-    /// What was last said of it.
+    /// The state that was last logged.
     said: Option<Standing>,
     task: AbortHandle,
 }
 
-/// The group that the configurations name; none where none does. A process is in one group, with all that it sends.
+/// The group that the configurations name. `None`: they name none. All of them must name the same group, because a process can
+/// only be in one.
 pub(crate) fn wanted(configs: &[Valid]) -> Result<Option<&Group>, Vec<Diagnostic>> {
     let mut all = configs.iter().map(|(config, _)| (&config.name, config.group.as_ref()));
     let Some((name, first)) = all.next() else { return Ok(None) };
@@ -58,14 +59,14 @@ pub(crate) fn wanted(configs: &[Valid]) -> Result<Option<&Group>, Vec<Diagnostic
     Ok(first)
 }
 
-/// Fails where this host could not join the group that the configurations name.
+/// Fails if this host could not join the group that the configurations name.
 pub(crate) fn joinable(configs: &[Valid]) -> Result<(), Vec<Diagnostic>> {
     let Some(group) = wanted(configs)? else { return Ok(()) };
     let wrong = |why| vec![Diagnostic::error(Place::file(&configs[0].0.name), why)];
     Etcd::new(group).map(drop).map_err(wrong)
 }
 
-/// Makes this host a member of a group. Fails where a certificate or a key cannot be used. The store is not waited for.
+/// Makes this host a member of a group, without waiting for the store. Fails if a certificate or a key cannot be used.
 pub(crate) fn join(group: &Group) -> Result<Joined, String> {
     let settings =
         Settings { member: group.member.clone().unwrap_or_else(random_name), lease: group.lease, prefer: group.prefer };
@@ -77,7 +78,7 @@ pub(crate) fn join(group: &Group) -> Result<Joined, String> {
     Ok(Joined { member, group: group.clone(), changes, said: None, task })
 }
 
-/// The name of this host and a random part: two processes on one host are two members.
+/// The name of this host and a random part, because two processes on one host are two members.
 fn random_name() -> String {
     let host = uname();
     let host = host.nodename().to_string_lossy();
@@ -88,7 +89,7 @@ fn random_name() -> String {
 }
 
 impl Joined {
-    /// What happens to this host in its group.
+    /// The next notice from the group.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<LeaseNotice> {
         match self.changes.poll_recv(context) {
             Poll::Ready(Some(change)) => Poll::Ready(change),
@@ -96,7 +97,7 @@ impl Joined {
         }
     }
 
-    /// Says how this host stands, where that is news. Whether the lease was taken over, given back or lost.
+    /// Logs the state of this host in its group if it changed. Returns whether the lease was taken over, given back or lost.
     pub(crate) fn say(&mut self, now: Standing, log: &Log<'_>) -> Option<RoleChange> {
         for (level, line) in news(&self.group.name, self.said.as_ref(), &now) {
             log.line(level, || line);

@@ -1,6 +1,6 @@
-//! What is said to etcd and what it says, by its JSON gateway: keys and values in base64, numbers of 64 bits as strings.
+//! Requests to etcd's JSON gateway and its responses: keys and values are in base64, 64-bit numbers are strings.
 //!
-//! What etcd leaves out is zero, false or empty; fields that are not known here are passed over.
+//! A field that etcd leaves out is zero, false or empty. Unknown fields are ignored.
 
 mod problem;
 mod read;
@@ -15,10 +15,10 @@ pub use read::{
 pub use value::Malformed;
 pub use write::{authenticate_body, grant_body, lease_body, range_body, transaction_body, watch_body};
 
-/// So many operations fit into one transaction.
+/// How many operations fit into one transaction.
 pub const MAX_OPERATIONS: usize = 128;
 
-/// Where requests go.
+/// The paths of the gateway.
 pub mod path {
     #![allow(missing_docs, reason = "each is the name of the call")]
     pub const AUTHENTICATE: &str = "/v3/auth/authenticate";
@@ -30,11 +30,11 @@ pub mod path {
     pub const WATCH: &str = "/v3/watch";
 }
 
-/// Some keys: all from the first one up to, and without, the end.
+/// A range of keys, from the first key up to but not including the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Range {
     from: Vec<u8>,
-    /// Empty: the first key alone.
+    /// Empty: only the first key.
     to: Vec<u8>,
 }
 
@@ -44,29 +44,29 @@ impl Range {
         Self { from: key.into(), to: Vec::new() }
     }
 
-    /// All keys that begin so. The prefix is not empty.
+    /// All keys with this prefix, which must not be empty.
     pub fn prefix(prefix: &str) -> Self {
         let mut to: Vec<u8> = prefix.into();
-        // Text has no byte of 255.
+        // Cannot overflow: UTF-8 text has no byte 255.
         if let Some(last) = to.last_mut() {
             *last += 1;
         }
         Self { from: prefix.into(), to }
     }
 
-    /// From one key up to, and without, another.
+    /// From one key up to but not including another.
     pub fn between(from: &str, to: &str) -> Self {
         Self { from: from.into(), to: to.into() }
     }
 
-    /// What of it comes behind a key.
+    /// The part of the range behind a key.
     #[must_use]
     pub fn behind(&self, key: &[u8]) -> Self {
         Self { from: [key, b"\0"].concat(), to: self.to.clone() }
     }
 }
 
-/// What must be so for a transaction to take its first branch.
+/// A condition of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Compare {
     /// The key was created at this revision; 0: it does not exist.
@@ -85,50 +85,50 @@ impl Compare {
 /// One step of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
-    /// Writes a value; where there is a lease, the key ends with it.
+    /// Writes a value. A key with a lease is deleted when the lease ends.
     Put(String, String, Option<LeaseId>),
     /// Deletes keys.
     Delete(Range),
-    /// Reads keys: at most so many.
+    /// Reads at most this many keys.
     Get(Range, u32),
 }
 
-/// What is done at once, or not at all. It may be sent again where it is not known if it was done.
+/// Operations that etcd carries out together or not at all. The client may send a transaction again if its response is lost.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Transaction {
-    /// All of these must be so.
+    /// The conditions.
     pub compares: Vec<Compare>,
-    /// What is done then; at most [`MAX_OPERATIONS`].
+    /// Carried out if all conditions are true; at most [`MAX_OPERATIONS`].
     pub then: Vec<Operation>,
-    /// What is done otherwise; at most [`MAX_OPERATIONS`].
+    /// Carried out otherwise; at most [`MAX_OPERATIONS`].
     pub otherwise: Vec<Operation>,
 }
 
-/// Which store responds, and how far it is.
+/// The header of a response: which store answered, and at which revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreStamp {
-    /// Which store.
+    /// The id of the cluster.
     pub cluster: u64,
-    /// Its revision.
+    /// The revision of the store.
     pub revision: i64,
 }
 
 impl StoreStamp {
-    /// Whether the store lost what it had (J7): it was known to be further, or is another one. True of responses by the whole
-    /// store, to calls that were made when this much was known; one node alone may be behind the others.
+    /// Whether the store lost data (J7): its revision is lower than one already seen, or it is another cluster. Use this only
+    /// for responses of the whole store, with the stamp known when the call was made: a single node may lag behind the others.
     pub fn went_back(self, known: Option<Self>) -> bool {
         known.is_some_and(|known| known.cluster != self.cluster || known.revision > self.revision)
     }
 }
 
-/// What came of a transaction.
+/// The result of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
-    /// Whether all was as compared.
+    /// Whether all conditions were true.
     pub succeeded: bool,
     /// The revision of the store afterwards.
     pub revision: i64,
-    /// What each operation of the branch read; nothing for those that write.
+    /// The keys that each operation of the branch read; empty for operations that write.
     pub found: Vec<Vec<KeyValue>>,
 }
 

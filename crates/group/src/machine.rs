@@ -1,8 +1,9 @@
-//! The protocol of one member: an event comes in, actions go out. It has no clock and no chance of its own.
+//! The protocol of one member: an event comes in, actions go out. The machine has no clock and no randomness of its own.
 //!
-//! Two facts carry it, as long as the store does not go back (J7). The store keeps the holder's key exactly as long as the holder's lease, unless the holder itself deletes
-//! it; so whoever knows that its lease is alive, and did not resign, holds. And a lease lives at least its time to live after
-//! the renewal was *sent*; so before that moment, less a margin for clocks and elections, nobody else can hold.
+//! It relies on two facts, which are true as long as the store does not go back (J7). The store keeps the holder's key
+//! exactly as long as the holder's lease, unless the holder itself deletes the key; so a member whose lease is alive, and
+//! which did not resign, still holds. And a lease lives at least for its time to live after the renewal was *sent*; so
+//! until then, less a margin for clocks and elections, no other member can hold.
 
 mod calls;
 mod standing;
@@ -14,10 +15,10 @@ use std::time::Duration;
 use super::view::{Holder, LeaseId, MemberEntry, VERSION, View};
 use calls::Calls;
 
-/// What does not change as long as a member is in its group.
+/// The settings of a member, fixed as long as it is in its group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// What it is called.
+    /// The name of the member.
     pub member: String,
     /// `lease`
     pub lease: Duration,
@@ -26,17 +27,19 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// How long a call to the store may take, over all its servers. A watch goes on, but reads the keys first.
+    /// How long a call to the store may take, over all its servers. For a watch, the limit applies to reading the keys and
+    /// to starting the watch.
     pub fn call_limit(&self) -> Duration {
         self.renewal().min(Duration::from_secs(5))
     }
 
-    /// How long [`Call::Grant`] may take: only an answer that took longer than a renewal may shows that the lease is too short.
+    /// How long [`Call::Grant`] may take. Longer than a renewal may take, because only such a slow answer shows that the
+    /// lease is too short.
     pub fn grant_limit(&self) -> Duration {
         self.lease.min(Duration::from_secs(10))
     }
 
-    /// How long after a renewal the next one is due.
+    /// The time from one renewal to the next.
     fn renewal(&self) -> Duration {
         self.lease / 3
     }
@@ -49,18 +52,18 @@ pub enum Call {
     Grant,
     /// Renew this lease.
     Renew(LeaseId),
-    /// Read all keys of the group but its state, and watch them: each change is a [`MachineEvent::Viewed`] with the whole picture, in
-    /// the order of its revisions. It never answers; it fails when the watch ends. One that is under way ends
-    /// where another begins: then it says nothing any more.
+    /// Read all keys of the group except its state, and watch them: each change becomes a [`MachineEvent::Viewed`] with the
+    /// whole view, in the order of revisions. The call has no answer; it fails when the watch ends. A new watch silently
+    /// replaces the running one.
     Watch,
-    /// Put the key of this member, attached to its lease; and the version, in the same transaction, where there is none.
+    /// Put the key of this member, attached to its lease, and in the same transaction the version, if the store has none.
     Register(LeaseId, MemberEntry),
-    /// Put the holder's key, attached to this lease, by a transaction on its absence; read it where it is there.
+    /// Put the holder's key, attached to this lease, if it does not exist; otherwise read it, in the same transaction.
     Campaign(LeaseId),
-    /// Read the state; the number is that of [`Holder::created`]. Where it is true, what the state claims is in doubt, and is
-    /// written so before it is answered.
+    /// Read the state. The number is [`Holder::created`]. If the flag is true, all claims of the state are marked in doubt,
+    /// in the store too, before the call is answered.
     Load(i64, bool),
-    /// Delete the holder's key of this lease by a transaction on its creation at this revision.
+    /// Delete the holder's key of this lease, if it is still the one that was created at this revision.
     Resign(LeaseId, i64),
     /// Revoke this lease.
     Revoke(LeaseId),
@@ -71,65 +74,66 @@ pub enum Call {
 pub enum Answer {
     /// A lease, and its time to live.
     Granted(LeaseId, Duration),
-    /// The time to live of a lease from now on; none where the lease is gone.
+    /// The time to live of a lease from now on. `None`: the lease is gone.
     Renewed(LeaseId, Option<Duration>),
-    /// The key of this member was put at this revision; none where the lease is gone.
+    /// The key of this member was put at this revision. `None`: the lease is gone.
     Registered(LeaseId, Option<i64>),
-    /// Who holds after the campaign of this lease; none where the lease is gone.
+    /// The holder after the campaign of this lease. `None`: the lease is gone.
     Campaigned(LeaseId, Option<Holder>),
-    /// The state is read: that of this holder.
+    /// The state was read for the holder's key of this revision.
     Loaded(i64),
-    /// The holder's key of this revision is not there any more.
+    /// The holder's key of this revision no longer exists.
     Resigned(i64),
-    /// The lease is not there any more.
+    /// The lease no longer exists.
     Revoked(LeaseId),
 }
 
-/// What a member must take in.
+/// An event that the machine reacts to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MachineEvent {
     /// [`Machine::wake_at`] has come.
     Woke,
-    /// A call was answered. `sent` is the moment before its first byte was sent, also where it was tried again.
+    /// A call was answered. `sent` is the time before its first byte was sent, even if the call was repeated.
     Answered {
         /// By the same clock as `now`.
         sent: Duration,
         /// The answer.
         answer: Answer,
     },
-    /// A call was not answered: nobody knows whether the store did it. `why` is a phrase for people.
+    /// A call failed. Nobody knows whether the store carried it out.
     Failed {
         /// The call.
         call: Call,
-        /// Why, without secrets.
+        /// The reason, as a phrase for people, without secrets.
         why: String,
     },
-    /// The store went back ([`Stamp::went_back`](super::etcd::Stamp::went_back)). All calls under way were dropped, the watch too.
+    /// The store went back ([`StoreStamp::went_back`](super::etcd::StoreStamp::went_back)). The caller dropped all running
+    /// calls and the watch.
     WentBack,
     /// The group as the store shows it.
     Viewed(View),
-    /// Whether the sources of this host give any address; false until it is told.
+    /// Whether the sources of this host give any address. The machine assumes false until it is told.
     Address(bool),
-    /// A request of an update ended: whether the endpoint was reached (it answered, whatever it said).
+    /// The request of an update ended. True: the endpoint was reached, whatever it answered.
     Reached(bool),
-    /// After [`Action::Drain`]: nothing is under way any more, and everything is written to the store.
+    /// After [`Action::Drain`]: no request is running any more, and everything is written to the store.
     Drained,
-    /// This process shall end.
+    /// This process is going to end.
     Terminate,
 }
 
-/// What a member must do.
+/// What the machine asks its caller to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Call the store.
     Call(Call),
-    /// It may send from now on: [`Machine::may_send`].
+    /// This host may send from now on: [`Machine::may_send`].
     Open,
-    /// Start no more requests, wait for those under way, write what is left to the store, then say [`MachineEvent::Drained`].
+    /// Start no more requests, wait for the running ones, write the rest to the store, then report [`MachineEvent::Drained`].
     Drain,
-    /// Drop the requests under way and what is queued, at once.
+    /// Drop all running requests and everything that is queued, at once.
     Stop,
-    /// Nothing is left to be done for the group: the process may end.
+    /// This host has left the group: the process may end.
     Left,
 }
 
@@ -139,31 +143,31 @@ pub struct Machine {
     settings: Settings,
     calls: Calls,
     lease: Option<LeaseTimes>,
-    /// The lease before it, which is gone: a view may still show what it held.
+    /// The previous lease, which is gone. A view may still show its keys.
     former: Option<LeaseId>,
     view: Option<View>,
-    /// What the store has of this member, and the revision at which it was put.
+    /// The entry that was last put, and the revision at which the store has it; 0 until the store confirms it.
     registered: Option<(MemberEntry, i64)>,
     held: Option<HeldLease>,
-    /// The newest holder's key that was given back: it is never taken up again, however old the news of it are. One that is
-    /// still there is given back again.
+    /// The newest holder's key (its revision) that this member gave back. It never holds with that key again, even if a late
+    /// view still shows it; a key that still exists is given back again.
     resigned: i64,
-    /// Since when nobody holds.
+    /// Since when no member holds.
     vacant_since: Duration,
-    /// Whoever gave the lease back lets others go first until then.
+    /// After giving the lease back, this member lets the others campaign first until then.
     stand_back_until: Duration,
-    /// The store went back, and whoever held before may not know it until then; none where the state was read since.
+    /// The store went back, and the previous holder may still send until then. `None`: this member has read the state since.
     unsafe_until: Option<Duration>,
-    /// What is under way is not waited for any longer than until then.
+    /// When a drain is cut off, even if requests are still running.
     drain_until: Duration,
     readiness: Readiness,
-    /// The ready member with a higher `prefer`, and since when it is seen.
+    /// The ready member with a higher `prefer`, and since when the view shows it.
     preferred: Option<(LeaseId, Duration)>,
-    /// The holder's key that is seen, and since when.
+    /// The revision of the holder's key in the view, and since when the view shows it.
     seen_holder: Option<(i64, Duration)>,
-    /// A call failed since the watch began: it may be dead without saying so.
+    /// A call failed since the watch began, so the watch may be dead without an error.
     is_watch_doubted: bool,
-    /// How long the store took to answer, where that is too long.
+    /// How long the store took to answer, if that is too long for this lease.
     slow: Option<Duration>,
     is_ending: bool,
     has_left: bool,
@@ -174,9 +178,9 @@ pub struct Machine {
 #[derive(Debug, Clone, Copy)]
 struct LeaseTimes {
     id: LeaseId,
-    /// When the last renewal that was answered had been sent.
+    /// When the newest answered renewal was sent.
     renewed: Duration,
-    /// Until then nobody else can hold what it holds.
+    /// Until then, no other member can hold.
     until: Duration,
 }
 
@@ -189,12 +193,12 @@ struct HeldLease {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HolderStage {
-    /// What was accepted is being read.
+    /// Reading the state from the store.
     Loading,
     Sending,
-    /// What is under way is being waited for.
+    /// Waiting for the running requests.
     Draining,
-    /// The key is being deleted.
+    /// Deleting the holder's key.
     Resigning,
     /// The lease was not renewed in time.
     Unconfirmed,
@@ -204,34 +208,34 @@ enum HolderStage {
 #[derive(Debug, Clone, Default)]
 struct Readiness {
     has_address: bool,
-    /// Since when it has no address.
+    /// Since when this host has no address.
     without_since: Duration,
-    /// Since when no request reached its endpoint.
+    /// Since when no request has reached its endpoint.
     unreached_since: Option<Duration>,
-    /// How often it gave the lease back because it reached no endpoint, and none since.
+    /// How often in a row this member gave the lease back because it reached no endpoint.
     given_back: u32,
-    /// It is not ready until then, because it gave the lease back.
+    /// After giving the lease back, this member is not ready until then.
     paused_until: Duration,
 }
 
-/// Whoever is one place behind in the order waits so much longer for the one before: that one may be dead.
+/// How much longer a member waits before it campaigns for each place behind the first: the members before it may be dead.
 const RANK: Duration = Duration::from_millis(300);
 
-/// A member with a higher `prefer` gets the lease after it was ready for so many leases.
+/// How long a member with a higher `prefer` must be ready before it gets the lease, in leases.
 const PREFERRED_AFTER: u32 = 4;
 
-/// Who reached no endpoint is not ready for 1, 2, 4, … up to so many leases.
+/// After giving the lease back because it reached no endpoint, a member is not ready for 1, 2, 4, … up to this many leases.
 const MAX_PAUSE: u32 = 40;
 
-/// What is taken off the time to live of a lease. One part is for clocks that are 1 % wrong on both sides (2 % of the lease).
-/// The other is for an election: a leader without a majority confirms renewals for up to two election timeouts (of 1 s, as etcd
-/// has it), the next leader may count the full time to live after a little less than one.
+/// How much earlier than its time to live a lease counts as over. One part covers clocks that are wrong by 1 % on both sides
+/// (2 % of the lease). The other covers an election: a leader without a majority confirms renewals for up to two election
+/// timeouts (1 s each in etcd), while the next leader may count the full time to live after a little less than one.
 pub fn margin(lease: Duration) -> Duration {
     (lease / 10).max(Duration::from_millis(1500))
 }
 
 impl Machine {
-    /// A member that begins; its first event is [`MachineEvent::Woke`].
+    /// A new member. Its first event must be [`MachineEvent::Woke`].
     pub fn new(settings: Settings, now: Duration) -> Self {
         Self {
             settings,
@@ -257,7 +261,7 @@ impl Machine {
         }
     }
 
-    /// Takes in what happened. `now` is by a clock that runs during sleep; `jitter` is at least 0 and below 1.
+    /// Handles an event and returns the actions. `now` comes from a clock that runs during sleep; `jitter` is between 0 and 1.
     pub fn on(&mut self, event: MachineEvent, now: Duration, jitter: f64) -> Vec<Action> {
         let mut actions = Vec::new();
         self.take(event, now, jitter, &mut actions);
@@ -265,7 +269,7 @@ impl Machine {
         actions
     }
 
-    /// When [`MachineEvent::Woke`] is due; none where nothing is waited for.
+    /// When [`MachineEvent::Woke`] is due. `None`: the machine waits for no time.
     pub fn wake_at(&self) -> Option<Duration> {
         self.wake_at
     }
@@ -275,19 +279,18 @@ impl Machine {
         self.stage() == Some(HolderStage::Sending) && self.is_confirmed(now)
     }
 
-    /// Until when a request that has begun may go on; none where it must be dropped. Every request has the time until then
-    /// as its limit, and none may be written to after it.
+    /// Until when a running request may go on; it must not write a byte after that. `None`: it must be dropped.
     pub fn deadline(&self) -> Option<Duration> {
         let goes_on = matches!(self.stage(), Some(HolderStage::Sending | HolderStage::Draining));
         self.lease.filter(|_| goes_on).map(|lease| lease.until)
     }
 
-    /// The revision at which this member's holder key was created, for transactions on it; none where it does not hold.
+    /// The revision at which this member's holder key was created, for transactions on it. `None`: it does not hold.
     pub fn created(&self) -> Option<i64> {
         self.held.map(|held| held.created)
     }
 
-    /// The lease of this member.
+    /// The lease of this member, if it has one.
     pub fn lease(&self) -> Option<LeaseId> {
         self.lease.map(|lease| lease.id)
     }
@@ -296,7 +299,7 @@ impl Machine {
         self.held.map(|held| held.stage)
     }
 
-    /// Whether the lease is this member's for certain.
+    /// Whether the lease certainly still belongs to this member.
     fn is_confirmed(&self, now: Duration) -> bool {
         self.lease.is_some_and(|lease| now < lease.until)
     }
@@ -305,7 +308,7 @@ impl Machine {
         self.readiness.has_address && now >= self.readiness.paused_until && self.has_right_version() && !self.is_ending
     }
 
-    /// Whether the keys have the layout that this program knows.
+    /// Whether this program knows the layout of the keys. True if the store has no version yet.
     fn has_right_version(&self) -> bool {
         let version = self.view.as_ref().and_then(|view| view.version.as_deref());
         version.is_none_or(|version| version == VERSION)

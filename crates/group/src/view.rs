@@ -1,16 +1,16 @@
-//! The group as the store shows it: who holds, and who is there. The keys and their texts.
+//! The group as the store shows it: the holder and the members, and the names and texts of the keys.
 
 use ddns_core::text::own_json::{line, read};
 use serde::{Deserialize, Serialize};
 
-/// The layout of the keys. A group with another one is not touched.
+/// The layout of the keys. This program does not touch a group with another version.
 pub const VERSION: &str = "1";
 
 /// A lease of the store, by its number; never zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LeaseId(pub i64);
 
-/// In hexadecimal digits, as it stands in keys.
+/// In hexadecimal digits, as in the names of keys.
 impl std::fmt::Display for LeaseId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:x}", self.0)
@@ -18,7 +18,7 @@ impl std::fmt::Display for LeaseId {
 }
 
 impl LeaseId {
-    /// The number, as it stands in keys.
+    /// Reads the hexadecimal number in the name of a key.
     pub fn parse(text: &str) -> Option<Self> {
         i64::from_str_radix(text, 16).ok().filter(|number| *number != 0).map(Self)
     }
@@ -29,50 +29,50 @@ impl LeaseId {
 pub struct Keys(String);
 
 impl Keys {
-    /// Those of the group of this name.
+    /// The keys of the group with this name.
     pub fn new(name: &str) -> Self {
         Self(format!("ddns/{name}/"))
     }
 
-    /// What all of them begin with.
+    /// The prefix of all keys.
     pub fn prefix(&self) -> &str {
         &self.0
     }
 
-    /// The layout of the keys: [`VERSION`].
+    /// The key of the layout: [`VERSION`].
     pub fn version(&self) -> String {
         format!("{}version", self.0)
     }
 
-    /// Who holds: [`Holder::text`].
+    /// The holder's key: [`Holder::text`].
     pub fn holder(&self) -> String {
         format!("{}holder", self.0)
     }
 
-    /// What all members' keys begin with.
+    /// The prefix of the members' keys.
     pub fn members(&self) -> String {
         format!("{}members/", self.0)
     }
 
-    /// A member: [`MemberEntry::text`].
+    /// The key of a member: [`MemberEntry::text`].
     pub fn member(&self, lease: LeaseId) -> String {
         format!("{}members/{lease}", self.0)
     }
 
-    /// What the keys of the state begin with.
+    /// The prefix of the keys of the state.
     pub fn state(&self) -> String {
         format!("{}state/", self.0)
     }
 }
 
-/// Who holds.
+/// The member that holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// What the member is called.
+    /// The name of the member.
     pub member: String,
-    /// Its lease.
+    /// The lease of the holder's key; zero if it has none.
     pub lease: LeaseId,
-    /// The revision at which its key was created: no other holder, before or after, has the same.
+    /// The revision at which the holder's key was created. It identifies the holder: no other one, before or after, has the same.
     pub created: i64,
 }
 
@@ -83,7 +83,7 @@ impl Holder {
     }
 }
 
-/// Who holds, as the key has it.
+/// The text of a holder's key.
 #[derive(Serialize, Deserialize)]
 struct HolderText {
     member: String,
@@ -91,67 +91,67 @@ struct HolderText {
     lease: String,
 }
 
-/// A member, as its key has it.
+/// A member, as its key shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberView {
-    /// What it is called.
+    /// The name of the member.
     pub member: String,
-    /// Its lease.
+    /// The lease of the member.
     pub lease: LeaseId,
-    /// Whether it could send: it has an address.
+    /// Whether the member is ready to send: it has an address and is not pausing.
     pub ready: bool,
     /// `prefer`
     pub prefer: u8,
-    /// The revision at which its key was created: the order of arrival.
+    /// The revision at which the key was created: the order in which members joined.
     pub created: i64,
 }
 
-/// What a member says of itself in its key.
+/// What a member writes into its key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberEntry {
-    /// What it is called.
+    /// The name of the member.
     pub member: String,
-    /// Whether it could send.
+    /// Whether the member is ready to send.
     pub ready: bool,
     /// `prefer`
     pub prefer: u8,
 }
 
 impl MemberEntry {
-    /// The text of its key.
+    /// The text of the member's key.
     pub fn text(&self) -> String {
         line(self)
     }
 }
 
-/// The whole picture at one revision of the store.
+/// The whole group at one revision of the store.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct View {
     /// The revision.
     pub revision: i64,
-    /// The layout; none before the first member.
+    /// The layout of the keys. `None`: no member has joined yet.
     pub version: Option<String>,
-    /// Who holds.
+    /// The holder, if a member holds.
     pub holder: Option<Holder>,
-    /// Who is there, in any order.
+    /// The members, in any order.
     pub members: Vec<MemberView>,
 }
 
 /// A key as the store shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyValue {
-    /// The key.
+    /// The name of the key.
     pub key: String,
-    /// Its text.
+    /// The text of the key.
     pub value: String,
-    /// The lease that it is attached to; none where it stays.
+    /// The lease that the key is attached to. `None`: the key does not expire.
     pub lease: Option<LeaseId>,
-    /// The revision at which it was created.
+    /// The revision at which the key was created.
     pub created: i64,
 }
 
 impl View {
-    /// The picture of all keys of a group; those of the state, and any that nobody knows, are left out.
+    /// Reads all keys of a group. Keys of the state and unknown keys are ignored.
     pub fn new(keys: &Keys, revision: i64, all: &[KeyValue]) -> Self {
         let mut view = Self { revision, ..Self::default() };
         for pair in all {
@@ -160,7 +160,7 @@ impl View {
         view
     }
 
-    /// A key was put.
+    /// Takes in a key that was put.
     pub fn put(&mut self, keys: &Keys, pair: &KeyValue) {
         let KeyValue { key, value, lease, created } = pair;
         let name = key.strip_prefix(keys.prefix()).unwrap_or_default();
@@ -168,7 +168,7 @@ impl View {
             ("version", _) => self.version = Some(value.clone()),
             ("holder", lease) => {
                 let member = read(value).map_or_else(String::new, |holder: HolderText| holder.member);
-                // One without a lease was put by hand: nobody holds as long as it is there.
+                // A holder's key without a lease was put by hand. As long as it exists, no member can hold.
                 self.holder = Some(Holder { member, lease: lease.unwrap_or(LeaseId(0)), created: *created });
             }
             (_, Some(lease)) if name.strip_prefix("members/").and_then(LeaseId::parse) == Some(*lease) => {
@@ -181,7 +181,7 @@ impl View {
         }
     }
 
-    /// A key was deleted.
+    /// Removes a key that was deleted.
     pub fn deleted(&mut self, keys: &Keys, key: &str) {
         match key.strip_prefix(keys.prefix()).unwrap_or_default() {
             "version" => self.version = None,
@@ -193,14 +193,13 @@ impl View {
         }
     }
 
-    /// What the member with this lease says of itself.
+    /// The entry of the member with this lease.
     pub fn entry(&self, lease: LeaseId) -> Option<MemberEntry> {
         let member = self.members.iter().find(|member| member.lease == lease)?;
         Some(MemberEntry { member: member.member.clone(), ready: member.ready, prefer: member.prefer })
     }
 
-    /// The members in the order in which they may hold: those that are ready first, then the higher `prefer`, then who came
-    /// first.
+    /// The members in the order in which they may hold: ready members first, then by higher `prefer`, then by earlier arrival.
     pub fn order(&self) -> Vec<&MemberView> {
         let mut members: Vec<&MemberView> = self.members.iter().collect();
         members.sort_by_key(|member| (!member.ready, std::cmp::Reverse(member.prefer), member.created));
@@ -216,7 +215,7 @@ mod tests {
         KeyValue { key, value: value.to_owned(), lease: Some(LeaseId(lease)).filter(|lease| lease.0 != 0), created }
     }
 
-    /// As a member of a former version wrote them, and reads them.
+    /// Members with an older version of the program wrote these texts, and must be able to read them.
     #[test]
     fn j1_the_texts_of_keys_stay_as_they_are() {
         let (holder, member) = (r#"{"member":"a \"ü\"","lease":"1f"}"#, r#"{"member":"b","ready":false,"prefer":200}"#);

@@ -1,4 +1,5 @@
-//! What must hold, whatever happens. The letters are those of the design: S for what must never be, L for what must come at last.
+//! The rules that must hold whatever happens, as numbered in `docs/simulation.md`: S for what must never happen, L for what must
+//! happen in the end.
 
 mod files;
 mod known;
@@ -19,38 +20,39 @@ use crate::endpoint::{Key, Name};
 use crate::setup::EntryShape;
 use crate::world::World;
 
-/// Where a process remembers something of an update: in a file, or in itself; with the path of its callback.
+/// Identifies what is remembered about an update: in which file or, without a cache, in which process; and the path of the callback.
 type Memory = (Key, Result<usize, (usize, u32)>, u32);
 
-/// What a service said.
+/// An answer of an endpoint.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Heard {
     at: Duration,
     by: (usize, u32),
-    /// How wrong its clock was.
+    /// How wrong the clock of the process was, in seconds.
     shift: i64,
     ip: Option<IpAddr>,
-    /// Whether another process can know it.
+    /// Whether a file has it, so that other processes can know it.
     is_saved: bool,
 }
 
-/// What must be remembered, as the world knows it.
+/// What processes must remember, as the world knows it.
 #[derive(Debug, Default)]
 pub(crate) struct Model {
-    /// With whether another address is tried again.
+    /// The flag: the stop ends with another address.
     stopped: BTreeMap<Memory, (Heard, bool)>,
-    /// With the time until which nothing is to be sent.
+    /// The time until which nothing may be sent.
     waits: BTreeMap<Memory, (Heard, Duration)>,
     accepted: BTreeMap<Memory, Heard>,
-    /// The flights of each update that has a `min_interval`, and when they were sent. It counts from the response, too, but that may not
-    /// have been written.
+    /// For each update with a `min_interval`, its flights, when they were sent, and how wrong the clock was. `min_interval` also counts
+    /// from the response, but the process may not have written that.
     sent: BTreeMap<Memory, Vec<(u64, Duration, i64)>>,
     journal: Vec<((Name, Family), IpAddr)>,
     fingerprints: HashMap<Vec<u8>, (usize, HashMap<Fingerprint, usize>)>,
 }
 
 impl Model {
-    /// Whether it is to be known. Of what two processes hear in one second, nobody can tell which came first.
+    /// Notes a stop, unless another process heard an acceptance in the same second: nobody can tell which came first. Returns whether
+    /// it was noted.
     fn stop(&mut self, memory: Memory, heard: Heard, until_address: bool) -> bool {
         let is_same = |other: &Heard| other.by != heard.by && other.at.as_secs() == heard.at.as_secs();
         let is_known = !self.accepted.get(&memory).is_some_and(is_same);
@@ -77,7 +79,7 @@ impl World {
         (process, self.processes[process].life)
     }
 
-    /// The claim of a file about an update of an entry.
+    /// The claim of a file about an update of an entry, and its key.
     fn claim(&self, process: usize, entry: usize, key: Key, state: &State) -> (Claim, ClaimKey) {
         let (_, name, family) = key;
         let plan = &self.processes[process].plan;
@@ -89,13 +91,13 @@ impl World {
         (state.entry(&key), key)
     }
 
-    /// Whether a file may have lost something since then.
+    /// Whether the file of an entry may have lost data since then.
     fn is_lost(&self, entry: &EntryShape, since: Duration) -> bool {
         entry.cache.is_some_and(|file| self.files[file].lost.is_some_and(|lost| lost >= since))
     }
 
-    /// Whether processes may have different times of day: each keeps that of its beginning. What they write for each other is then
-    /// not understood.
+    /// Whether processes may have different system times, because each reads the time only at its start. They then misread each other's
+    /// times.
     fn has_several_clocks(&self) -> bool {
         self.processes.len() > 1 && self.counts.contains_key("clock set")
     }

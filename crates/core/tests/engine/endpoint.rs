@@ -1,4 +1,4 @@
-//! Endpoints: what they have, and what they make of a request.
+//! Endpoints: the addresses that they have, and how they treat a request.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -12,13 +12,13 @@ use crate::laws::Sent;
 use crate::random::Random;
 use crate::setup::{EntryShape, Judging, MISSING, index};
 
-/// A domain: the number of its entry, and its own there.
+/// A domain: the number of its entry, and its number in that entry.
 pub(crate) type Name = (usize, usize);
 
-/// What an endpoint has an address for.
+/// An update: origin, domain and family.
 pub(crate) type Key = (usize, Name, Family);
 
-/// How an endpoint, or the way to it, is.
+/// The condition of an endpoint, or of the network to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mood {
     Good,
@@ -27,19 +27,19 @@ pub(crate) enum Mood {
     Unreachable,
     Hangs,
     Breaks,
-    /// With `Retry-After`.
+    /// 429, with this `Retry-After` in seconds.
     TooMany(u64),
     Stops,
     Waits,
-    /// It takes in long after the time limit.
+    /// Applies a request after its time limit.
     Late,
-    /// It takes in twice.
+    /// Applies a request twice.
     Twice,
-    /// Anything of it.
+    /// A random one of these, except `Late` and `Twice`.
     Any,
 }
 
-/// What a request was told about one of its updates.
+/// The endpoint's answer for one update of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Told {
     Accepted,
@@ -49,18 +49,18 @@ pub(crate) enum Told {
     Failed { reached: bool },
 }
 
-/// What becomes of a request.
+/// What happens to a request. Times count from when it is sent.
 #[derive(Debug)]
 pub(crate) struct Fate {
-    /// When it is applied, and to which of its updates.
+    /// When the endpoint applies the request, and which of its updates.
     pub(crate) applied: Option<(Duration, Vec<bool>)>,
-    /// When it is applied once more.
+    /// When the endpoint applies the request once more.
     pub(crate) again: Option<Duration>,
-    /// When it ends.
+    /// When the process learns the result.
     pub(crate) ends: Duration,
     pub(crate) facts: Facts,
     pub(crate) told: Vec<Told>,
-    /// How long the endpoint wants no request.
+    /// How long the endpoint asks for no request, in seconds.
     pub(crate) retry_after: Option<u64>,
 }
 
@@ -70,15 +70,15 @@ pub(crate) struct Flight {
     pub(crate) number: u64,
     pub(crate) process: usize,
     pub(crate) life: u32,
-    /// How wrong its clock was.
+    /// How wrong the clock of the process was, in seconds.
     pub(crate) shift: i64,
     pub(crate) entry: EntryShape,
-    /// The address of each update; `None`: another value stands in its place.
+    /// The address of each update. `None`: a substitute is sent.
     pub(crate) members: Vec<(Key, Option<IpAddr>)>,
     pub(crate) sent: Duration,
-    /// Whether every other process of its cache could know of it.
+    /// Whether every other process on the same cache could know of the request.
     pub(crate) is_marked: bool,
-    /// Whether its process was told, or nobody is there any more to be told and its time is over.
+    /// Whether the process has learned the result.
     pub(crate) is_settled: bool,
     pub(crate) fate: Fate,
 }
@@ -95,16 +95,15 @@ impl Sent for Flight {
     }
 }
 
-/// One endpoint.
 pub(crate) struct Origin {
     pub(crate) mood: Mood,
     pub(crate) random: Random,
     pub(crate) has: BTreeMap<(Name, Family), Option<IpAddr>>,
-    /// What it had before.
+    /// The addresses before the last change.
     pub(crate) had: BTreeMap<(Name, Family), Option<IpAddr>>,
 }
 
-/// A request that only reads, or follows an update, on its way.
+/// A request around an update, on its way: a step, or a request that follows the update.
 #[derive(Debug)]
 pub(crate) struct Inquiry {
     pub(crate) process: usize,
@@ -121,7 +120,8 @@ impl Origin {
         Self { mood: Mood::Good, random: Random(seed), has: BTreeMap::new(), had: BTreeMap::new() }
     }
 
-    /// How a request that is no update fares: when it is looked at, when it ends, and how; `None`: it is answered.
+    /// What happens to a request around an update: when the endpoint reads it, when it ends, and with which failure. `None`: it is
+    /// answered.
     pub(crate) fn fare(&mut self, timeout: Duration) -> (Duration, Duration, Option<(Facts, Option<u64>)>) {
         let random = &mut self.random;
         let failed = |reached| Some((Facts::Failed { why: "no response".to_owned(), reached }, None));
@@ -141,7 +141,7 @@ impl Origin {
         (self.random.up_to(ends), ends, facts)
     }
 
-    /// What a request that is no update is answered.
+    /// The endpoint's answer to a request around an update.
     pub(crate) fn answer(&self, path: &str, is_old: bool) -> Facts {
         let query = path.split_once('?').map_or("", |(_, query)| query);
         let value = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
@@ -158,7 +158,7 @@ impl Origin {
         response(200, if body.is_empty() { "good" } else { &body }, None)
     }
 
-    /// What becomes of a request that is sent now.
+    /// Decides what happens to an update that is sent now.
     pub(crate) fn decide(&mut self, entry: &EntryShape, members: &[(Key, Option<IpAddr>)]) -> Fate {
         let random = &mut self.random;
         let mood = match self.mood {
@@ -198,7 +198,7 @@ impl Origin {
                 let word = if has_all { "nochg" } else { "good" };
                 (whole(true), response(200, &lines(members, |_| word), None), same(Told::Accepted), None)
             }
-            // It may have been taken all the same.
+            // The endpoint may have applied the request anyway.
             Mood::Refuses => (whole(choice == 0), response(500, "", None), same(Told::Refused), None),
             Mood::Unreachable => (None, failed(false), same(Told::Failed { reached: false }), None),
             Mood::Hangs | Mood::Breaks | Mood::Late => {
@@ -212,7 +212,7 @@ impl Origin {
                     (Judging::Dyndns2, 0) => {
                         (None, response(200, &lines(members, |_| "badauth"), None), same(stop(false, true)), None)
                     }
-                    // One of several, where there are several.
+                    // Refuses only one domain, if there are several.
                     (Judging::Dyndns2, _) => {
                         let names = names(members);
                         let refused = names[usize::from(names.len() > 1 && half)];
@@ -276,7 +276,7 @@ fn response(status: u16, body: &str, retry_after: Option<u64>) -> Facts {
     }))
 }
 
-/// What a request says, by its path: the updates that it carries.
+/// The updates of a request, read from its path.
 pub(crate) fn members(entry: &EntryShape, path: &str) -> Vec<(Key, Option<IpAddr>)> {
     let query = path.split_once('?').map_or("", |(_, query)| query);
     let value = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));

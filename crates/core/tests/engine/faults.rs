@@ -1,4 +1,4 @@
-//! What goes wrong: a list that is made first, so that a failure can be told with fewer of them.
+//! The faults of a schedule. The list is made first, so that a failure can be reduced to fewer faults.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use crate::random::Random;
 use crate::setup::{Shape, index};
 use crate::world::{Health, What, World};
 
-/// How a configuration changes.
+/// A change of a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Edit {
     Nothing,
-    /// The callback of an entry, to this path.
+    /// The path of an entry's callback.
     Path(usize, u32),
     Cache(usize, Option<usize>),
     Domains(usize, [usize; 2]),
@@ -34,7 +34,7 @@ pub(crate) enum Fault {
     Synchronize(usize),
     RetryStopped(usize),
     Address(Family, bool),
-    /// The one before returns.
+    /// The previous address returns.
     Return(Family, bool),
     NoAddress(Family, bool),
     Mood(usize, Mood),
@@ -42,7 +42,7 @@ pub(crate) enum Fault {
     Damage(usize),
     Keep(usize),
     PutBack(usize),
-    /// The time of day is set, by so many seconds.
+    /// The system time is set forward or back by this many seconds.
     Clock(i64),
     Heal,
 }
@@ -132,7 +132,7 @@ impl Occasion {
         match random.below(5) {
             0..=2 => {
                 faults.push((begin, Fault::Address(family, is_told)));
-                // While the other one is missing.
+                // Sometimes the address changes while the other family has none.
                 if size.kinds > 12 && random.below(8) == 0 {
                     faults.push((begin.saturating_sub(Duration::from_secs(2)), Fault::NoAddress(self.other(), true)));
                     faults.push((self.end(), Fault::Return(self.other(), is_told)));
@@ -148,7 +148,7 @@ impl Occasion {
             }
             _ => {
                 faults.push((begin, Fault::NoAddress(family, is_told)));
-                // The other one changes meanwhile.
+                // The other family's address changes in the meantime.
                 if random.below(2) == 0 {
                     faults.push((self.meanwhile(random), Fault::Address(self.other(), is_told)));
                 }
@@ -174,21 +174,21 @@ impl Occasion {
             Mood::Late,
             Mood::Twice,
         ];
-        // Few of the last two: of what they take in nothing can be said any more.
+        // The last two are rare, because nothing can be checked any more for updates that they applied.
         let count = if random.below(8) == 0 { moods.len() } else { moods.len() - 2 };
         let origin = index(random, size.origins);
         let Self { begin, family, is_told, .. } = *self;
         faults.push((begin, Fault::Mood(origin, moods[index(random, count)])));
         faults.push((self.end(), Fault::Mood(origin, Mood::Good)));
-        // Often an address changes meanwhile.
+        // Often an address changes in the meantime.
         if random.below(2) == 0 {
             faults.push((self.meanwhile(random), Fault::Address(family, is_told)));
         }
-        // And returns.
+        // Often it returns.
         if random.below(2) == 0 {
             faults.push((self.end(), Fault::Return(family, is_told)));
         }
-        // Or somebody tries another callback, and then another address comes.
+        // Sometimes the user tries another callback, and then the address changes.
         if size.kinds > 16 && random.below(4) == 0 {
             let whose = index(random, shapes.len());
             let at = self.meanwhile(random);
@@ -231,13 +231,13 @@ fn edit(random: &mut Random, shape: &Shape, size: Size) -> Edit {
     }
 }
 
-/// How much there is in a world.
+/// The size of a world.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Size {
     pub(crate) processes: usize,
     pub(crate) files: usize,
     pub(crate) origins: usize,
-    /// So many kinds of faults.
+    /// How many kinds of faults happen.
     pub(crate) kinds: u64,
 }
 
@@ -249,7 +249,7 @@ impl World {
             }
             _ => None,
         };
-        // It is told when it runs again.
+        // A paused process is told when it runs again.
         if let Some(process) = late {
             let until = self.processes[process].paused.map_or(self.now, |(_, until)| until);
             self.at(until, What::Fault(fault));
@@ -288,7 +288,7 @@ impl World {
             Fault::Mood(origin, mood) => self.origins[origin].mood = mood,
             Fault::File(file, health) => {
                 let before = std::mem::replace(&mut self.files[file].health, health);
-                // It says what was true when it could still be written.
+                // The file still claims what was true when it could last be written.
                 if before == Health::ReadOnly {
                     self.excuse(file);
                 }
@@ -326,7 +326,7 @@ impl World {
         self.count("a former file put back");
     }
 
-    /// Nobody can know which claims of a file are wrong, unless a process lives that does.
+    /// Excuses all claims of a file, because no process can know which of them are wrong.
     fn excuse(&mut self, file: usize) {
         let now = self.now;
         for origin in 0..self.origins.len() {

@@ -1,5 +1,5 @@
-//! Mistakes that are made on purpose, around the engine: it has no switch that would make it wrong. What it writes is changed on
-//! its way, or what it is told.
+//! Deliberate mistakes around the engine, which has no switch that makes it wrong: they change what the engine writes, or what it
+//! is told.
 
 use std::net::IpAddr;
 
@@ -10,36 +10,36 @@ use crate::world::World;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flaw {
     None,
-    /// Requests go out although their marks were not written.
+    /// Requests are sent although their marks were not written.
     SendBeforePersisted,
-    /// A file that must not be believed stays.
+    /// A file that must be discarded stays.
     NoDiscard,
-    /// A file that could not be written counts as written.
+    /// A failed write counts as successful.
     BelieveFailedWrite,
-    /// What another process wrote is not taken in.
+    /// What other processes wrote is ignored.
     IgnoreForeign,
-    /// What may have reached the endpoint counts as not sent.
+    /// A request that may have reached the endpoint counts as not sent.
     NeverReached,
-    /// What was not sent counts as something that may have reached the endpoint: what was known before is not put back.
+    /// A request that was not sent counts as possibly arrived, so the earlier claim is not restored.
     AlwaysReached,
-    /// A reload forgets the requests that were given up, and the pauses that endpoints asked for.
+    /// A reload forgets abandoned requests, and the pauses that endpoints asked for.
     ForgetfulReload,
-    /// Of a batch only the first update is marked.
+    /// Only the first update of a request is marked.
     MarkFirst,
-    /// `min_interval` counts from the response alone.
+    /// `min_interval` counts only from the response.
     IntervalFromResponse,
-    /// What a former callback had accepted still counts.
+    /// Acceptances of a former callback still count.
     BelieveFormer,
-    /// What was accepted still counts after something was sent in its place.
+    /// An accepted address still counts after a substitute was sent.
     BelieveMissing,
-    /// An endpoint that hangs holds up the others.
+    /// An endpoint that hangs holds up requests to the others.
     HungLane,
-    /// Who asks what an endpoint has gets what it had before.
+    /// A step is answered with the previous address of the endpoint.
     OldAnswer,
 }
 
 impl World {
-    /// What is written to a file in the place of this text, where `before` was in it.
+    /// The text that a mistake writes to a file instead of `text`. The file contained `before`.
     pub(crate) fn flawed(&self, process: usize, before: Option<State>, text: String) -> String {
         let is_flawed = matches!(
             self.flaw,
@@ -71,7 +71,7 @@ impl World {
         state.to_string()
     }
 
-    /// Whether an update goes along with another one.
+    /// Whether an update is sent along with another one.
     fn is_follower(&self, process: usize, key: &ClaimKey) -> bool {
         let plan = &self.processes[process].plan;
         let ids = (0..plan.entry_count()).flat_map(|at| plan.updates_of(at));
@@ -82,7 +82,7 @@ impl World {
         here.any(|id| plan.leader(id) != id)
     }
 
-    /// Whether this is the callback that a process has now.
+    /// Whether this claim belongs to the current configuration of a process.
     fn is_current(&self, process: usize, state: &State, key: &ClaimKey) -> bool {
         let plan = &self.processes[process].plan;
         (0..plan.entry_count()).any(|at| {
@@ -91,7 +91,7 @@ impl World {
         })
     }
 
-    /// Whether a process has no address for this update.
+    /// Whether a process has no address for this update, and sends a substitute.
     fn is_missing(&self, process: usize, key: &ClaimKey) -> bool {
         let known = &self.processes[process];
         let name = crate::checks::name_of(key.domain.as_str());

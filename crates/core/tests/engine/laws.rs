@@ -1,4 +1,4 @@
-//! What must hold of requests, whoever watches them: the simulation watches its own, the contract tests those that the program traced.
+//! The laws for requests. The simulation checks its own requests, the contract tests those that the program traced.
 
 use std::fmt::Debug;
 use std::net::IpAddr;
@@ -6,30 +6,30 @@ use std::time::Duration;
 
 use ddns_core::update::state::{Claim, ClaimKey, State};
 
-/// A request was sent.
+/// A request that was sent.
 pub(crate) trait Sent {
-    /// What tells updates apart.
+    /// Identifies an update.
     type Key: PartialEq + Debug;
 
-    /// The address of each update; `None`: another value stands in its place.
+    /// The address of each update. `None`: a substitute is sent.
     fn members(&self) -> &[(Self::Key, Option<IpAddr>)];
 
     fn may_arrive(&self, now: Duration) -> bool;
 }
 
-/// Who sent a request, as seen by a process that sends.
+/// Who sent a request, from the point of view of a process that sends another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sender {
-    /// That process itself, and it waits for the response.
+    /// This process, which still waits for the response.
     Waiting,
-    /// That process itself; it has given the request up.
+    /// This process, which has abandoned the request.
     Own,
-    /// A process that shares its memory with it.
+    /// Another process, whose mark this process can read.
     Known,
     Unknown,
 }
 
-/// S1 and S4: what was begun is waited for. `sent`: requests that were sent before.
+/// S1 and S4: no update is sent while an earlier request with it is running, or may still arrive with another address.
 pub(crate) fn order<'a, Request: Sent + 'a>(
     (key, ip): &(Request::Key, Option<IpAddr>),
     now: Duration,
@@ -49,11 +49,11 @@ pub(crate) fn order<'a, Request: Sent + 'a>(
     Ok(())
 }
 
-/// S2: whether a file says of an update that an address is being sent, and does so until then.
+/// S2: whether a file marks an update as being sent with this address, at least until `ends`.
 pub(crate) fn is_marked(state: &State, key: &ClaimKey, ip: IpAddr, ends: Duration) -> bool {
     let Claim { accepted, in_doubt } = state.entry(key);
     let lasts = |of: IpAddr, until: u64| of == ip && Duration::from_secs(until) >= ends;
-    // Another process may have had the same address accepted since it was marked, or sent one that may have arrived.
+    // After the mark, another process may have had the same address accepted, or sent an address that may have arrived.
     let is_beside = || {
         (in_doubt.is_some() || accepted.is_some_and(|accepted| accepted.ip == ip))
             && state.hold(key).under_way.iter().any(|beside| lasts(beside.ip, beside.until))
@@ -61,7 +61,7 @@ pub(crate) fn is_marked(state: &State, key: &ClaimKey, ip: IpAddr, ends: Duratio
     in_doubt.is_some_and(|doubt| lasts(doubt.ip, doubt.until)) || is_beside()
 }
 
-/// S3: whether a claim that counts names what the endpoint has.
+/// S3: whether a claim is right: it does not count, or names the address that the endpoint has.
 pub(crate) fn is_right(claim: Claim, max_age: Duration, now: u64, has: Option<IpAddr>) -> bool {
     match claim.accepted {
         Some(accepted) if claim.in_doubt.is_none() => !accepted.counts(max_age, now) || has == Some(accepted.ip),
@@ -69,7 +69,7 @@ pub(crate) fn is_right(claim: Claim, max_age: Duration, now: u64, has: Option<Ip
     }
 }
 
-/// S7: an endpoint that wants no request before then gets none.
+/// S7: an endpoint that asked for a pause gets no request before it ends.
 pub(crate) fn pause(until: Option<Duration>, now: Duration) -> Result<(), String> {
     match until.filter(|until| *until > now) {
         Some(until) => Err(format!("S7: the endpoint wants no request before {until:?}")),
@@ -77,7 +77,7 @@ pub(crate) fn pause(until: Option<Duration>, now: Duration) -> Result<(), String
     }
 }
 
-/// S8 and S9: how many requests of a process are under way with the one that is sent: all of them, and those to its endpoint.
+/// S8 and S9: the limits of running requests, including the one that is sent: all of a process, and those to the same endpoint.
 pub(crate) fn limits(all: usize, here: usize, concurrency: Option<u16>) -> Result<(), String> {
     if concurrency == Some(1) && all > 1 {
         return Err(format!("S8: {all} requests are under way in strict order"));
@@ -88,7 +88,7 @@ pub(crate) fn limits(all: usize, here: usize, concurrency: Option<u16>) -> Resul
     Ok(())
 }
 
-/// S13: each update of a request is told once.
+/// S13: the journal reports each update of a request once.
 pub(crate) fn told<Key: PartialEq + Debug>(
     members: &[(Key, Option<IpAddr>)],
     told: &[(Key, IpAddr)],
@@ -103,7 +103,7 @@ pub(crate) fn told<Key: PartialEq + Debug>(
     Ok(())
 }
 
-/// S14: nothing starts after a process was to stop.
+/// S14: a process that is stopping starts nothing.
 pub(crate) fn starts(is_closing: bool) -> Result<(), String> {
     if is_closing { Err("S14: something starts after it was to stop".to_owned()) } else { Ok(()) }
 }

@@ -1,5 +1,5 @@
-//! Hosts of a group (J): the holder of the lease sends, its successor knows what it did. Who gets the lease is another test's
-//! (`crates/group/tests/simulation`): here it is given, taken away, lost without a word and handed back by chance.
+//! Hosts of a group (J): the holder of the lease sends, and its successor knows what it did. Here the lease is granted, lost and
+//! handed back at random; `crates/group/tests/simulation` tests which member gets it.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -24,21 +24,21 @@ use crate::random::Random;
 use crate::setup::{EntryShape, Shape, index};
 use crate::world::BEGIN;
 
-/// How long hosts lose the lease to each other, and then how long all is well.
+/// How long hosts lose the lease to each other, and then how long they have to recover.
 const TROUBLE: Duration = Duration::from_secs(600);
 const CALM: Duration = Duration::from_secs(900);
 
 enum What {
     Wake(usize),
     Found(usize, LookupId, Family),
-    /// With the addresses that are taken in.
+    /// The endpoint applies these addresses.
     Apply(Term, Vec<(Key, Option<IpAddr>)>),
     End(usize, Term, RequestId, Facts),
     Written(usize, Term, StoreId, Ticket, Vec<Pair>),
     Address(usize, Family),
     Mood(Mood),
     Grant,
-    /// The lease runs out; its holder hears of it at once, or later.
+    /// The lease runs out. True: its holder learns this at once, otherwise later.
     RunOut(bool),
     Hear(usize, Term),
     Drain,
@@ -48,7 +48,7 @@ struct Host {
     engine: Engine,
     out: Out,
     address: [IpAddr; 2],
-    /// The lease that it believes to hold.
+    /// The term that the host believes to hold.
     term: Option<Term>,
     open: usize,
 }
@@ -61,13 +61,13 @@ struct Group {
     hosts: Vec<Host>,
     shape: EntryShape,
     origin: Origin,
-    /// What the group remembers, and who may change it.
+    /// The state of the group, which only the holder may change.
     store: BTreeMap<String, String>,
     holder: Option<(usize, Term)>,
     last: Term,
     fresh: u8,
     sent: u64,
-    /// Takes an address for accepted that is not: the check must find it.
+    /// The endpoint accepts addresses without applying them: the checks must find this.
     is_flawed: bool,
     wrong: Option<String>,
 }
@@ -169,13 +169,13 @@ impl Group {
                 found.add(&Source::Default, Ok(Choice { ip, why: String::new() }), Duration::ZERO);
                 self.feed(host, Event::LookedUp { lookup, found });
             }
-            // Its time limit is that of the lease: it arrives before that, or not at all.
+            // A request ends with its lease: it arrives before that, or not at all.
             What::Apply(term, taken) if self.holder.is_some_and(|(_, of)| of == term) => {
                 self.origin.has.extend(taken.into_iter().map(|((_, name, family), ip)| ((name, family), ip)));
             }
             What::End(host, term, request, facts) => {
                 self.hosts[host].open = self.hosts[host].open.saturating_sub(1);
-                // A process that holds the lease no more takes nothing in (J3).
+                // A host without the lease ignores results (J3).
                 if self.hosts[host].term == Some(term) && self.holder == Some((host, term)) {
                     self.feed(host, Event::Settled { request, facts });
                 }
@@ -258,7 +258,7 @@ impl Group {
                 let known = &mut self.hosts[host];
                 let Some(term) = known.engine.term() else { return };
                 let pairs = known.engine.pairs(store);
-                // One after the other.
+                // Writes arrive in order.
                 self.at(self.now + Duration::from_millis(20), What::Written(host, term, store, upto, pairs));
             }
             Effect::Send { request, message, term, .. } => self.send(host, request, &message.url.path, term),
@@ -267,7 +267,7 @@ impl Group {
                 if self.hosts[host].open > 0 {
                     self.fail(|| format!("S10: {host} gives the lease back while a request is under way"));
                 }
-                // After what it wrote before.
+                // The lease ends after the host's last write.
                 if let Some((_, term)) = self.holder.filter(|(holder, _)| *holder == host) {
                     let at = self.now + Duration::from_millis(30);
                     self.at(at, What::RunOut(true));
@@ -278,12 +278,12 @@ impl Group {
         }
     }
 
-    /// S10, and that what is sent stands in the store as in doubt.
+    /// Sends an update. Checks S10, and S2 with the store of the group.
     fn send(&mut self, host: usize, request: RequestId, path: &str, term: Option<Term>) {
         let Some(term) = term.filter(|term| self.hosts[host].term == Some(*term)) else {
             return self.fail(|| format!("S10: {host} sends without the lease"));
         };
-        // The lease ran out, and it has not heard of it: nothing leaves the host (J3).
+        // The lease ran out, but the host does not know yet: nothing leaves the host (J3).
         if self.holder != Some((host, term)) {
             return;
         }
@@ -308,7 +308,7 @@ impl Group {
         self.at(self.now + fate.ends, What::End(host, term, request, fate.facts));
     }
 
-    /// S3: what the group takes for true is what the endpoint has.
+    /// S3: the endpoint has what the store of the group claims.
     fn check_store(&mut self) {
         let state = self.remembered();
         for key in state.keys() {
@@ -322,7 +322,7 @@ impl Group {
         }
     }
 
-    /// L1: the endpoint has what the holder has.
+    /// L1: in the end, the endpoint has the holder's addresses.
     fn check_healed(&mut self) {
         let Some((host, _)) = self.holder else { return self.fail(|| "L1: nobody holds the lease".to_owned()) };
         for row in self.hosts[host].engine.rows() {

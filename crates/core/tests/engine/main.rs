@@ -1,8 +1,8 @@
-//! The whole engine with everything that can go wrong around it, in thousands of schedules by chance: processes that share
-//! caches, are killed, paused, reloaded; endpoints that refuse, hang, lose and stop; addresses that flap.
+//! Runs the whole engine through thousands of random schedules of everything that can go wrong around it: processes that
+//! share caches are killed, paused and reloaded; endpoints refuse, hang, lose requests and stop; addresses flap.
 //!
-//! `DDNS_TEST_SCHEDULES=200000 cargo test --release -p ddns-callback-core --test engine` runs more; `DDNS_TEST_SEED=N` runs the one whose
-//! seed a failure names.
+//! `DDNS_TEST_SCHEDULES=200000 cargo test --release -p ddns-callback-core --test engine` runs more schedules;
+//! `DDNS_TEST_SEED=N` repeats the one whose seed a failure names.
 
 #![allow(clippy::disallowed_methods, reason = "this test asks the environment; the core does not")]
 
@@ -32,19 +32,19 @@ use random::Random;
 use setup::{EntryShape, Shape, index};
 use world::{Process, What, World};
 
-/// How long everything goes wrong.
+/// How long things go wrong.
 const TROUBLE: Duration = Duration::from_secs(20 * 60);
 
-/// How long it may take until all is well, after everything healed: rounds, retries, pauses, waits.
+/// How long the processes may take to be up to date after everything healed: rounds, retries, pauses, waits.
 const RECOVERY: Duration = Duration::from_secs(25 * 60);
 
-/// Seeds from here on are those of schedules with requests around updates.
+/// Seeds from here on have requests around updates.
 const AROUND: u64 = 1 << 62;
 
-/// Seeds from here on are those of schedules in which DNS is asked.
+/// Seeds from here up to `AROUND` have `verify`, which asks DNS.
 const VERIFIED: u64 = 1 << 61;
 
-/// A schedule: what there is, and what goes wrong.
+/// The schedule of a seed: the configurations, the size of the world, and the faults.
 fn schedule(seed: u64) -> (Vec<Shape>, Size, Faults) {
     let mut around = (seed >= AROUND).then_some(Random(seed));
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9) ^ 0xface);
@@ -80,7 +80,7 @@ fn schedule(seed: u64) -> (Vec<Shape>, Size, Faults) {
     (shapes, size, faults)
 }
 
-/// Runs a schedule.
+/// Runs a schedule, and checks it to the end.
 fn play(seed: u64, flaw: Flaw, (shapes, size, faults): &(Vec<Shape>, Size, Faults), is_traced: bool) -> World {
     let mut world = World::new(seed, flaw, shapes.clone(), size.files, size.origins);
     world.is_traced = is_traced;
@@ -102,17 +102,17 @@ fn play(seed: u64, flaw: Flaw, (shapes, size, faults): &(Vec<Shape>, Size, Fault
     if world.wrong.is_none() {
         world.check_healed();
     }
-    // L2, L3: rounds and nothing else, and nothing grows over them.
+    // L2, L3: only regular rounds follow, and nothing grows over them.
     if world.wrong.is_none() {
         let wakes: Vec<u64> = world.processes.iter().map(|process| process.wakes).collect();
         let mut sizes: Vec<[usize; 2]> = vec![[usize::MAX; 2]; wakes.len()];
-        // It costs a tenth of a schedule: some of them show it.
+        // Measuring costs a tenth of a schedule, so only a quarter of them does it.
         let is_measured = seed.is_multiple_of(4);
         for minute in 0..30 {
             then += Duration::from_secs(60);
             world.run_until(then);
             world.tidy();
-            // What is asked and answered is forgotten soon: the least of some counts, whatever the interval.
+            // A round in progress makes a process larger for a moment, so the smallest of several sizes counts.
             for half in [0, 30] {
                 if is_measured && [0, 6, 23, 29].contains(&minute) {
                     world.run_until(then + Duration::from_secs(half));
@@ -127,10 +127,10 @@ fn play(seed: u64, flaw: Flaw, (shapes, size, faults): &(Vec<Shape>, Size, Fault
             let woken = world.processes[process].wakes - wakes;
             let shape = &world.processes[process].shape;
             let has_steps = shape.entries.iter().any(|entry| entry.around.is_some());
-            // Each question to DNS is begun, given up and answered at times of its own, and so is each step of what no cache keeps from
-            // being sent.
+            // Each question to DNS causes wake-ups of its own, and so does each step of updates that are sent every round because
+            // they have no cache.
             let most = if shape.is_verified || has_steps { 12 } else { 8 };
-            // Answers that are shared stay until something else happens.
+            // Shared answers of steps are kept until something else happens.
             let more = if has_steps { size.saturating_add(4000) } else { size / 4 + 1000 };
             if woken > 1800 / 50 * most {
                 world.fail(|| format!("L2: process {process} was woken {woken} times in half an hour of rest"));
@@ -143,14 +143,14 @@ fn play(seed: u64, flaw: Flaw, (shapes, size, faults): &(Vec<Shape>, Size, Fault
     world
 }
 
-/// Runs a schedule; where it fails, drops faults as long as it still does, and tells what happened last.
+/// Repeats a failing schedule with as few faults as possible, and returns what happened last.
 fn explain(seed: u64, flaw: Flaw) -> String {
     let (shapes, size, mut faults) = schedule(seed);
     let kind_of = |faults: &Faults| {
         let wrong = play(seed, flaw, &(shapes.clone(), size, faults.clone()), false).wrong;
         wrong.and_then(|wrong| wrong.split(": ").nth(1).map(str::to_owned))
     };
-    // Of the same kind: it is this one that is to be told.
+    // The reduced schedule must break the same rule.
     let kind = kind_of(&faults);
     let fails = |faults: &Faults| kind_of(faults) == kind;
     let mut at = 0;
@@ -180,7 +180,7 @@ fn number(name: &str) -> Option<u64> {
     env::var(name).ok()?.parse().ok()
 }
 
-/// Runs many schedules on two threads: what was wrong, and how often rare things happened.
+/// Runs many schedules on two threads. Returns the failures, and how often rare things happened.
 fn many(seeds: impl Iterator<Item = u64>, flaw: Flaw) -> (Vec<(u64, String)>, BTreeMap<&'static str, u64>) {
     let seeds: Vec<u64> = seeds.collect();
     let halves: Vec<Vec<u64>> = (0..2).map(|half| seeds.iter().copied().skip(half).step_by(2).collect()).collect();
@@ -221,7 +221,7 @@ fn e3_e4_e4a_h5_h6_h7_in_every_schedule_what_is_promised_holds() {
     }
     let count = number("DDNS_TEST_SCHEDULES").unwrap_or(3000);
     let first = number("DDNS_TEST_FIRST").unwrap_or(0);
-    // Some that nobody has seen before.
+    // Some new schedules in every run.
     let fresh = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() << 20);
     check((first..first + count).chain(fresh..fresh + count.div_ceil(10)), count, &RARE);
 }
@@ -234,7 +234,7 @@ fn h14_h17_h18_h19_what_is_promised_holds_with_requests_around_updates() {
     check(first..first + count, count * 3, &["asked", "already there", "made", "followed", "asked in vain"]);
 }
 
-/// The same where DNS is asked what the world sees: whatever it says, and however late, everything holds (K2).
+/// The same with `verify`: whatever DNS answers, and however late, everything holds (K2).
 #[test]
 fn k2_what_is_promised_holds_whatever_dns_says() {
     let count = number("DDNS_TEST_SCHEDULES").unwrap_or(1000);
@@ -242,7 +242,7 @@ fn k2_what_is_promised_holds_whatever_dns_says() {
     check(first..first + count, count * 3, &["DNS asked", "forced"]);
 }
 
-/// One schedule with many domains; with `DDNS_TEST_DOMAINS=100000` as many as that.
+/// One schedule with many domains. `DDNS_TEST_DOMAINS=100000` sets how many.
 #[test]
 fn e3_e4_what_is_promised_holds_with_many_domains() {
     let many = number("DDNS_TEST_DOMAINS").and_then(|many| usize::try_from(many).ok()).unwrap_or(1200);
@@ -270,7 +270,7 @@ fn e3_e4_what_is_promised_holds_with_many_domains() {
     assert!(sent.is_some_and(|sent| sent > many), "{:?}", world.counts);
 }
 
-/// Rare things that must happen in so many schedules.
+/// Rare things, each of which must happen at least once in the default number of schedules.
 const RARE: [&str; 14] = [
     "Retry-After",
     "a former file put back",
@@ -288,7 +288,7 @@ const RARE: [&str; 14] = [
     "waited for another process",
 ];
 
-/// Runs these schedules, and fails with what is wrong in any of them.
+/// Runs these schedules, and fails if any of them fails.
 fn check(seeds: impl Iterator<Item = u64>, count: u64, rare: &[&'static str]) {
     let (wrong, counts) = many(seeds, Flaw::None);
     let kinds: BTreeMap<String, usize> = wrong.iter().fold(BTreeMap::new(), |mut kinds, (_, text)| {
@@ -311,7 +311,7 @@ fn check(seeds: impl Iterator<Item = u64>, count: u64, rare: &[&'static str]) {
     }
 }
 
-/// Each of them found a mistake.
+/// Each of these seeds once found a bug.
 #[test]
 fn h7_h14_h17_schedules_that_once_failed_stay_right() {
     let around =
@@ -327,7 +327,7 @@ fn h7_h14_h17_schedules_that_once_failed_stay_right() {
     }
 }
 
-/// The simulation finds what it is there for.
+/// The simulation finds deliberate mistakes.
 #[test]
 fn e4_mistakes_around_the_engine_are_found() {
     let cases = [
@@ -337,7 +337,7 @@ fn e4_mistakes_around_the_engine_are_found() {
         (Flaw::IgnoreForeign, &["S2", "S3", "S4", "S6"]),
         (Flaw::NeverReached, &["S3", "S6", "S15"]),
         (Flaw::AlwaysReached, &["S5"]),
-        // Requests that were given up.
+        // Abandoned requests.
         (Flaw::ForgetfulReload, &["S1", "S4"]),
         // Pauses.
         (Flaw::ForgetfulReload, &["S7"]),

@@ -1,4 +1,4 @@
-//! What processes of the simulation are configured with: real configuration texts, made by chance.
+//! The configurations of the simulated processes: real configuration texts, made at random.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -13,14 +13,14 @@ use ddns_core::text::diagnostic::Diagnostic;
 
 use crate::random::Random;
 
-/// How an entry decides on responses.
+/// How an entry judges responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Judging {
-    /// By their status.
+    /// By the status.
     Status,
     /// By the codes of dyndns2.
     Dyndns2,
-    /// By conditions: words in the body.
+    /// By words in the response text.
     Conditions,
 }
 
@@ -35,10 +35,10 @@ pub(crate) struct Combining {
 /// One entry of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EntryShape {
-    /// Different for each entry of the world: domains are named after it.
+    /// Unique in the world: the names of domains contain it.
     pub(crate) number: usize,
     pub(crate) origin: usize,
-    /// Another one is another callback.
+    /// A different path makes a different callback.
     pub(crate) path: u32,
     /// How many domains each family has.
     pub(crate) domains: [usize; 2],
@@ -49,7 +49,6 @@ pub(crate) struct EntryShape {
     /// `None`: the cache is off.
     pub(crate) cache: Option<usize>,
     pub(crate) max_age: u64,
-    /// What is asked before an update, and sent after it.
     pub(crate) around: Option<Asking>,
 }
 
@@ -58,7 +57,7 @@ pub(crate) struct EntryShape {
 pub(crate) struct Asking {
     /// `same`
     pub(crate) compares: bool,
-    /// `keep`, of a step before it.
+    /// A login step with `keep` comes first.
     pub(crate) logs_in: bool,
     /// `after`
     pub(crate) follows: bool,
@@ -67,17 +66,17 @@ pub(crate) struct Asking {
 /// The configuration of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// Its file.
+    /// The number of its file.
     pub(crate) site: usize,
     pub(crate) interval: u64,
     /// `None`: `auto`.
     pub(crate) concurrency: Option<u16>,
-    /// Whether DNS is asked what the world sees.
+    /// `verify`
     pub(crate) is_verified: bool,
     pub(crate) entries: Vec<EntryShape>,
 }
 
-/// What the value of an address is where it is missing.
+/// The value that is sent for a missing address.
 pub(crate) const MISSING: &str = "preserve";
 
 impl EntryShape {
@@ -114,7 +113,7 @@ impl EntryShape {
         }
     }
 
-    /// One domain of each family, and nothing special.
+    /// One domain of each family, with default settings.
     pub(crate) fn plain(number: usize) -> Self {
         Self {
             number,
@@ -135,7 +134,7 @@ impl EntryShape {
         format!("d{domain}.e{}.example", self.number)
     }
 
-    /// With requests around its updates, where each of them has its own.
+    /// With random requests around its updates, unless requests combine several updates.
     #[must_use]
     pub(crate) fn asking(self, random: &mut Random) -> Self {
         let around =
@@ -213,7 +212,6 @@ impl EntryShape {
 }
 
 impl Shape {
-    /// The plan of this configuration.
     pub(crate) fn plan(&self) -> Rc<Plan> {
         self.plan_in(|cache| match cache {
             Cache::File(path) => StorePlace::File(PathBuf::from(path)),
@@ -221,7 +219,7 @@ impl Shape {
         })
     }
 
-    /// The same with what is remembered in these places.
+    /// The plan of this configuration, with its caches in these places.
     pub(crate) fn plan_in(&self, place: impl Fn(&Cache) -> StorePlace) -> Rc<Plan> {
         let concurrency = self.concurrency.map(|number| format!("\"concurrency\":{number},")).unwrap_or_default();
         let entries: Vec<String> = self.entries.iter().map(|entry| format!("{{{}}}", entry.text())).collect();

@@ -1,4 +1,4 @@
-//! Processes, their caches and their endpoints, in time.
+//! The simulated world: processes, cache files, endpoints, addresses and time.
 
 mod files;
 mod processes;
@@ -21,10 +21,10 @@ use crate::flaws::Flaw;
 use crate::random::Random;
 use crate::setup::Shape;
 
-/// The time of day at the beginning, in seconds since the epoch.
+/// The system time at the start, in seconds since the epoch.
 pub(crate) const BEGIN: u64 = 1_763_170_000;
 
-/// What happens at a time.
+/// Something that happens at a time.
 #[derive(Debug)]
 pub(crate) enum What {
     Fault(Fault),
@@ -49,21 +49,21 @@ pub(crate) enum What {
         flight: u64,
         request: RequestId,
     },
-    /// An endpoint looks at a request that is no update; it ends then.
+    /// An endpoint reads a request around an update, and decides the answer.
     Answer {
         inquiry: u64,
     },
     Answered {
         inquiry: u64,
     },
-    /// A request goes out only now.
+    /// A delayed request is sent.
     SendLate {
         to: (usize, u32),
         request: RequestId,
         entry: usize,
         path: String,
     },
-    /// A round of questions to DNS servers ends.
+    /// A round of DNS questions ends.
     Seen {
         to: (usize, u32),
         round: RoundId,
@@ -75,32 +75,31 @@ pub(crate) enum What {
     },
 }
 
-/// How a cache file is.
+/// The condition of a cache file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Health {
     Good,
-    /// Nothing can be written to it; it can be removed.
+    /// The file cannot be written, but removed.
     Full,
-    /// Nor can it be removed.
+    /// The file can be neither written nor removed.
     ReadOnly,
-    /// Somebody holds its lock.
+    /// Somebody else holds the lock of the file.
     Locked,
 }
 
-/// A cache file.
 #[derive(Debug)]
 pub(crate) struct CacheFile {
-    /// `None`: there is none. Damaged where it is `Err`.
+    /// `None`: the file does not exist. `Err`: it is damaged.
     pub(crate) content: Option<Result<State, ()>>,
-    /// Another one for each content.
+    /// Changes with the content.
     pub(crate) stamp: u64,
     pub(crate) health: Health,
     pub(crate) kept: Option<State>,
-    /// When somebody took away what was in it, or it could not be written.
+    /// When the file last lost its content, or could not be written.
     pub(crate) lost: Option<Duration>,
-    /// Claims that nobody could know to be wrong: since a former file was put back.
+    /// Claims that may be wrong without any process knowing it, because a former file was put back; with the time.
     pub(crate) excused: BTreeMap<Key, Duration>,
-    /// What processes of this cache did to endpoints.
+    /// The addresses that endpoints last applied from processes on this cache.
     pub(crate) applied: BTreeMap<Key, Option<IpAddr>>,
 }
 
@@ -114,35 +113,34 @@ pub(crate) struct Process {
     next: Option<(Rc<Plan>, Rc<Shape>)>,
     out: Out,
     pub(crate) requests: BTreeMap<RequestId, u64>,
-    /// The stamps of the files that it knows.
+    /// The stamp of each file that the process has read or written.
     seen: Vec<Option<u64>>,
     pub(crate) offset: Duration,
-    /// How wrong the time of day was when it began: it does not look at it again.
+    /// How wrong the system time was when the process started, in seconds. It does not read the time again.
     pub(crate) shift: i64,
     paused_until: Duration,
     wake: Option<Duration>,
-    /// It is killed after so many effects.
+    /// After how many effects the process is killed.
     pub(crate) kill_in: Option<u64>,
     pub(crate) closing: Option<Duration>,
-    /// What was found, by entry and family.
+    /// The result of the last lookup, by entry and family.
     pub(crate) observed: BTreeMap<(usize, Family), Option<IpAddr>>,
-    /// The last lookup that began, by entry and family: the result of an older one is no news.
-    /// The last that was begun, the last whose result was taken, and whether one was left out since.
+    /// By entry and family: the last lookup that began, the last whose result was used, and whether a result was left out since.
     looked_up: BTreeMap<(usize, Family), (LookupId, LookupId, bool)>,
-    /// The files in which it remembered an update.
+    /// The files in which the process remembered an update.
     pub(crate) used: BTreeMap<Key, BTreeSet<usize>>,
-    /// Until when an origin wants no requests.
+    /// Until when an origin asked for no requests.
     pub(crate) pauses: BTreeMap<usize, Duration>,
-    /// In strict order: the place of what was sent last, as long as nothing but good news came since.
+    /// In strict order: the place of the update that was sent last. `None` after any event other than a response with status 200.
     pub(crate) last_place: Option<(usize, usize, usize)>,
-    /// Whether something came while something was to be sent.
+    /// Whether such an event came while updates were queued.
     pub(crate) is_mixed: bool,
-    /// How often it was woken in vain, one time after the other.
+    /// How often in a row the process was woken in vain.
     idle_wakes: u32,
     pub(crate) wakes: u64,
     pub(crate) ended: Option<u8>,
     pub(crate) started: Duration,
-    /// When it was last paused, until when.
+    /// The last pause: from when, until when.
     pub(crate) paused: Option<(Duration, Duration)>,
 }
 
@@ -153,22 +151,22 @@ pub(crate) struct World {
     pub(crate) processes: Vec<Process>,
     pub(crate) files: Vec<CacheFile>,
     pub(crate) origins: Vec<Origin>,
-    /// Requests that are no updates.
+    /// Running requests around updates.
     pub(crate) inquiries: BTreeMap<u64, Inquiry>,
     pub(crate) flights: BTreeMap<u64, Flight>,
     /// The flights of each update.
     flights_of: BTreeMap<Key, Vec<u64>>,
     last_flight: u64,
     pub(crate) address: [Option<IpAddr>; 2],
-    /// What they were before.
+    /// The addresses before these.
     pub(crate) former: [Option<IpAddr>; 2],
     fresh: u32,
-    /// How wrong the time of day is.
+    /// How wrong the system time is, in seconds.
     pub(crate) shift: i64,
-    /// What endpoints took in long after its time, or twice: nobody can know what they have.
+    /// Updates that an endpoint applied after the time limit, or twice: no process can know what the endpoint has.
     pub(crate) unruly: BTreeSet<Key>,
     pub(crate) shapes: Vec<Rc<Shape>>,
-    /// Every configuration that there ever was.
+    /// Every configuration so far.
     pub(crate) all_shapes: Vec<(Rc<Shape>, Rc<Plan>)>,
     lookups: Random,
     seeds: Random,
@@ -240,7 +238,7 @@ impl World {
         self.heap.insert((time.max(self.now), self.sequence), what);
     }
 
-    /// Of many events, some.
+    /// Whether this is one of 1,024 events, for expensive checks.
     pub(crate) fn is_sampled(&self) -> bool {
         self.sequence.is_multiple_of(1024)
     }
@@ -263,7 +261,7 @@ impl World {
         }
     }
 
-    /// Lets everything happen that happens before `then`.
+    /// Runs all events before `then`.
     pub(crate) fn run_until(&mut self, then: Duration) {
         while self.wrong.is_none() {
             let Some(entry) = self.heap.first_entry().filter(|entry| entry.key().0 < then) else { break };
@@ -325,7 +323,7 @@ impl World {
         }
     }
 
-    /// Another address, or none. Services are told soon, or not at all.
+    /// Sets or removes the address of the hosts. Processes are told soon, or not at all.
     pub(crate) fn set_address(&mut self, family: Family, ip: Option<IpAddr>, is_told: bool) {
         self.address[family.index()] = ip;
         for process in 0..self.processes.len() {
@@ -337,7 +335,7 @@ impl World {
         }
     }
 
-    /// Forgets what is long over.
+    /// Forgets old flights.
     pub(crate) fn tidy(&mut self) {
         let now = self.now;
         self.flights.retain(|_, flight| now < flight.sent + flight.entry.timeout() * 2 + Duration::from_secs(300));

@@ -1,7 +1,6 @@
-//! 100,000 hosts, one endpoint: all addresses change within a minute, and the endpoint is out of order for the hour that
-//! begins with it.
+//! 100,000 hosts, one endpoint: all addresses change within a minute, at the start of an hour in which the endpoint is down.
 //!
-//! `UPDATE_GENERATED=1 cargo test -p ddns-callback-core --test simulation` writes the page with the figures anew.
+//! `UPDATE_GENERATED=1 cargo test -p ddns-callback-core --test simulation` rewrites the page with the figures.
 
 #![allow(clippy::disallowed_methods, reason = "this test looks at files; the core does not")]
 
@@ -21,19 +20,19 @@ use crate::random::Random;
 
 const HOSTS: u32 = 100_000;
 
-/// Rates are in proportion: for what is beside the main matter, fewer will do.
+/// For the other rows fewer hosts are enough, because rates are proportional to their number.
 const FEWER: u32 = 10_000;
 const INTERVAL: Duration = Duration::from_secs(300);
 
-/// Before this every host was started and its old address accepted.
+/// When the endpoint fails. Before, every host has started and its old address was accepted.
 const OUTAGE: Duration = INTERVAL;
 const CHANGES: Duration = Duration::from_secs(60);
 const RETURN: Duration = Duration::from_secs(300 + 3600);
 
-/// Until then every host is watched: nobody may send twice.
+/// How long every host is watched, to see that none sends twice.
 const END: Duration = Duration::from_secs(300 + 3600 + 2 * 330);
 
-/// What the endpoint says while it is out of order.
+/// The answer of the endpoint while it is down.
 type Trouble = fn() -> Facts;
 
 const TROUBLES: [(u32, &str, Trouble); 5] = [
@@ -47,11 +46,11 @@ const TROUBLES: [(u32, &str, Trouble); 5] = [
     (FEWER, "no connection", || failure(false)),
 ];
 
-/// What came to the endpoint from the moment on when addresses change.
+/// The requests with new addresses.
 struct Figures {
-    /// In each second.
+    /// The number of requests in each second.
     seconds: Vec<u32>,
-    /// When the last host was accepted, after the return.
+    /// When the last host was accepted, counted from the endpoint's return.
     last: Duration,
 }
 
@@ -65,7 +64,7 @@ impl Figures {
         figures
     }
 
-    /// One host, by itself: hosts do not know each other, and the endpoint goes by the time alone.
+    /// Runs one host alone: hosts do not know each other, and the endpoint's answers depend only on the time.
     fn run(&mut self, plan: &Rc<Plan>, number: u32, trouble: Trouble) {
         let mut random = Random(u64::from(number) << 20);
         let start = random.up_to(INTERVAL);
@@ -73,7 +72,7 @@ impl Figures {
         let new = IpAddr::from(Ipv4Addr::from(0x0b00_0000 + number));
         let mut address = IpAddr::from([203, 0, 113, 7]);
         let mut change = Some(OUTAGE + random.up_to(CHANGES));
-        // Until when, since when.
+        // When it ends, when it began, and the request.
         let mut under_way: Option<(Duration, Duration, Request)> = None;
         let (mut not_before, mut accepted) = (Duration::ZERO, None);
         loop {
@@ -93,7 +92,7 @@ impl Figures {
                     Facts::Failed { .. } => None,
                 };
                 let asked = header.and_then(|text| retry_after::parse(text, clock(now)));
-                // A date has no fractions of a second.
+                // A date in `Retry-After` has no fractions of a second.
                 not_before = asked.map_or(not_before, |asked| now + asked.saturating_sub(Duration::from_secs(1)));
                 if !is_down && request.ip == new {
                     accepted = Some(now);
@@ -115,7 +114,7 @@ impl Figures {
         self.last = self.last.max(accepted.saturating_sub(RETURN));
     }
 
-    /// The sum of some seconds, and the most in one of them.
+    /// The number of requests in these seconds, and the most in one second.
     fn sum(&self, from: Duration, to: Duration) -> (u32, u32) {
         let index = |at: Duration| usize::try_from(at.as_secs()).unwrap_or(0);
         let seconds = &self.seconds[index(from)..index(to)];

@@ -1,5 +1,4 @@
-//! A host that runs `ddns watch`: the engine, with a cache that is always there. One entry, IPv4; looking up an address takes no
-//! time.
+//! A host that runs `ddns watch`: the engine with one IPv4 entry and a cache that always works. Lookups take no time.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -22,14 +21,14 @@ use crate::random::Random;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) const MAX_AGE: Duration = Duration::from_secs(3 * 86_400);
 
-/// The time of day at the beginning, in seconds since the epoch.
+/// The system time at the start, in seconds since the epoch.
 pub(crate) const BEGIN: u64 = 1_763_170_000;
 
-/// A request that begins.
+/// A request that is sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     number: RequestId,
-    /// The place of its domain.
+    /// The number of its domain.
     pub(crate) domain: usize,
     pub(crate) ip: IpAddr,
 }
@@ -39,11 +38,11 @@ pub(crate) struct Host {
     engine: Engine,
     out: Out,
     has_file: bool,
-    /// When it begins; `None` once it has.
+    /// When the host starts. `None`: it has started.
     begins: Option<Duration>,
 }
 
-/// What every host with so many domains, `d0.example.com` and so on, is configured with.
+/// The configuration of a host with this many domains: `d0.example.com` and so on.
 pub(crate) fn plan(domains: usize, interval: Duration) -> Rc<Plan> {
     let names: Vec<String> = (0..domains).map(|number| format!("\"d{number}.example.com\"")).collect();
     let text = format!(
@@ -66,7 +65,7 @@ impl Host {
         Self { engine, out: Out::default(), has_file: false, begins: Some(now) }
     }
 
-    /// When to step again, if nothing happens before.
+    /// When to call [`Self::step`] again, if nothing happens before.
     pub(crate) fn wake_at(&self) -> Option<Duration> {
         self.begins.or_else(|| self.engine.wake_at())
     }
@@ -76,7 +75,7 @@ impl Host {
         self.out.journal.clear();
     }
 
-    /// Does what is due, where the host's address is this one: what it sends.
+    /// Does what is due while the host has this address. Returns the requests that it sends.
     pub(crate) fn step(&mut self, address: Option<IpAddr>, now: Duration) -> Vec<Request> {
         if self.wake_at().is_some_and(|at| at <= now) {
             let event = if self.begins.take().is_some() { Event::Begin } else { Event::Time };
@@ -113,13 +112,12 @@ impl Host {
         requests
     }
 
-    /// Takes in how a request ended.
+    /// Tells the host how a request ended.
     pub(crate) fn ended(&mut self, request: &Request, facts: Facts, now: Duration) {
         self.tell(Event::Settled { request: request.number, facts }, now);
     }
 }
 
-/// A response with this status.
 pub(crate) fn response(status: u16, retry_after: Option<String>) -> Facts {
     Facts::Response(Box::new(ResponseFacts {
         status,

@@ -1,4 +1,4 @@
-//! The service with time and network as inputs: what it would do in a month, and what a fleet of it does to one endpoint.
+//! The service with time and network as inputs: a month of one host, and the load of a fleet of hosts on one endpoint.
 
 mod fleet;
 mod host;

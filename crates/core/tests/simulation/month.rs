@@ -1,4 +1,4 @@
-//! A month of one host with 20 domains: its address changes, flaps and goes, the endpoint is out of order in every way.
+//! A month of one host with 20 domains: its address changes, flaps and disappears, and the endpoint fails in every way.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -14,30 +14,30 @@ const DOMAINS: usize = 20;
 const INTERVAL: Duration = Duration::from_secs(300);
 const MONTH: Duration = Duration::from_secs(30 * 86_400);
 
-/// The longest pause that the endpoint asks for.
+/// The longest `Retry-After` of the endpoint.
 const MAX_PAUSE_SECONDS: u64 = 600;
 
-/// How the endpoint, or the way to it, is.
+/// The condition of the endpoint, or of the network to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Good,
     /// With this status, and `Retry-After`.
     Refuses(u16, Option<u64>),
-    /// No connection is made.
+    /// No connection is possible.
     Unreachable,
-    /// Nothing comes back in time, whether the update was applied or not.
+    /// No response comes in time. The update may have been applied.
     Hangs,
-    /// The connection breaks, whether the update was applied or not.
+    /// The connection breaks. The update may have been applied.
     Breaks,
 }
 
-/// What happens at a time.
+/// Something that happens at a time.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Address(Option<IpAddr>),
     Mode(Mode),
     Woke,
-    /// For an hour and more nothing has happened: everything must be up to date.
+    /// Nothing has happened for an hour or more: everything must be up to date.
     Calm,
 }
 
@@ -54,14 +54,14 @@ fn script(random: &mut Random) -> Vec<(Duration, Step)> {
     let second = Duration::from_secs(1);
     while now < MONTH {
         match random.below(7) {
-            // The old one goes, the new one comes.
+            // The old address goes, and soon a new one comes.
             0 => {
                 steps.push((now, Step::Address(None)));
                 now += random.up_to(second / 10);
                 current = next_address();
                 steps.push((now, Step::Address(Some(current))));
             }
-            // New each time.
+            // The address flaps, and is new each time.
             1 => {
                 for _ in 0..5 + random.below(45) {
                     current = next_address();
@@ -69,7 +69,7 @@ fn script(random: &mut Random) -> Vec<(Duration, Step)> {
                     now += Duration::from_millis(100 + random.below(3000));
                 }
             }
-            // Back and forth.
+            // The address flaps between two.
             2 => {
                 let both = [next_address(), current];
                 for number in 0..10 + random.below(200) {
@@ -78,7 +78,7 @@ fn script(random: &mut Random) -> Vec<(Duration, Step)> {
                     now += Duration::from_millis(50 + random.below(3000));
                 }
             }
-            // No address for a while, and then the same or another.
+            // There is no address for a while, then the same or a new one.
             3 => {
                 steps.push((now, Step::Address(None)));
                 now += random.up_to(second * 7200);
@@ -86,7 +86,7 @@ fn script(random: &mut Random) -> Vec<(Duration, Step)> {
                 steps.push((now, Step::Address(Some(current))));
             }
             4 => steps.push((now, Step::Woke)),
-            // The endpoint is out of order, and addresses change meanwhile.
+            // The endpoint fails, and the address changes in the meantime.
             _ => {
                 let pause = (random.below(2) == 0).then(|| 1 + random.below(MAX_PAUSE_SECONDS));
                 let modes = [
@@ -102,7 +102,7 @@ fn script(random: &mut Random) -> Vec<(Duration, Step)> {
                 steps.push((now, Step::Mode(mode)));
                 for _ in 0..=random.below(5) {
                     now += random.up_to(second * 1800);
-                    // Also back to one that was accepted before.
+                    // Sometimes back to the address that was accepted before.
                     current = if random.below(3) == 0 { current } else { next_address() };
                     steps.push((now, Step::Address(Some(current))));
                 }
@@ -116,30 +116,30 @@ fn script(random: &mut Random) -> Vec<(Duration, Step)> {
     steps
 }
 
-/// What happens to a request.
+/// The next thing that happens to a request.
 #[derive(Debug)]
 enum Happens {
     Applied,
     Ends(Facts),
 }
 
-/// The host, and all that is around it.
+/// The host and its surroundings.
 struct World {
     random: Random,
     host: Host,
     address: Option<IpAddr>,
     mode: Mode,
-    /// The number of the last change to each address.
+    /// For each address, the number of the last step that set it.
     changes: BTreeMap<IpAddr, usize>,
-    /// What is under way, by time.
+    /// Running requests, by the time of what happens next to them.
     open: BTreeMap<(Duration, usize), (Request, usize, Happens)>,
-    /// What the endpoint has, by domain: the number of the change.
+    /// For each domain, the number of the step whose address the endpoint has.
     applied: [usize; DOMAINS],
     holds: [Option<IpAddr>; DOMAINS],
-    /// What the host knows to be accepted, and since when.
+    /// For each domain, the address that the host knows to be accepted, and since when.
     known: [Option<(IpAddr, Duration)>; DOMAINS],
     under_way: [bool; DOMAINS],
-    /// When each request began, and how the endpoint was.
+    /// When each request was sent, and the condition of the endpoint.
     sent: Vec<(Duration, Mode)>,
     sizes: Vec<usize>,
 }
@@ -163,7 +163,7 @@ impl World {
         }
     }
 
-    /// Lets everything happen that happens before `then`.
+    /// Runs everything that is due before `then`.
     fn run_until(&mut self, then: Duration) {
         loop {
             let open = self.open.first_key_value().map(|((at, _), _)| *at);
@@ -247,7 +247,7 @@ impl World {
         self.step(now);
     }
 
-    /// The most requests in any so long time, among those that began while the endpoint was as `is_meant` says.
+    /// The most requests within any `window`, among those sent while the endpoint's condition met `is_meant`.
     fn most(&self, window: Duration, is_meant: impl Fn(Mode) -> bool) -> usize {
         let times: Vec<Duration> = self.sent.iter().filter(|(_, mode)| is_meant(*mode)).map(|(at, _)| *at).collect();
         let mut from = 0;

@@ -1,8 +1,8 @@
-//! Chance. The simulation of a group uses this file, too.
+//! Random numbers. The simulation of a group also uses this file.
 
 use std::time::Duration;
 
-/// Random numbers that are the same in every run.
+/// A generator that gives the same numbers in every run.
 #[derive(Clone)]
 pub(crate) struct Random(pub(crate) u64);
 
@@ -18,7 +18,7 @@ impl Random {
         self.number() % limit
     }
 
-    /// From 0 up to 1.
+    /// A number from 0 to 1.
     pub(crate) fn jitter(&mut self) -> f64 {
         f64::from(u32::try_from(self.number() >> 32).unwrap_or(u32::MAX)) / f64::from(u32::MAX)
     }

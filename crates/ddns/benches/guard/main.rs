@@ -1,14 +1,14 @@
-//! Whether the program became dearer: instructions, memory and size of the static file, compared with `table.md` beside this
-//! file. Ends with 1 where a value is more than its limit above the table.
+//! Checks whether the program became more expensive: compares instructions, memory and size of the static file with `table.md`
+//! beside this file. Exits with 1 if a value exceeds the table by more than its limit.
 //!
-//! `cargo bench --profile dev -p ddns-callback --bench guard` (what is measured is the static file, whatever the profile), and
-//! `… -- --update "REASON"` writes what was measured into the table.
+//! `cargo bench --profile dev -p ddns-callback --bench guard` measures the static file, whatever the profile, and
+//! `… -- --update "REASON"` writes the measured values into the table.
 //!
-//! What else the machine does mostly adds to a value, so one that is too high is measured again, and the least counts.
-//! First values of 13 runs, on two cores with 6 to 19 processes that wanted them, two copies of the file, in and outside of a network
-//! namespace: instructions within 0.5 % of each other (a service 1.6 %: it wakes once more or not), kB within 1.1 %, but 1.8 % for 1,000
-//! (which buffers exist at the same time), 2.9 % for 10,000 (which pages of the file come after the peak) and 2 pages of 72 for 1. None
-//! was measured again. With `concurrency` at `auto` it was 5 %, with a cache for 10,000 2 to 10 %.
+//! Other load on the machine mostly increases a value, so a value that is too high is measured again, and the lowest counts.
+//! The first values of 13 runs, on two busy cores (6 to 19 processes waiting for them), with two copies of the file, inside and outside
+//! a network namespace, differed by: instructions 0.5 % (of a service 1.6 %: it may wake once more), kB 1.1 %, but for 1,000 domains
+//! 1.8 % (which buffers exist at the same time), for 10,000 2.9 % (which pages of the file are loaded after the peak), and for 1
+//! 2 pages of 72. None was measured again. With `concurrency` at `auto` it was 5 %, with a cache for 10,000 domains 2 to 10 %.
 
 #[path = "../program/mod.rs"]
 mod program;
@@ -30,16 +30,16 @@ use take::{Load, Missing};
 
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/guard/table.md");
 
-/// How often a value that is too high is measured.
+/// How often a value that is too high is measured at most.
 const TRIES: usize = 5;
 
-/// How often a value is measured that goes into the table.
+/// How often a value for the table is measured.
 const TRIES_FOR_TABLE: usize = 3;
 
 type Take = fn(&Load) -> Result<u64, Missing>;
 
-/// In many updates, the cache is written once a second, and how many seconds valgrind takes is left to chance: many are counted
-/// without a cache, and a large cache with one update.
+/// The cache is written once a second while updates are sent, and under valgrind the number of seconds varies. So many updates are
+/// counted without a cache, and a large cache with one update.
 const MEASURES: [(&str, Take); 15] = [
     ("instructions, 1 changed", |load| load.instructions(1, "cache.json", "ERROR")),
     ("instructions, 1,000 changed", |load| load.instructions(1_000, "cache.json", "ERROR")),
@@ -125,8 +125,8 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// The least of some tries, and a note where there was more than one. The first one that is within the limit ends it, unless the
-/// value goes into the table.
+/// The lowest of several measurements, and a note if there was more than one. The first value within the limit is enough, unless it
+/// goes into the table.
 fn least(take: Take, load: &Load, row: Option<&Row>, for_table: bool) -> Result<(u64, String), Missing> {
     let mut least = take(load)?;
     let mut tries = 1;
@@ -138,7 +138,8 @@ fn least(take: Take, load: &Load, row: Option<&Row>, for_table: bool) -> Result<
     Ok((least, if tries > 1 { format!("  (least of {tries})") } else { String::new() }))
 }
 
-/// What else decides how many instructions there are. Where it is not that of the table, only CI judges.
+/// What else determines the number of instructions: the versions of rustc and valgrind, and the processor. If they differ from those
+/// of the table, only CI fails.
 fn made_with() -> String {
     let version = |program: &str| {
         let output = Command::new(program).arg("--version").output().map(|output| output.stdout).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! The table in the tree: what each measure was when it was last changed, how much more it may be, and why it was changed.
+//! The table in the repository: the value of each measure at its last change, how much higher it may be, and why it was changed.
 
-/// How the line begins that says which compiler and which valgrind it was.
+/// The start of the line that names the compiler and valgrind.
 const MADE: &str = "Made with ";
 
 /// One line of the table.
@@ -14,17 +14,17 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Whether a value is within the limit. Anything more than nothing is too much.
+    /// Whether a value is within the limit. If the table says 0, only 0 is.
     pub(crate) fn allows(&self, value: u64) -> bool {
         value * 100 <= self.value * (100 + self.limit)
     }
 
-    /// Whether a value is so much lower that the table should say so.
+    /// Whether a value is so much lower that the table should be updated.
     pub(crate) fn could_be_less(&self, value: u64) -> bool {
         value * 100 < self.value * (100 - self.limit)
     }
 
-    /// Whether a value is another one, and not just measured at another time.
+    /// Whether a value differs by more than half the limit, so that it is a real change.
     fn differs(&self, value: u64) -> bool {
         value.abs_diff(self.value) * 200 > self.value * self.limit
     }
@@ -47,13 +47,13 @@ pub(crate) fn row<'a>(table: &'a [Row], measure: &str) -> Option<&'a Row> {
     table.iter().find(|row| row.measure == measure)
 }
 
-/// The rows of a text; whatever else is in it is for people.
+/// The rows in a text. Other lines are for people.
 pub(crate) fn read(text: &str) -> Vec<Row> {
     text.lines().filter_map(Row::read).collect()
 }
 
-/// The text with what was measured. A row stays as it is where its value does not differ, and where nothing was measured; one that
-/// no measure has is gone.
+/// The text with the measured values. A row stays unchanged if its value does not differ or was not measured; a row that no longer has
+/// a measure is removed.
 pub(crate) fn changed(text: &str, measured: &[(&str, Option<u64>)], made_with: &str, reason: &str) -> String {
     let table = read(text);
     let mut new = String::new();

@@ -1,4 +1,4 @@
-//! Takes one value: runs the program against a receiver on loopback, in a clean environment and an empty folder.
+//! Measures one value: runs the program against a receiver on loopback, in a clean environment and an empty folder.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -15,16 +15,16 @@ use crate::program::program;
 use crate::programs::{Ended, tool};
 use crate::receiver::{RESPONSES, listen, respond};
 
-/// How long a run is held at its end, to be looked at.
+/// How long a run is held at its end, so that its memory can be read.
 const HELD: Duration = Duration::from_millis(300);
 
-/// Longer than anything takes on a busy machine.
+/// Longer than any run takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What keeps a value from being taken.
+/// Why a value cannot be measured.
 pub(crate) struct Missing(pub(crate) String);
 
-/// What the program is given to do.
+/// The folder and the receiver that a run uses.
 pub(crate) struct Load {
     folder: TempDir,
     port: u16,
@@ -36,14 +36,14 @@ impl Load {
         Self { folder: tempfile::tempdir().expect("a temporary folder"), port }
     }
 
-    /// In user space, of one synchronization that sends everything.
+    /// The instructions in user space of one run that sends all updates.
     pub(crate) fn instructions(&self, count: usize, cache: &str, level: &str) -> Result<u64, Missing> {
         self.begin();
         self.configure(count, cache, level);
         self.counted(count)
     }
 
-    /// The same with a cache that knows all but one of them.
+    /// The same with a cache that has all updates but one.
     pub(crate) fn instructions_of_one_more(&self, count: usize) -> Result<u64, Missing> {
         self.begin();
         self.configure(count - 1, "cache.json", "ERROR");
@@ -52,7 +52,7 @@ impl Load {
         self.counted(1)
     }
 
-    /// Of a service that sends everything, and is ended when it has nothing left to do.
+    /// The instructions of a service that sends all updates, and is stopped once it rests.
     pub(crate) fn instructions_of_service(&self, count: usize) -> Result<u64, Missing> {
         self.begin();
         self.configure(count, "cache.json", "ERROR");
@@ -65,8 +65,8 @@ impl Load {
         Ok(self.count())
     }
 
-    /// The most memory that was the program's own (kB), of one synchronization that sends everything. How much of its file is in
-    /// memory is left to the system, and is not counted.
+    /// The peak of the program's own memory (kB) in one run that sends all updates. Pages of its file do not count, because the system
+    /// decides how many of them are in memory.
     pub(crate) fn peak(&self, count: usize) -> Result<u64, Missing> {
         let strace = needed("strace")?;
         self.begin();
@@ -82,8 +82,8 @@ impl Load {
         }
     }
 
-    /// One run that is held at its end: the kernel then knows its peak, and how much of the file it came to. None where it was not
-    /// looked at while it was held.
+    /// Holds a run at its end, when the kernel knows its peak, and how much of the file is in memory. `None`: the memory was not read
+    /// while the run was held.
     fn held(&self, strace: &Path) -> Option<u64> {
         let mut command = self.ready(strace);
         let hold = format!("inject=exit_group:delay_enter={}", HELD.as_micros());
@@ -104,7 +104,7 @@ impl Load {
         }
     }
 
-    /// The memory that is a service's own (kB) when it has sent everything.
+    /// A service's own memory (kB) once it has sent all updates.
     pub(crate) fn at_rest(&self, count: usize) -> Result<u64, Missing> {
         let service = self.service(count);
         let path = format!("/proc/{}/smaps_rollup", service.0.id());
@@ -117,12 +117,12 @@ impl Load {
         let service = self.service(1);
         let before = switches(&service.0);
         thread::sleep(Duration::from_secs(5));
-        // Awake at this moment: as bad as any number.
+        // A service that is awake at this moment counts as woken.
         let woken = || Some(switches(&service.0)? - before?);
         woken().unwrap_or(1)
     }
 
-    /// A service at rest, that has sent everything.
+    /// A service at rest that has sent all updates.
     fn service(&self, count: usize) -> Ended {
         self.begin();
         self.configure(count, "cache.json", "ERROR");
@@ -140,7 +140,8 @@ impl Load {
         fs::create_dir(self.run_folder()).expect("an empty folder");
     }
 
-    /// So many domains at our receiver. How many requests are sent at once is fixed: `auto` goes by how long responses take.
+    /// Writes a configuration with `count` domains at our receiver. `concurrency` is fixed, because `auto` depends on how long responses
+    /// take.
     fn configure(&self, count: usize, cache: &str, level: &str) {
         let domains: Vec<String> = (0..count).map(|number| format!("d{number:06}.example.com")).collect();
         let origin = format!("http://127.0.0.1:{}", self.port);
@@ -162,7 +163,7 @@ impl Load {
         command
     }
 
-    /// Everything arrives, with one lookup of the address.
+    /// Runs something that must send `count` updates and one lookup of the address.
     fn sends<T>(&self, count: usize, run: impl FnOnce() -> T) -> T {
         RESPONSES.store(0, Ordering::Relaxed);
         let result = run();
@@ -178,7 +179,7 @@ impl Load {
         Ok(self.count())
     }
 
-    /// cachegrind without its caches is the quickest of valgrind's tools that count.
+    /// cachegrind without the simulation of caches is the fastest of valgrind's tools that count instructions.
     fn under_valgrind(&self) -> Result<Command, Missing> {
         let mut command = self.ready(&needed("valgrind")?);
         command.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", "--log-file=count"]);
@@ -198,8 +199,8 @@ fn needed(name: &str) -> Result<PathBuf, Missing> {
     tool(name).ok_or_else(|| Missing(format!("`{name}` is not installed")))
 }
 
-/// Starts a service and waits until it has sent everything, and has slept for two seconds without being woken. A service that waits
-/// for a processor does not sleep.
+/// Starts a service, and waits until it has sent all updates and slept for two seconds without being woken. A service that waits for a
+/// processor does not sleep.
 fn resting(command: &mut Command, count: usize) -> Ended {
     let mut service = Ended(command.spawn().expect("the service starts"));
     let begun = Instant::now();
@@ -217,7 +218,7 @@ fn resting(command: &mut Command, count: usize) -> Ended {
     service
 }
 
-/// How often a process that sleeps began to do so.
+/// How often a process went to sleep. `None`: it is awake.
 fn switches(of: &Child) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{}/status", of.id())).ok()?;
     text.contains("\nState:\tS").then(|| in_lines(&text, "voluntary_ctxt_switches"))?

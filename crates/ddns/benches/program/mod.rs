@@ -1,11 +1,12 @@
-//! The program that is measured: the static file that packaging makes, as users get it.
+//! The program to measure: the static file from `packaging/`, as users get it.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Built at the first call, unless `DDNS_TEST_STATIC` names it; `packaging/build-static` prints its path as the last line.
+/// The path of the static file, which the first call builds unless `DDNS_TEST_STATIC` names one. `packaging/build-static` prints the
+/// path as its last line.
 pub(crate) fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! A receiver on loopback that responds as quickly as it can.
+//! A receiver on loopback that responds as fast as it can.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::thread;
 /// How many responses were sent.
 pub(crate) static RESPONSES: AtomicUsize = AtomicUsize::new(0);
 
-/// Hands every connection to a thread of its own; the port.
+/// Listens on a free port, and handles each connection in its own thread. Returns the port.
 pub(crate) fn listen(handle: impl Fn(TcpStream) + Clone + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
     let port = listener.local_addr().expect("the port that was bound").port();
@@ -22,7 +22,7 @@ pub(crate) fn listen(handle: impl Fn(TcpStream) + Clone + Send + 'static) -> u16
     port
 }
 
-/// Responds to requests without a body until the client is gone: to `/ip` with an address, to everything else with 204.
+/// Responds to requests without a body until the client disconnects: to `/ip` with an address, to all others with 204.
 pub(crate) fn respond(mut stream: impl Read + Write, said: &str) {
     let accepted = format!("HTTP/1.1 204 No Content\r\n{said}\r\n");
     let address = format!("HTTP/1.1 200 OK\r\nContent-Length: 12\r\n{said}\r\n198.51.100.7");
@@ -33,7 +33,7 @@ pub(crate) fn respond(mut stream: impl Read + Write, said: &str) {
         if buffer[..length].ends_with(b"\r\n\r\n") {
             let response = if buffer.starts_with(b"GET /ip ") { &address } else { &accepted };
             length = 0;
-            // Before it is sent: whoever has received it sees it counted.
+            // Count before sending, so that a client that has the response also sees the count.
             RESPONSES.fetch_add(1, Ordering::Relaxed);
             if stream.write_all(response.as_bytes()).and_then(|()| stream.flush()).is_err() {
                 return;

@@ -1,4 +1,4 @@
-//! Calls of the machine to the store, each as one transaction, read or lease of etcd.
+//! Carries out the machine's calls to the store as transactions, reads and lease requests of etcd.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use super::etcd::{Error, Etcd, Watch};
 use super::write::{MAX_PAIRS, Own, Write, Wrote, entries, written};
 use crate::random::new_salt;
 
-/// A group has fewer members.
+/// More members than a group can have.
 const MAX_MEMBERS: u32 = 10_000;
 
-/// What is read at a take-over.
+/// The state that is read when this host takes over.
 pub(super) struct LoadedState {
     pub(super) state: State,
-    /// What [`written`] holds; none where nothing was written yet.
+    /// The value of [`written`]. `None`: nothing was written yet.
     pub(super) last: Option<String>,
 }
 
@@ -39,7 +39,7 @@ impl GroupStore {
         self.etcd.transaction(transaction, self.settings.call_limit()).await
     }
 
-    /// Everything but [`Call::Watch`] and [`Call::Load`].
+    /// Carries out a call other than [`Call::Watch`] and [`Call::Load`].
     pub(super) async fn answer(&self, call: &Call) -> Result<Answer, Error> {
         let (etcd, settings, limit) = (&self.etcd, &self.settings, self.settings.call_limit());
         Ok(match call {
@@ -91,7 +91,7 @@ impl GroupStore {
         Ok(View::new(&self.keys, done.revision, &found).holder)
     }
 
-    /// Reads the group and goes on with what changes, until that fails.
+    /// Reads the group, then follows its changes until the watch fails.
     pub(super) fn watch(self: Rc<Self>) -> LocalBoxStream<'static, Result<View, Error>> {
         let next = move |before: Option<(View, Watch)>| {
             let store = Rc::clone(&self);
@@ -107,7 +107,7 @@ impl GroupStore {
     }
 
     async fn begin_watch(&self) -> Result<(View, Watch), Error> {
-        // All but the state.
+        // All keys except the state: what is before `state/`, and what is after it (`0` comes after `/`).
         let keys = &self.keys;
         let prefix = keys.prefix();
         let end = prefix.strip_suffix('/').unwrap_or(prefix);
@@ -132,8 +132,8 @@ impl GroupStore {
         view
     }
 
-    /// Reads what the group remembers; where that is doubtful, all of it is in doubt, in the store too. The first holder of all
-    /// makes the salt.
+    /// Reads the state of the group. If it is doubtful, marks all its claims in doubt, in the store too. The very first holder
+    /// creates the salt.
     pub(super) async fn load(&self, own: &Own, is_doubtful: bool) -> Result<LoadedState, Error> {
         let (keys, limit) = (&self.keys, self.settings.lease);
         let (found, _) = self.etcd.range(&Range::prefix(&keys.state()), limit).await?;
@@ -155,7 +155,7 @@ impl GroupStore {
                 let write = Write { own: own.clone(), last, name: name.clone(), pairs: pairs.to_vec() };
                 match write.run(&self.etcd, keys, limit).await? {
                     Wrote::Done => last = Some(name),
-                    // Another write of ours came late, or the lease is lost: what is remembered is read again, or not at all.
+                    // An earlier write of ours arrived late, or the lease is lost: the state must be read again, if at all.
                     Wrote::Behind(_) | Wrote::Refused => {
                         return Err(Error::Other("the group's state changed".to_owned()));
                     }
@@ -166,7 +166,7 @@ impl GroupStore {
     }
 }
 
-/// None where the lease is gone.
+/// `None`: the lease is gone.
 fn with_lease(done: Result<Done, Error>) -> Result<Option<Done>, Error> {
     match done {
         Ok(done) => Ok(Some(done)),

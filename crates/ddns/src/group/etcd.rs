@@ -1,8 +1,8 @@
-//! A client of etcd, by its JSON gateway over our own HTTP.
+//! A client for etcd's JSON gateway, over our own HTTP.
 //!
-//! A call goes to the endpoint that responded last. Where it does not respond within its part of the time limit, the next
-//! one is asked, and kept. A client of its own: nothing waits here for the endpoints of updates, no proxy is used, and no
-//! redirection is followed.
+//! A call goes to the etcd endpoint that responded last. If that one does not respond within its share of the time limit,
+//! the client switches to the next. The client is separate from the one for updates: calls never wait for the endpoints of
+//! updates, use no proxy, and follow no redirection.
 
 mod ask;
 mod error;
@@ -23,13 +23,13 @@ use ask::{Refusal, Token};
 pub(crate) use error::Error;
 pub(crate) use watch::Watch;
 
-/// So many keys are read with one request: a page stays below a megabyte.
+/// How many keys one request reads, so that a page stays below a megabyte.
 const PAGE: u32 = 500;
 
-/// No group has more keys.
+/// More keys than a group can have.
 const MAX_KEYS: usize = 1_000_000;
 
-/// How often a range is begun anew because the store has forgotten the revision at which it was begun.
+/// How often a range is read from the start, in case the store compacts the revision between two pages.
 const MAX_BEGINNINGS: usize = 3;
 
 /// A client of one store.
@@ -38,16 +38,16 @@ pub(crate) struct Etcd {
     endpoints: Vec<Url>,
     login: Option<(String, Password)>,
     token: RefCell<Token>,
-    /// The endpoint that the next call begins with.
+    /// The endpoint that the next call tries first.
     at: Cell<usize>,
-    /// Tells watches that an endpoint was left.
+    /// Ends the watches when the client switches to another endpoint.
     left: sync::watch::Sender<()>,
-    /// Which store it is, and how far it was seen to be.
+    /// The cluster, and its highest revision seen.
     seen: Cell<Option<StoreStamp>>,
 }
 
 impl Etcd {
-    /// Connects to nobody yet. Fails with a sentence where a certificate or a key cannot be used.
+    /// Does not connect yet. Fails with a sentence if a certificate or a key cannot be used.
     pub(crate) fn new(group: &Group) -> Result<Self, String> {
         let StoreLocation { secure, servers } = &group.store;
         let url = |server: &StoreServer| Url {
@@ -57,7 +57,7 @@ impl Etcd {
             path: String::new(),
             credentials: None,
         };
-        // Reading the system's roots takes a while.
+        // Without TLS, skip reading the system's root certificates: it takes a while.
         let client = if *secure { Client::trusting(&trust(group))? } else { Client::default() };
         Ok(Self {
             client,
@@ -70,20 +70,20 @@ impl Etcd {
         })
     }
 
-    /// A lease of so many seconds. The store may grant a longer one.
+    /// Asks for a lease. The store may grant a longer one.
     pub(crate) async fn grant(&self, seconds: u64, limit: Duration) -> Result<Grant, Error> {
-        // One that nobody knows of ends by itself.
+        // If the response is lost, the granted lease expires by itself.
         self.call(path::GRANT, &etcd::grant_body(seconds), limit, etcd::grant).await
     }
 
-    /// Renews a lease: how many seconds it lasts from now on; none where it is gone.
+    /// Renews a lease. Returns the seconds that it lasts from now on. `None`: the lease is gone.
     pub(crate) async fn renew(&self, lease: LeaseId, limit: Duration) -> Result<Option<u64>, Error> {
         let (body, known) = (etcd::lease_body(lease), self.seen.get());
         self.attempt(limit, async |at, limit| {
             let response = self.ask(at, path::RENEW, &body, limit).await?;
             let renewed = self.read(at, etcd::renewal(&response))?;
             let (seconds, stamp) = renewed.map_err(|problem| self.refused(at, &problem))?;
-            // It says how far this one node is.
+            // The stamp is that of a single node, which may just lag behind.
             if stamp.went_back(known) {
                 return Err(self.behind(at));
             }
@@ -93,7 +93,7 @@ impl Etcd {
         .await
     }
 
-    /// Gives a lease back, and with it the keys that are attached to it. One that is gone already is no failure.
+    /// Revokes a lease, which deletes its keys. Succeeds if the lease is already gone.
     pub(crate) async fn revoke(&self, lease: LeaseId, limit: Duration) -> Result<(), Error> {
         let body = etcd::lease_body(lease);
         match self.attempt(limit, async |at, limit| self.ask(at, path::REVOKE, &body, limit).await).await {
@@ -102,21 +102,20 @@ impl Etcd {
         }
     }
 
-    /// Does all of a transaction or nothing. At most [`MAX_OPERATIONS`] in each branch. Where the response is lost, it
-    /// is sent again.
+    /// Runs a transaction with at most [`MAX_OPERATIONS`] in each branch. If the response is lost, sends the transaction again.
     pub(crate) async fn transaction(&self, transaction: &Transaction, limit: Duration) -> Result<Done, Error> {
         debug_assert!(transaction.then.len().max(transaction.otherwise.len()) <= MAX_OPERATIONS, "etcd refuses more");
         self.call(path::TRANSACTION, &etcd::transaction_body(transaction), limit, etcd::transaction).await
     }
 
-    /// All keys of a range at one revision, in their order, and that revision.
+    /// All keys of a range at one revision, in order, and that revision.
     pub(crate) async fn range(&self, range: &Range, limit: Duration) -> Result<(Vec<KeyValue>, i64), Error> {
         let end = Instant::now() + limit;
         let mut beginnings = 0;
         loop {
             beginnings += 1;
             match self.pages(range, end).await {
-                // It was compacted between two pages.
+                // The store compacted the revision between two pages.
                 Err(Error::Compacted) if beginnings < MAX_BEGINNINGS => {}
                 result => return result,
             }
@@ -139,13 +138,13 @@ impl Etcd {
         }
     }
 
-    /// The store showed this revision.
+    /// Notes that the store has reached this revision.
     pub(crate) fn saw(&self, revision: i64) {
         let further = |seen: StoreStamp| StoreStamp { revision: seen.revision.max(revision), ..seen };
         self.seen.set(self.seen.get().map(further));
     }
 
-    /// One call that the whole store responds to, and what the response says.
+    /// Makes a call that is answered for the whole store, and reads the response.
     async fn call<T>(
         &self,
         path: &str,
@@ -168,7 +167,7 @@ impl Etcd {
         Ok(value)
     }
 
-    /// Asks one endpoint after the other until one responds, each for its part of the time.
+    /// Tries one endpoint after the other until one responds, each for its share of the time.
     async fn attempt<T>(
         &self,
         limit: Duration,
@@ -176,7 +175,7 @@ impl Etcd {
     ) -> Result<T, Error> {
         let (end, first, count) = (Instant::now() + limit, self.at.get(), self.endpoints.len());
         let (mut failures, mut may_be_done): (Vec<String>, bool) = (Vec::new(), false);
-        // A kept connection may break with any call: then there is one more.
+        // A kept connection may break during the call, so allow one more try.
         for number in 0..=count {
             let left = end.saturating_duration_since(Instant::now());
             if number > 0 && left.is_zero() || number == count && !may_be_done {
@@ -199,9 +198,9 @@ impl Etcd {
         Err(Error::Unreachable(failures.join("; ")))
     }
 
-    /// An endpoint did not respond: the next call begins with the next one, and watches on this one end.
+    /// Switches to the next endpoint, because this one did not respond, and ends the watches on this one.
     fn leave(&self, at: usize) {
-        // Connections and addresses may be of yesterday.
+        // Kept connections and resolved addresses may be outdated.
         self.client.rest();
         if self.at.get() == at {
             self.at.set((at + 1) % self.endpoints.len());
@@ -209,18 +208,18 @@ impl Etcd {
         }
     }
 
-    /// An endpoint is not as far as the store was: it goes on in a moment, or the store went back, which the next call shows.
+    /// An endpoint lags behind the revision seen. It may catch up, or the store went back, which the next call shows.
     fn behind(&self, at: usize) -> Refusal {
         let why = format!("{} is behind an earlier state of the store", self.endpoints[at].origin());
         Refusal::Failed { why, reached: true }
     }
 
-    /// What a response says; fails where it is not etcd's.
+    /// Takes the content of a response. Fails if etcd would not send it.
     fn read<T>(&self, at: usize, read: Result<T, Malformed>) -> Result<T, Refusal> {
         read.map_err(|malformed| Refusal::Refused(Error::Other(format!("{} {malformed}", self.endpoints[at].origin()))))
     }
 
-    /// What a problem means for the call.
+    /// Decides whether another endpoint may succeed after this problem.
     fn refused(&self, at: usize, problem: &Problem) -> Refusal {
         let why = format!("{} {problem}", self.endpoints[at].origin());
         Refusal::Refused(match problem {

@@ -1,4 +1,4 @@
-//! The task that keeps this host in its group: carries out what the machine of the core asks for, and tells it what came of it.
+//! The task that keeps this host in its group: it carries out the machine's actions and reports the results to the machine.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -22,16 +22,16 @@ use super::member::GroupMember;
 use super::write::{MAX_PAIRS, Own, Write, Wrote};
 use crate::clock::steady_time;
 
-/// What could not be written is written again after this time, as long as the lease lasts.
+/// The delay before a failed write is repeated, as long as the lease lasts.
 const WRITE_AGAIN: Duration = Duration::from_millis(300);
 
-/// What happens to this host in its group, for whoever sends.
+/// What happens to this host in its group, for the service.
 pub(crate) enum LeaseNotice {
-    /// It holds the lease, gives it back, or does not hold it any more: for the engine.
+    /// This host gained the lease, is giving it back, or lost it; for the engine.
     Lease(LeaseEvent),
-    /// It left the group.
+    /// This host left the group.
     Left,
-    /// It stands differently, as people may want to know.
+    /// The state of this host changed; for people.
     Standing(Box<Standing>),
 }
 
@@ -42,30 +42,29 @@ pub(super) struct LeaseKeeper {
     calls: FuturesUnordered<LocalBoxFuture<'static, EndedCall>>,
     watching: Option<LocalBoxStream<'static, Result<View, Error>>>,
     writing: Option<LocalBoxFuture<'static, Written>>,
-    /// What was read, until the machine opens.
+    /// The state that was read, until the machine lets this host send.
     loaded: Option<State>,
-    /// Which write was the last one; none where there was none.
+    /// The name of the last write. `None`: nothing was written yet.
     last_write: Option<String>,
     writes: u64,
-    /// What was last said of it, without the time that passes.
+    /// The last reported state, without the times that always change.
     said: Option<Standing>,
 }
 
-/// A call that has ended.
 struct EndedCall {
     call: Call,
     sent: Duration,
     answer: Result<(Answer, Option<LoadedState>), Error>,
 }
 
-/// The number up to which everything is written where it is done, which write it was, and what came of it.
+/// A write that has ended: the number of its last pair, its name, and its result.
 type Written = (u64, String, Result<Wrote, Error>);
 
 enum KeeperStep {
     Ended(EndedCall),
     Viewed(Result<View, Error>),
     Written(Written),
-    /// It was told something, or time has passed.
+    /// The member was told something, or a timer is due.
     Woken,
 }
 
@@ -85,7 +84,7 @@ impl LeaseKeeper {
         }
     }
 
-    /// Until it has left the group.
+    /// Runs until this host has left the group.
     pub(super) async fn run(mut self) {
         self.take(MachineEvent::Woke);
         while self.member.machine(|machine| machine.standing(steady_time()).role) != Role::Left {
@@ -113,7 +112,7 @@ impl LeaseKeeper {
         let left = wake_at.map(|at| at.saturating_sub(steady_time()));
         let member = self.member.clone();
         let mut woken = pin!(member.woken());
-        // A machine that sleeps wakes whoever waits for the time by itself.
+        // This timer does not count suspend; after it, the service wakes the member.
         let mut time = pin!(async {
             match left {
                 Some(left) => sleep_until(Instant::now() + left).await,
@@ -147,8 +146,7 @@ impl LeaseKeeper {
         }
     }
 
-    /// Lets the machine take in what happened, and does what it asks for. A deadline that has passed counts before anything
-    /// that comes late.
+    /// Passes an event to the machine and carries out its actions. If the deadline has passed, the machine learns that first.
     fn take(&mut self, event: MachineEvent) {
         let now = steady_time();
         if event != MachineEvent::Woke && self.member.machine(|machine| machine.deadline()).is_some_and(|at| at <= now)
@@ -186,7 +184,7 @@ impl LeaseKeeper {
     }
 
     fn tell(&self, change: LeaseNotice) {
-        // Whoever is not there any more need not know.
+        // The receiver may be gone already.
         let _ = self.changes.send(change);
     }
 
@@ -229,20 +227,20 @@ impl LeaseKeeper {
         }
     }
 
-    /// What is under way was asked of a store that is not there any more.
+    /// Drops all running calls and writes: they relied on data that the store has lost.
     fn went_back(&mut self) {
         self.calls.clear();
         (self.watching, self.writing) = (None, None);
         self.take(MachineEvent::WentBack);
     }
 
-    /// The holder's key of this host, which was created at this revision.
+    /// This host's holder key with this revision.
     fn own(&self, created: i64) -> Own {
         let lease = self.member.machine(|machine| machine.lease()).unwrap_or(LeaseId(0));
         Own { created, text: Holder::text(&self.store.settings.member, lease) }
     }
 
-    /// Writes what is to be written, one transaction at a time.
+    /// Starts the next write, unless a write is running.
     fn write(&mut self) {
         if self.writing.is_some() {
             return;
@@ -269,12 +267,12 @@ impl LeaseKeeper {
                 self.last_write = Some(name);
                 self.member.committed(number);
                 self.member.cannot_write(None);
-                // Whoever has nothing under way any more waits for it.
+                // A drain may have waited for this write.
                 self.told();
             }
             Ok(Wrote::Behind(last)) => self.last_write = last,
             Err(Error::WentBack) => self.went_back(),
-            // A lease that is gone, or a store that cannot be reached, is known as such.
+            // The state of the member already shows that the lease is gone or the store cannot be reached.
             Ok(Wrote::Refused) | Err(Error::Unreachable(_) | Error::LeaseGone | Error::Compacted) => {}
             Err(error) => {
                 let why = format!(
@@ -289,7 +287,7 @@ impl LeaseKeeper {
         while let Some(event) = self.member.told() {
             let is_end = event == MachineEvent::Drained;
             self.take(event);
-            // Nothing is left that the machine would stop.
+            // The machine does not ask for a stop here, because no request is running.
             if is_end && self.member.machine(|machine| machine.deadline()).is_none() {
                 self.stop();
             }
@@ -303,7 +301,7 @@ impl LeaseKeeper {
     }
 }
 
-/// Anywhere from 0 up to 1.
+/// A random number from 0 to 1.
 fn jitter() -> f64 {
     getrandom::u32().map_or(0.5, |number| f64::from(number) / f64::from(u32::MAX))
 }

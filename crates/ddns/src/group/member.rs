@@ -1,4 +1,4 @@
-//! This process as a member of its group: what the rest of the program may know of the lease, and tells it.
+//! This process as a member of its group: what the rest of the program may know about the lease and reports for it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -16,31 +16,31 @@ use tokio::sync::{Notify, watch};
 use crate::clock::steady_time;
 use crate::driver::Lease;
 
-/// Shared by the task that keeps the lease and by whoever sends.
+/// Shared by the task that keeps the lease and by the code that sends.
 #[derive(Clone)]
 pub(crate) struct GroupMember(Rc<Shared>);
 
 struct Shared {
-    /// What the group is called.
+    /// The name of the group.
     name: String,
     machine: RefCell<Machine>,
-    /// Requests may be sent until then, on the steady clock; zero where the lease is another's.
+    /// Requests may be sent until then, on the steady clock; zero if this host does not hold the lease.
     deadline: Cell<Duration>,
-    /// Which of its leases this is: one that was lost and won again is another.
+    /// The current term. A lease that was lost and won again is a new term.
     term: Cell<Term>,
-    /// What is to be written to the store, each with its number.
+    /// The pairs to write to the store, each with its number.
     unwritten: RefCell<VecDeque<(u64, Pair)>>,
-    /// The number of what was last put in.
+    /// The number of the last queued pair.
     queued: Cell<u64>,
-    /// The number up to which everything is in the store.
+    /// The store has all pairs up to this number.
     committed: watch::Sender<u64>,
-    /// What the task is told.
+    /// Events for the machine.
     told: RefCell<VecDeque<MachineEvent>>,
-    /// Whether nothing is under way any more, and no more is put in.
+    /// Whether no request is running any more and no further pair will be queued.
     is_drained: Cell<bool>,
-    /// Why the store does not take what is to be written.
+    /// Why the store refuses the writes of this host.
     unwritable: RefCell<Option<String>>,
-    /// Something came for the task.
+    /// Wakes the task.
     wake: Notify,
 }
 
@@ -61,7 +61,7 @@ impl GroupMember {
         }))
     }
 
-    /// Gives the lease back from now on, for good.
+    /// Leaves the group, giving back the lease.
     pub(crate) fn terminate(&self) {
         self.tell(MachineEvent::Terminate);
     }
@@ -71,18 +71,18 @@ impl GroupMember {
         self.0.wake.notify_one();
     }
 
-    /// Nothing is under way any more, and everything was put in.
+    /// No request is running any more, and everything to write is queued.
     pub(crate) fn drained(&self) {
         self.0.is_drained.set(true);
         self.0.wake.notify_one();
     }
 
-    /// Time may have passed that no timer counted.
+    /// Lets the task check the time, after a suspend that timers did not count.
     pub(crate) fn wake(&self) {
         self.0.wake.notify_one();
     }
 
-    /// How this host stands in its group.
+    /// The state of this host in its group.
     pub(crate) fn standing(&self) -> Standing {
         let standing = self.0.machine.borrow().standing(steady_time());
         let unwritable = || self.0.unwritable.borrow().clone().filter(|_| standing.role == Role::Holder);
@@ -90,7 +90,7 @@ impl GroupMember {
         Standing { trouble, ..standing }
     }
 
-    /// Why the store does not take what is to be written; `None` if it does.
+    /// Notes why the store refuses the writes of this host. `None`: it accepts them.
     pub(super) fn cannot_write(&self, why: Option<String>) {
         let is_news = *self.0.unwritable.borrow() != why;
         if is_news {
@@ -99,17 +99,17 @@ impl GroupMember {
         }
     }
 
-    /// The same with the name of the group.
+    /// The state of this host, with the name of the group.
     pub(crate) fn membership(&self) -> Membership {
         Membership { group: self.0.name.clone(), standing: self.standing() }
     }
 
-    /// For the task alone.
+    /// Only for the task that keeps the lease.
     pub(super) fn machine<T>(&self, ask: impl FnOnce(&mut Machine) -> T) -> T {
         ask(&mut self.0.machine.borrow_mut())
     }
 
-    /// What the task was told. That nothing is under way any more counts once everything is written.
+    /// The next event for the machine. [`MachineEvent::Drained`] waits until everything is written.
     pub(super) fn told(&self) -> Option<MachineEvent> {
         let told = self.0.told.borrow_mut().pop_front();
         told.or_else(|| (self.is_written() && self.0.is_drained.take()).then_some(MachineEvent::Drained))
@@ -119,12 +119,12 @@ impl GroupMember {
         self.0.wake.notified().await;
     }
 
-    /// The lease is held until then; zero where it is not.
+    /// Sets until when requests may be sent; zero if this host does not hold the lease.
     pub(super) fn hold(&self, deadline: Duration) {
         self.0.deadline.set(deadline);
     }
 
-    /// The lease is lost: what is not written yet is another's business.
+    /// Ends the term. Pairs that are not written yet are dropped, and nobody waits for them.
     pub(super) fn lose(&self) {
         self.hold(Duration::ZERO);
         self.0.term.set(self.0.term.get() + 1);
@@ -134,12 +134,12 @@ impl GroupMember {
         self.0.committed.send_replace(self.0.queued.get());
     }
 
-    /// Which lease is the present one.
+    /// The current term.
     pub(super) fn term(&self) -> Term {
         self.0.term.get()
     }
 
-    /// What is written next: up to `most`, no key twice; and the number of the last one.
+    /// The pairs to write next, at most `most`, with the newest text of each key; and the number of the last pair.
     pub(super) fn unwritten(&self, most: usize) -> Option<(u64, Vec<Pair>)> {
         let unwritten = self.0.unwritten.borrow();
         let mut pairs: Vec<Pair> = Vec::new();
@@ -155,7 +155,7 @@ impl GroupMember {
         Some((last?, pairs))
     }
 
-    /// Everything up to a number is in the store.
+    /// Notes that the store has all pairs up to this number.
     pub(super) fn committed(&self, number: u64) {
         self.0.unwritten.borrow_mut().retain(|(own, _)| *own > number);
         self.0.committed.send_replace(number);
@@ -184,7 +184,7 @@ impl Lease for GroupMember {
         let number = shared.queued.get();
         let mut committed = shared.committed.subscribe();
         Box::pin(async move {
-            // Whoever writes it lives as long as the member.
+            // Cannot fail: the sender lives as long as the member.
             let _ = committed.wait_for(|committed| *committed >= number).await;
         })
     }

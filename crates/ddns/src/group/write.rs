@@ -1,5 +1,5 @@
-//! Writing what the group remembers: each write is one transaction on the holder's key (J3), and on the write before it, so
-//! that one that comes late changes nothing.
+//! Writes the state of the group. Each write is one transaction that requires this host's holder key (J3), and the write
+//! before it to be the last one, so that a late write changes nothing.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use ddns_group::view::Keys;
 
 use super::etcd::{Error, Etcd};
 
-/// So much is written at once: one operation says which write it is.
+/// How many pairs fit into one write: one operation is needed for the name of the write.
 pub(super) const MAX_PAIRS: usize = MAX_OPERATIONS - 1;
 
-/// What is remembered of the callbacks' updates.
+/// The prefix of the keys that hold the state of updates.
 pub(super) fn entries(keys: &Keys) -> String {
     format!("{}entry/", keys.state())
 }
 
-/// Which transaction wrote last: one that comes late, after another, changes nothing.
+/// The key that names the last write: a late write finds another name there, and changes nothing.
 pub(super) fn written(keys: &Keys) -> String {
     format!("{}written", keys.state())
 }
@@ -27,38 +27,37 @@ fn entry(keys: &Keys, name: &str) -> String {
     format!("{}{name}", entries(keys))
 }
 
-/// The holder's key of this host. Its revision alone may be that of another's, in a store that went back (J7).
+/// The holder's key of this host. The revision alone does not identify it: in a store that went back, another host's key may
+/// have the same (J7).
 #[derive(Clone)]
 pub(super) struct Own {
-    /// The revision at which it was created.
+    /// The revision at which the key was created.
     pub(super) created: i64,
-    /// Its text.
     pub(super) text: String,
 }
 
 impl Own {
-    /// What must be so for it to be there.
+    /// The conditions that this key exists.
     pub(super) fn compares(&self, keys: &Keys) -> Vec<Compare> {
         vec![Compare::Created(keys.holder(), self.created), Compare::Value(keys.holder(), self.text.clone())]
     }
 }
 
-/// A write.
 pub(super) struct Write {
     pub(super) own: Own,
-    /// Which write came before; none where this is the first of all.
+    /// The name of the write before. `None`: this is the very first write.
     pub(super) last: Option<String>,
-    /// Which one this is.
+    /// The name of this write.
     pub(super) name: String,
     pub(super) pairs: Vec<Pair>,
 }
 
-/// What came of it.
+/// The result of a write.
 pub(super) enum Wrote {
     Done,
-    /// Another write of this holder came before it, which was thought to have failed.
+    /// An earlier write of this holder, which seemed to have failed, came first. Contains the name of the last write.
     Behind(Option<String>),
-    /// The holder's key is another's.
+    /// This host's holder key no longer exists.
     Refused,
 }
 
@@ -72,7 +71,7 @@ impl Write {
         let (holder, last) = (found.next().flatten(), found.next().flatten());
         let last = last.map(|last| last.value);
         Ok(if last.as_ref() == Some(&self.name) {
-            // It was done by a try whose answer was lost.
+            // The write succeeded in an earlier try whose answer was lost.
             Wrote::Done
         } else if holder
             .is_some_and(|holder| (holder.created, holder.value) == (self.own.created, self.own.text.clone()))

@@ -1,4 +1,4 @@
-//! What etcd says where it does not do what it is asked.
+//! Reads why etcd did not carry out a request.
 
 use std::fmt;
 
@@ -6,37 +6,37 @@ use super::value::{field, number, object};
 use ddns_core::text::json::Value;
 use ddns_core::text::screen;
 
-/// So much of a message is shown.
+/// How many characters of a message are shown.
 const MAX_CHARS: usize = 200;
 
-/// Why a request was not done.
+/// Why etcd did not carry out a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// This member cannot serve now: without a leader, or too slow. The request may have been done all the same.
+    /// This etcd node cannot serve now: it has no leader, or is too slow. It may have carried out the request anyway.
     Unavailable(String),
-    /// The token is not known any more.
+    /// The token is no longer valid.
     Token,
-    /// There are users, and no user was named.
+    /// Authentication is on, and the request named no user.
     NeedsUser,
-    /// There are no users.
+    /// Authentication is off.
     NoUsers,
-    /// The user and the password do not belong together.
+    /// Wrong user or password.
     Login,
-    /// The user may not do this.
+    /// The user has no permission.
     Permission,
-    /// There are users, and our certificate names one of its own.
+    /// Authentication is on, and etcd takes the common name of our certificate for a user.
     CommonName,
-    /// The revision that was asked for is not kept any more.
+    /// The store no longer keeps the requested revision.
     Compacted,
-    /// The lease does not exist any more.
+    /// The lease no longer exists.
     LeaseGone,
-    /// The gateway is not there.
+    /// The JSON gateway does not answer.
     NoGateway,
-    /// Anything else, in its words.
+    /// Anything else, in etcd's words.
     Other(String),
 }
 
-/// What it comes to; continues the name of the endpoint.
+/// A phrase that continues the name of the endpoint.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -63,7 +63,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What a response means whose status is not 200.
+/// Reads a response with a status other than 200.
 pub fn problem(status: u16, body: &[u8]) -> Problem {
     let response = object(body).unwrap_or(Value::Null);
     match (message(&response), status) {
@@ -77,7 +77,7 @@ pub fn problem(status: u16, body: &[u8]) -> Problem {
     }
 }
 
-/// The `error` of a message in a stream: a text, or an object that has one.
+/// Reads the `error` of a message in a stream: a text, or an object with a text.
 pub(super) fn in_stream(error: &Value) -> Problem {
     let text = error.text().or_else(|| message(error));
     Problem::of(text.unwrap_or("it does not say why"), code(error))
@@ -87,13 +87,13 @@ fn message(response: &Value) -> Option<&str> {
     ["message", "error"].iter().find_map(|name| field(response, name).and_then(Value::text))
 }
 
-/// The number of gRPC.
+/// The gRPC status code.
 fn code(response: &Value) -> Option<i64> {
     ["grpc_code", "code"].iter().find_map(|name| number(response, name).ok().filter(|code: &i64| *code != 0))
 }
 
 impl Problem {
-    /// What a message of etcd means.
+    /// Reads an error message of etcd.
     pub(super) fn of(message: &str, code: Option<i64>) -> Self {
         let has = |words: &[&str]| words.iter().any(|words| message.contains(words));
         if has(&["invalid auth token", "revision in header is old", "revision of auth store is old"]) {
@@ -120,7 +120,7 @@ impl Problem {
     }
 }
 
-/// A message for people: nothing in it can end a line or drive a terminal.
+/// Shortens a message for people, and removes anything that could end a line or control a terminal.
 fn shown(message: &str) -> String {
     let message = message.strip_prefix("etcdserver: ").unwrap_or(message);
     screen::line(message).chars().take(MAX_CHARS).collect()

@@ -1,4 +1,4 @@
-//! What etcd responds.
+//! Reads etcd's responses.
 
 use ddns_core::text::json::{Node, Value};
 
@@ -6,58 +6,58 @@ use super::problem::{Problem, in_stream};
 use super::value::{Malformed, bytes, field, list, number, object, text};
 use super::{Done, KeyValue, LeaseId, StoreStamp};
 
-/// A message of a watch is not longer: a transaction with the most operations and the largest request that etcd takes
-/// (1.5 MiB) stays below it.
+/// The longest message of a watch. Even a transaction with the most operations in the largest request that etcd accepts
+/// (1.5 MiB) stays below this.
 const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 
 /// A lease that was granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grant {
-    /// Which one.
+    /// The id of the lease.
     pub lease: LeaseId,
-    /// How many seconds it lasts.
+    /// The time to live, in seconds.
     pub seconds: u64,
 }
 
 /// Some of the keys of a range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RangePage {
-    /// The keys, in their order.
+    /// The keys, in order.
     pub found: Vec<KeyValue>,
     /// The revision of the store.
     pub revision: i64,
-    /// The last of these keys, where more come behind it.
+    /// The last of these keys, if more keys follow.
     pub last: Option<Vec<u8>>,
 }
 
 /// One message of a watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchEvent {
-    /// One of the ranges is watched from now on. The node that does it is at this revision.
+    /// One of the ranges is watched from now on, by a node at this revision.
     Created(i64),
-    /// Nothing but the present revision.
+    /// No change.
     Progress,
-    /// What changed.
+    /// Keys changed.
     Changed(WatchBatch),
     /// The watch is over.
     Ended(Problem),
 }
 
-/// What changed at some revisions, in their order; never a part of one revision.
+/// The changes of one or more revisions, in order. A revision is never split.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchBatch {
-    /// The last of these revisions: a watch that goes on begins at the next.
+    /// The last of these revisions.
     pub revision: i64,
-    /// Each key that changed.
+    /// The keys that changed.
     pub changes: Vec<KeyChange>,
 }
 
 /// A key that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyChange {
-    /// It was written.
+    /// The key was written.
     Put(KeyValue),
-    /// It was deleted, or its lease ended.
+    /// The key was deleted, or its lease ended.
     Deleted(String),
 }
 
@@ -92,8 +92,8 @@ pub fn grant(body: &[u8]) -> Result<(Grant, StoreStamp), Malformed> {
     }
 }
 
-/// Reads the response to a renewal: how many seconds the lease lasts from now on; none where it is gone. A stream of one
-/// message, which may be an error.
+/// Reads the response to a renewal: the seconds that the lease lasts from now on. `None`: the lease is gone. The response is
+/// a stream of one message, which may be an error.
 pub fn renewal(body: &[u8]) -> Result<Result<(Option<u64>, StoreStamp), Problem>, Malformed> {
     let response = object(body)?;
     if let Some(error) = field(&response, "error") {
@@ -104,11 +104,11 @@ pub fn renewal(body: &[u8]) -> Result<Result<(Option<u64>, StoreStamp), Problem>
     Ok(Ok((seconds, stamp(result)?)))
 }
 
-/// Reads the response to user and password.
+/// Reads the token from the response to a login.
 pub fn token(body: &[u8]) -> Result<String, Malformed> {
     let response = object(body)?;
     let token = field(&response, "token").and_then(Value::text).ok_or(Malformed)?;
-    // It becomes a header.
+    // The token is sent in a header.
     let is_plain = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
     if is_plain { Ok(token.to_owned()) } else { Err(Malformed) }
 }
@@ -144,19 +144,18 @@ pub fn watched(message: &[u8]) -> Result<WatchEvent, Malformed> {
     Ok(if batch.changes.is_empty() { WatchEvent::Progress } else { WatchEvent::Changed(batch) })
 }
 
-/// Puts the messages of a watch together, which come in pieces; each ends with its line.
+/// Assembles the messages of a watch, which arrive in pieces. Each message is one line.
 #[derive(Debug, Default)]
 pub struct Messages {
-    /// What was not taken yet.
     bytes: Vec<u8>,
-    /// So much of it holds no end of a line.
+    /// How many of the bytes were searched and contain no end of a line.
     searched: usize,
 }
 
 impl Messages {
-    /// Adds a piece, after all messages before it were taken. Fails where one is longer than etcd's are.
+    /// Adds a piece. The caller must have taken all complete messages. Fails if a message is longer than etcd would send.
     pub fn add(&mut self, piece: &[u8]) -> Result<(), Malformed> {
-        // What is there without an end belongs to one message.
+        // All bytes without an end of a line belong to one message.
         if self.searched > MAX_MESSAGE_BYTES {
             return Err(Malformed);
         }
@@ -164,7 +163,7 @@ impl Messages {
         Ok(())
     }
 
-    /// The next message that is all there.
+    /// The next complete message.
     pub fn take(&mut self) -> Option<Vec<u8>> {
         loop {
             let Some(end) = self.bytes[self.searched..].iter().position(|byte| *byte == b'\n') else {
@@ -180,13 +179,13 @@ impl Messages {
         }
     }
 
-    /// What is left at the end: etcd's last message may say why it ends, and has no line end.
+    /// The bytes after the last line. At the end of a watch they may be etcd's reason for ending it, without an end of the line.
     pub fn rest(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// Every response has it.
+/// The header, which every response has.
 fn stamp(response: &Value) -> Result<StoreStamp, Malformed> {
     let header = field(response, "header").ok_or(Malformed)?;
     match (number(header, "cluster_id")?, number(header, "revision")?) {

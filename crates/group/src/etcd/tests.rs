@@ -2,7 +2,6 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What is sent, with the base64 of short texts in place.
 fn json(text: &str) -> serde_json::Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }

@@ -1,4 +1,4 @@
-//! The values in what etcd responds.
+//! Reads values from etcd's responses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ddns_core::text::json::{Dialect, Node, Value, parse};
 
-/// A response that is not etcd's.
+/// The response is not one that etcd would send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Malformed;
 
@@ -17,14 +17,14 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// The object that a response is.
+/// Reads a response, which must be a JSON object.
 pub(super) fn object(body: &[u8]) -> Result<Value, Malformed> {
     let text = std::str::from_utf8(body).map_err(|_| Malformed)?;
     let value = parse(text, Dialect::IN_TEXT).map_err(|_| Malformed)?.value;
     if value.members().is_some() { Ok(value) } else { Err(Malformed) }
 }
 
-/// A member that is set.
+/// The value of a field. `None`: the field is absent or null.
 pub(super) fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     value.member(name).filter(|value| **value != Value::Null)
 }
@@ -36,7 +36,7 @@ pub(super) fn list<'a>(value: &'a Value, name: &str) -> &'a [Node] {
     }
 }
 
-/// A number, in quotes or without; what is left out is zero.
+/// A number, with or without quotes; zero if the field is absent.
 pub(super) fn number<T: Default + FromStr>(value: &Value, name: &str) -> Result<T, Malformed> {
     match field(value, name) {
         None => Ok(T::default()),

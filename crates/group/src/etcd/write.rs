@@ -1,4 +1,4 @@
-//! The bodies of requests.
+//! Writes the bodies of requests.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::{Compare, LeaseId, Operation, Range, Transaction};
 
-/// A range: how many keys of it, as they were at which revision, or from which one on.
+/// A range: at most how many keys to read, at which revision to read, and from which revision on to watch.
 fn part(range: &Range, most: Option<u32>, revision: Option<i64>, from: Option<i64>) -> impl Serialize {
     object! {
         key: STANDARD.encode(&range.from);
@@ -19,17 +19,17 @@ fn part(range: &Range, most: Option<u32>, revision: Option<i64>, from: Option<i6
     }
 }
 
-/// Reads at most so many keys; as they were at a revision, where one is given.
+/// Reads at most `most` keys, at `revision` if it is given.
 pub fn range_body(range: &Range, most: u32, revision: Option<i64>) -> String {
     line(&part(range, Some(most), revision, None))
 }
 
-/// Asks for a lease of so many seconds.
+/// Asks for a lease with this time to live.
 pub fn grant_body(seconds: u64) -> String {
     line(&object! { TTL: seconds.to_string() })
 }
 
-/// Names a lease that is renewed or revoked.
+/// Names the lease to renew or revoke.
 pub fn lease_body(lease: LeaseId) -> String {
     line(&object! { ID: lease.0.to_string() })
 }
@@ -39,13 +39,13 @@ pub fn authenticate_body(user: &str, password: &str) -> String {
     line(&object! { name: user, password: password })
 }
 
-/// Asks for all changes from a revision on; each range is a message of its own.
+/// Asks for all changes from a revision on, with one message for each range.
 pub fn watch_body(ranges: &[Range], from: i64) -> String {
     let watch = |range| line(&object! { create_request: part(range, None, None, Some(from)) }) + "\n";
     ranges.iter().map(watch).collect()
 }
 
-/// A transaction.
+/// Asks for a transaction.
 pub fn transaction_body(transaction: &Transaction) -> String {
     let Transaction { compares, then, otherwise, .. } = transaction;
     line(&object! { compare: compares, success: then, failure: otherwise })

@@ -1,16 +1,16 @@
-//! Calls to the store that are under way, and when one that failed is tried again.
+//! Tracks the running calls to the store, and when a failed call is repeated.
 
 use std::time::Duration;
 
 use super::{Answer, Call};
 
-/// The wait after the first failure, doubled after each further one.
+/// The delay after the first failure; it doubles with each further one.
 const FIRST: Duration = Duration::from_millis(100);
 
-/// The longest wait: when the store is there again, somebody must hold soon (J4).
+/// The longest delay. It is short because a member must hold soon after the store is back (J4).
 const MAX_CALL: Duration = Duration::from_secs(1);
 
-/// For so long after a retry was due its failure counts as the present state of the store.
+/// How long after the retry was due a failure is still reported as the current state of the store.
 const PRESENT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Calls {
         self.0[kind as usize].is_under_way
     }
 
-    /// When one that failed may be tried again.
+    /// When a failed call may be repeated.
     pub(super) fn not_before(&self, kind: CallKind) -> Duration {
         self.0[kind as usize].not_before
     }
@@ -90,7 +90,7 @@ impl Calls {
         *self.slot(kind) = Slot { is_under_way: kind == CallKind::Watch, ..Slot::default() };
     }
 
-    /// It is made again at once.
+    /// Allows the call again at once.
     pub(super) fn forget(&mut self, kind: CallKind) {
         *self.slot(kind) = Slot::default();
     }
@@ -104,7 +104,7 @@ impl Calls {
         slot.why = why;
     }
 
-    /// Why the store does not do what it is asked; none where it does.
+    /// Why calls to the store fail. `None`: they do not.
     pub(super) fn why(&self, now: Duration) -> Option<&str> {
         let fails = |slot: &&Slot| slot.failures > 0 && (slot.is_under_way || now < slot.not_before + PRESENT);
         self.0.iter().filter(fails).max_by_key(|slot| slot.not_before).map(|slot| slot.why.as_str())

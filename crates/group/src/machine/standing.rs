@@ -1,4 +1,4 @@
-//! How a member stands, in words.
+//! The state of a member, for people.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use ddns_core::lease::standing::{Role, Seen, Standing, WENT_BACK};
 use ddns_core::text::duration::duration;
 
 impl Machine {
-    /// How it stands.
+    /// The state of this member.
     pub fn standing(&self, now: Duration) -> Standing {
         let holder = self.view.as_ref().and_then(|view| view.holder.as_ref());
         Standing {
@@ -54,8 +54,8 @@ impl Machine {
         seen.collect()
     }
 
-    /// Whether another holds under the name of this one. It is no earlier process of this host: the key of one would have ended
-    /// with its lease, even where an election prolonged that.
+    /// Whether another process holds under the name of this member. After two leases it cannot be an earlier process of this
+    /// host: that key would have expired with its lease, even if an election prolonged the lease.
     fn is_namesake_holding(&self, now: Duration) -> bool {
         let own = [self.lease.map(|lease| lease.id), self.former];
         let holder = self.view.as_ref().and_then(|view| view.holder.as_ref());

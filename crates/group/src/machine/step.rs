@@ -1,4 +1,4 @@
-//! What is to be done, as things stand.
+//! Decides what to do next.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::calls::CallKind;
 use super::{Action, Call, HolderStage, MAX_PAUSE, Machine, PREFERRED_AFTER, RANK, Settings};
 use crate::view::MemberEntry;
 
-/// So often a lease that is not needed any more is given back; then it is left to end by itself.
+/// How often a leaving member tries to revoke its lease; then the lease is left to expire.
 const REVOKES: u32 = 2;
 
 impl Machine {
@@ -42,7 +42,7 @@ impl Machine {
         }
     }
 
-    /// Whether a moment has come; where not, it is waited for.
+    /// Whether a time has come. If not, the machine wakes then.
     fn is_due(&mut self, at: Duration, now: Duration) -> bool {
         if now < at {
             self.wake_at = Some(self.wake_at.map_or(at, |known| known.min(at)));
@@ -50,7 +50,7 @@ impl Machine {
         now >= at
     }
 
-    /// Makes a call, unless one of its kind is under way or failed a moment ago.
+    /// Makes a call, unless a call of its kind is running or failed a moment ago.
     fn call(&mut self, call: Call, now: Duration, actions: &mut Vec<Action>) {
         let kind = CallKind::of(&call);
         if !self.calls.is_under_way(kind) && self.is_due(self.calls.not_before(kind), now) {
@@ -59,22 +59,22 @@ impl Machine {
         }
     }
 
-    /// A holder that did not renew in time drops everything before another can hold (J3).
+    /// Drops everything if the lease was not renewed in time, before another member can hold (J3).
     fn stop_in_time(&mut self, now: Duration, actions: &mut Vec<Action>) {
         let Some(deadline) = self.deadline() else { return };
-        // No request takes longer than the lease that it began in.
+        // No running request can take longer than one lease, so a drain need not either.
         let is_draining = self.stage() == Some(HolderStage::Draining);
         let deadline = if is_draining { deadline.min(self.drain_until) } else { deadline };
         if self.is_due(deadline, now) {
             actions.push(Action::Stop);
             self.change(HolderStage::Sending, HolderStage::Unconfirmed);
-            // Nothing is left to be waited for.
+            // Nothing is running any more.
             self.change(HolderStage::Draining, HolderStage::Resigning);
         }
     }
 
     fn keep_lease(&mut self, now: Duration, actions: &mut Vec<Action>) {
-        // Who leaves needs the lease only for what is under way: the sooner it ends, the better for the others.
+        // A leaving member needs its lease only for running requests: the sooner it ends, the sooner another can hold.
         if self.is_ending && self.stage() != Some(HolderStage::Draining) {
             return;
         }
@@ -88,13 +88,13 @@ impl Machine {
         }
     }
 
-    /// A lease that was not confirmed in time is not prolonged before the store answers in time again: renewals that arrive,
-    /// but whose answers come too late to be of use, would keep the lease from those who could use it.
+    /// Whether the lease may be renewed. After it could not be confirmed in time, this member renews it only when the watch
+    /// works again: renewals that arrive, but are answered too late, would keep the lease from members that could use it.
     fn may_renew(&self, now: Duration) -> bool {
         self.is_confirmed(now) || self.calls.failures(CallKind::Watch) == 0
     }
 
-    /// Ends the membership: after what is under way has ended, the lease is revoked, and with it the keys go.
+    /// Ends the membership: once the running requests have ended, revokes the lease, which also deletes the member's keys.
     fn leave(&mut self, now: Duration, actions: &mut Vec<Action>) {
         if self.stage() == Some(HolderStage::Draining) {
             return;
@@ -112,7 +112,7 @@ impl Machine {
         }
     }
 
-    /// Puts the key of this member where it is not as it should be.
+    /// Puts the key of this member if its text is missing or outdated.
     fn register(&mut self, now: Duration, actions: &mut Vec<Action>) {
         self.is_due(self.readiness.paused_until, now);
         let (Some(lease), Some(view)) = (self.lease, &self.view) else { return };
@@ -126,13 +126,13 @@ impl Machine {
             _ => view.entry(lease.id),
         };
         if there.as_ref() != Some(&wanted) && !self.calls.is_under_way(CallKind::Register) {
-            // Until the store says at which revision it was put, only the view counts.
+            // Revision 0: until the store confirms the put, only the view counts.
             self.registered = Some((wanted.clone(), 0));
             self.call(Call::Register(lease.id, wanted), now, actions);
         }
     }
 
-    /// Campaigns when nobody holds: the first in the order at once, each further one a little later.
+    /// Campaigns if no member holds: the first in the order at once, each further one a little later.
     fn campaign(&mut self, now: Duration, actions: &mut Vec<Action>) {
         let (Some(lease), Some(view)) = (self.lease, &self.view) else { return };
         let may = self.readiness.has_address && self.has_right_version() && self.is_confirmed(now);
@@ -146,7 +146,7 @@ impl Machine {
         }
     }
 
-    /// Gives the lease back where another member would do better (J5, `prefer`).
+    /// Gives the lease back if another member would do better (J5, `prefer`).
     fn hand_over(&mut self, now: Duration, actions: &mut Vec<Action>) {
         if !matches!(self.stage(), Some(HolderStage::Loading | HolderStage::Sending)) || !self.is_another_ready() {
             return;
@@ -166,7 +166,7 @@ impl Machine {
             self.readiness.given_back = (self.readiness.given_back + 1).min(MAX_PAUSE);
             self.readiness.paused_until = now + lease * leases;
         }
-        // It counts anew: were it not to take over, it would get the lease again and again.
+        // Restart the count: if the preferred member does not take over, this one would give the lease back again at once.
         self.preferred = self.preferred.map(|(lease, _)| (lease, now));
         self.stand_back_until = now + lease / 3;
         self.drain(now, actions);

@@ -1,4 +1,4 @@
-//! What an event means.
+//! Handles events.
 
 use std::time::Duration;
 
@@ -77,12 +77,12 @@ impl Machine {
                 }
             }
             Answer::Revoked(id) if is_own(id) => self.lease_gone(actions),
-            // An answer to a call that is of no interest any more.
+            // The answer concerns an earlier lease or holder's key.
             _ => {}
         }
     }
 
-    /// Notes how long the store took.
+    /// Notes how long the store took, if that is too long.
     fn time(&mut self, sent: Duration, now: Duration) {
         let took = now.saturating_sub(sent);
         self.slow = Some(took).filter(|took| *took > self.settings.renewal());
@@ -90,11 +90,11 @@ impl Machine {
 
     fn renewed(&mut self, sent: Duration, ttl: Duration, now: Duration) {
         let Some(lease) = &mut self.lease else { return };
-        // Answers may come in another order than they were asked for.
+        // Answers may arrive in a different order than the calls were sent.
         lease.renewed = lease.renewed.max(sent);
         lease.until = lease.until.max(sent + ttl.saturating_sub(margin(ttl)));
         if now < lease.until {
-            // Nobody else could hold meanwhile; but what was under way then was dropped.
+            // No other member can have held in the meantime, but the running requests were dropped: read the state again.
             self.change(HolderStage::Unconfirmed, HolderStage::Loading);
         }
     }
@@ -109,7 +109,7 @@ impl Machine {
         }
     }
 
-    /// The holder that the store had after a campaign.
+    /// Takes over the holder that the store reported after a campaign.
     fn campaigned(&mut self, holder: Holder, now: Duration, actions: &mut Vec<Action>) {
         let is_news = self.view.as_ref().is_some_and(|view| holder.created > view.revision);
         if !is_news {
@@ -121,8 +121,8 @@ impl Machine {
         self.see_holder(now, actions);
     }
 
-    /// Nothing that was known of the store counts any more (J7). The lease may be there or not: only the store can say. Who held
-    /// before may send until the last renewal before this has ended, and does not wait for anybody.
+    /// Forgets everything known about the store (J7). Only the store can say whether this member's lease still exists. The
+    /// previous holder may go on sending until its last renewal runs out, so this member neither campaigns nor loads before that.
     fn went_back(&mut self, now: Duration, actions: &mut Vec<Action>) {
         self.lose(actions);
         self.calls = Calls::default();
@@ -132,7 +132,7 @@ impl Machine {
             (lease.renewed, lease.until) = (Duration::ZERO, now);
         }
         let lease = self.settings.lease;
-        // Half of the margin is enough for clocks that are wrong.
+        // Half of the margin covers clocks that are wrong.
         self.unsafe_until = Some(now + lease.saturating_sub(margin(lease) / 2));
     }
 
@@ -140,7 +140,7 @@ impl Machine {
         self.calls.answered(CallKind::Watch);
         let before = self.view.take();
         let known = before.as_ref().and_then(|before| before.holder.as_ref());
-        // A campaign was answered sooner than the watch saw it.
+        // The answer to a campaign can arrive before the watch shows its result.
         if let Some(known) = known.filter(|known| known.created > view.revision) {
             view.holder = Some(known.clone());
         }
@@ -152,7 +152,7 @@ impl Machine {
         self.see_preferred(now);
     }
 
-    /// Takes the lease up or gives it up, as the view has it.
+    /// Starts or stops holding, as the view shows it.
     fn see_holder(&mut self, now: Duration, actions: &mut Vec<Action>) {
         let holder = self.view.as_ref().and_then(|view| view.holder.as_ref());
         let seen = holder.map(|holder| holder.created);
@@ -172,7 +172,7 @@ impl Machine {
         }
     }
 
-    /// Another member that is ready and has a higher `prefer` must be so for a while before it counts.
+    /// Notes since when another member has been ready with a higher `prefer`.
     fn see_preferred(&mut self, now: Duration) {
         let own = self.lease.map(|lease| lease.id);
         let order = self.view.as_ref().map(View::order).unwrap_or_default();
@@ -190,7 +190,7 @@ impl Machine {
         self.registered = None;
     }
 
-    /// The holder's key is not this member's any more.
+    /// This member no longer holds.
     fn lose(&mut self, actions: &mut Vec<Action>) {
         if matches!(self.stage(), Some(HolderStage::Sending | HolderStage::Draining)) {
             actions.push(Action::Stop);
@@ -198,7 +198,7 @@ impl Machine {
         self.held = None;
     }
 
-    /// Begins to wait for what is under way.
+    /// Starts to wait for the running requests.
     pub(super) fn drain(&mut self, now: Duration, actions: &mut Vec<Action>) {
         if self.stage() == Some(HolderStage::Sending) {
             self.change(HolderStage::Sending, HolderStage::Draining);

@@ -1,4 +1,4 @@
-//! Tables for the protocol of one member.
+//! Tests of the protocol of one member.
 
 use super::*;
 use crate::view::MemberView;
@@ -35,7 +35,7 @@ impl Play {
         self.machine.on(event, self.now, 0.5)
     }
 
-    /// An answer to a call that was sent so long ago.
+    /// Answers a call that was sent `took` seconds ago.
     fn answer_after(&mut self, took: f64, answer: Answer) -> Vec<Action> {
         let sent = self.now.saturating_sub(seconds(took));
         self.on(MachineEvent::Answered { sent, answer })
@@ -49,7 +49,7 @@ impl Play {
         self.on(MachineEvent::Failed { call, why: "no answer".to_owned() })
     }
 
-    /// Time passes, and the member wakes when it wants to; what it did meanwhile.
+    /// Lets `time` seconds pass, waking the member when it asks to. Returns its actions.
     fn pass(&mut self, time: f64) -> Vec<Action> {
         let end = self.now + seconds(time);
         let mut actions = Vec::new();
@@ -62,7 +62,7 @@ impl Play {
         actions
     }
 
-    /// The same, with renewals.
+    /// The same, with renewals in between.
     fn pass_renewed(&mut self, time: f64) -> Vec<Action> {
         let mut actions = Vec::new();
         for _ in 0..5 {
@@ -96,7 +96,7 @@ impl Play {
         holder
     }
 
-    /// A member that has an address, a lease and a key.
+    /// A member with an address, a lease and a key.
     fn joined() -> Self {
         let mut play = Self::new();
         play.on(MachineEvent::Address(true));
@@ -161,7 +161,7 @@ fn j1_who_is_not_the_first_in_the_order_waits_for_those_before() {
     assert_eq!(play.see(), []);
     assert_eq!(play.pass(0.29), []);
     assert_eq!(play.pass(0.02), [call(Call::Campaign(OWN))]);
-    // Somebody was faster.
+    // Another member was faster.
     let other = Holder { member: "b".to_owned(), lease: OTHER, created: 20 };
     assert_eq!(play.answer(Answer::Campaigned(OWN, Some(other))), []);
     assert_eq!(play.pass(4.0), []);
@@ -188,7 +188,7 @@ fn j3_the_deadline_counts_from_before_the_renewal_was_sent() {
     play.pass(2.0);
     assert_eq!(play.answer_after(2.0, Answer::Renewed(OWN, Some(LEASE))), []);
     assert_eq!(play.machine.deadline(), Some(granted + seconds(5.0 + 13.5)));
-    // An older answer takes nothing away.
+    // An older answer does not shorten the deadline.
     play.answer_after(7.0, Answer::Renewed(OWN, Some(LEASE)));
     assert_eq!(play.machine.deadline(), Some(granted + seconds(5.0 + 13.5)));
 }
@@ -204,7 +204,7 @@ fn j3_a_holder_that_cannot_renew_stops_in_time_and_goes_on_only_when_confirmed()
     assert_eq!(play.pass(3.4), [Action::Stop]);
     assert_eq!((play.role(), play.machine.may_send(play.now)), (Role::Unconfirmed, false));
     assert_eq!(play.machine.deadline(), None);
-    // The answer came too late to count for long, but the lease was never another's.
+    // The lease is confirmed after all: no other member can have held in the meantime.
     let actions = play.answer_after(0.1, Answer::Renewed(OWN, Some(LEASE)));
     assert_eq!(actions, [call(Call::Watch), call(Call::Load(20, false))]);
     assert!(!play.machine.may_send(play.now));
@@ -235,7 +235,7 @@ fn j3_renewals_that_are_answered_too_late_do_not_keep_the_lease_from_the_others(
 #[test]
 fn j3_after_a_pause_nothing_is_sent_although_nobody_said_so() {
     let mut play = Play::holder();
-    // As SIGSTOP does it: no event, and then the time is another.
+    // Like SIGSTOP: no event, and then the time has jumped.
     play.now += seconds(13.5);
     assert!(!play.machine.may_send(play.now));
     assert_eq!(play.on(MachineEvent::Reached(true)), [Action::Stop, call(Call::Renew(OWN))]);
@@ -273,7 +273,7 @@ fn j3_a_key_that_was_given_back_is_never_taken_up_again() {
     assert!(actions.contains(&Action::Drain), "{actions:?}");
     assert_eq!(play.on(MachineEvent::Drained), [call(Call::Resign(OWN, 20))]);
     play.answer(Answer::Resigned(20));
-    // A watch that is late still shows the old holder: should it be there, it is given back again.
+    // A late watch still shows the old holder's key. In case it still exists, it is given back again.
     assert_eq!(play.see(), [call(Call::Resign(OWN, 20))]);
     assert_eq!((play.role(), play.machine.may_send(play.now)), (Role::HandingOver, false));
     play.answer(Answer::Resigned(20));
@@ -290,7 +290,7 @@ fn j7_after_the_store_went_back_nothing_of_it_is_believed_and_who_held_before_is
     assert!(play.machine.standing(play.now).store.is_err_and(|why| why.contains("went back")));
     assert_eq!(play.answer(Answer::Renewed(OWN, None)), [call(Call::Grant)]);
     assert_eq!(play.answer(Answer::Granted(OWN, LEASE)), []);
-    // It was wiped: revisions begin anew.
+    // The store was wiped: revisions start again.
     play.view = View::default();
     assert_eq!(play.see(), [call(Call::Register(OWN, own_entry(true)))]);
     play.put_member(OWN, own_entry(true));
@@ -396,7 +396,7 @@ fn a_preferred_member_gets_the_lease_after_it_was_ready_for_a_while() {
     play.put_other(true, 1);
     play.see();
     assert!(!play.pass_renewed(45.0).contains(&Action::Drain));
-    // It was not ready for a moment: it counts from the beginning.
+    // The other member was not ready for a moment: the time counts from the start again.
     play.put_other(false, 1);
     play.see();
     play.put_other(true, 1);
@@ -407,7 +407,7 @@ fn a_preferred_member_gets_the_lease_after_it_was_ready_for_a_while() {
     play.answer(Answer::Resigned(20));
     play.view.holder = None;
     assert_eq!(play.see(), []);
-    // It lets the other go first.
+    // It lets the other member campaign first.
     assert!(!play.pass(1.0).contains(&call(Call::Campaign(OWN))));
     let actions = play.pass(4.0);
     assert!(actions.contains(&call(Call::Campaign(OWN))), "{actions:?}");
@@ -430,7 +430,7 @@ fn j4_a_member_that_ends_does_not_wait_for_a_store_that_is_away() {
     assert_eq!(play.on(MachineEvent::Terminate), [call(Call::Revoke(OWN))]);
     play.pass(5.0);
     assert_eq!(play.fail(Call::Revoke(OWN)), []);
-    // It is not renewed meanwhile.
+    // The lease is not renewed in the meantime.
     assert_eq!(play.pass(1.0), [call(Call::Revoke(OWN))]);
     assert_eq!(play.fail(Call::Revoke(OWN)), [Action::Left]);
     let mut play = Play::new();
@@ -493,7 +493,7 @@ fn j6_another_host_with_the_same_name_is_said_and_an_earlier_process_is_not() {
     assert_eq!(play.machine.standing(play.now).trouble, None);
 }
 
-/// The store ends a lease before the watch shows that what it held is gone.
+/// The store ends a lease before the watch shows that the lease's keys are gone.
 #[test]
 fn j6_what_a_lease_of_this_process_held_is_not_held_by_another() {
     let trouble = |play: &Play| play.machine.standing(play.now).trouble;
@@ -543,7 +543,7 @@ fn j4_a_watch_is_begun_anew_after_a_call_failed() {
 fn j3_the_margin_covers_clocks_and_an_election() {
     for lease in [5, 10, 13, 14, 15, 20, 60, 600] {
         let lease = Duration::from_secs(lease);
-        // Two election timeouts of the old leader less one of the new, with a heartbeat; 1 % on both sides.
+        // Two election timeouts of the old leader less one of the new, plus a heartbeat; and clocks wrong by 1 % on both sides.
         let needed = Duration::from_millis(1100) + lease / 50;
         assert!(margin(lease) >= needed && margin(lease) < lease / 3, "{lease:?}");
     }

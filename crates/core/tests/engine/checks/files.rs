@@ -1,4 +1,4 @@
-//! What files claim: S3.
+//! Checks the claims of files: S3.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,9 +13,9 @@ use crate::setup::EntryShape;
 use crate::world::{Health, Process, World};
 
 impl World {
-    /// S3: a claim that counts names what the endpoint applied last. `about`: of these updates; `None`: of all.
+    /// S3: a claim that counts names the address that the endpoint applied last. Checks the updates in `about`; `None`: all.
     pub(crate) fn check_file(&mut self, file: usize, about: Option<&[Key]>) {
-        // What can be neither written nor removed says what was true before.
+        // A file that can be neither written nor removed keeps its old claims.
         if self.files[file].health == Health::ReadOnly || self.has_several_clocks() {
             return;
         }
@@ -34,7 +34,7 @@ impl World {
         let (_, known) = &self.memory.fingerprints[&salt];
         let now = (crate::world::BEGIN + self.now.as_secs()).saturating_add_signed(self.shift);
         let (begin, sites) = (Duration::from_secs(crate::world::BEGIN), self.shapes.len());
-        // A process that still has the configuration of before does not know what the others send.
+        // A process that still has the former configuration does not know what the others send.
         let is_former = |process: &Process| process.engine.is_some() && process.shape != self.shapes[process.site];
         if self.processes.len() > sites && self.processes.iter().any(is_former) {
             return;
@@ -51,23 +51,23 @@ impl World {
             let excused = self.files[file].excused.get(&at);
             let accepted = Duration::from_secs(entry.accepted.map_or(0, |accepted| accepted.at));
             let is_unknown = |flight: &Flight, lost: Duration| flight.sent <= lost && flight.may_arrive(lost);
-            // What ended without an answer is written a moment later.
+            // The outcome of a request without a response is written a moment later.
             let is_lost = self.files[file].lost.is_some_and(|lost| {
                 lost + begin >= accepted
                     || self.now < lost + Duration::from_secs(45)
                     || self.flights_of(at).any(|flight| is_unknown(flight, lost))
             });
-            // Two processes of one configuration that cannot write do not know of each other.
+            // Processes of one configuration that cannot write do not know about each other.
             if is_lost && self.processes.len() > sites {
                 continue;
             }
-            // Nor does one that has an address wait for one that has none and sends something in its place.
+            // A process with an address does not wait for another one that has none and sends a substitute.
             if self.files[file].applied.get(&at) == Some(&None) && self.processes.len() > sites {
                 continue;
             }
             let has = self.files[file].applied.get(&at).copied().flatten();
             let is_right = laws::is_right(entry, Duration::from_secs(259_200), now, has);
-            // What is in doubt may count again, where nothing of what would replace it was sent.
+            // A claim in doubt may count again, if the request that would have replaced it was never sent.
             let is_sure = is_right && entry.in_doubt.is_none();
             if !is_sure {
                 unsure.push(at);
@@ -77,7 +77,7 @@ impl World {
             }
             let is_open =
                 |since: Duration| self.flights_of(at).any(|flight| flight.sent <= since && flight.may_arrive(self.now));
-            // What was marked before and is sent a little later is not known there either.
+            // An update that was marked before and sent shortly after is not known in the file either.
             let is_over = |since: Duration| self.now > since + Duration::from_secs(5) && !is_open(since);
             let is_kept = |process: &Process| {
                 let is_here = |entry: &EntryShape| entry.number == at.1.0 && entry.cache == Some(file);
@@ -87,7 +87,7 @@ impl World {
                 healed.push(at);
             }
         }
-        // A name may have several claims, one of each callback that it had.
+        // A name may have several claims, one for each callback that it had.
         for at in healed.into_iter().filter(|at| !unsure.contains(at)) {
             self.files[file].excused.remove(&at);
         }
@@ -97,7 +97,7 @@ impl World {
     }
 }
 
-/// What callbacks of its origin may claim of an update.
+/// The keys of all claims about an update that callbacks of its origin may have.
 fn claims_of(known: &HashMap<Fingerprint, usize>, (origin, name, family): Key) -> impl Iterator<Item = ClaimKey> {
     let domain = Domain::parse(&format!("d{}.e{}.example", name.1, name.0)).expect("a domain");
     let callbacks = known.iter().filter(move |(_, of)| **of == origin);

@@ -1,4 +1,4 @@
-//! What services said, and who can know it: S5, S6 and S13.
+//! Checks what processes know of the endpoints' answers: S5, S6 and S13.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -16,11 +16,11 @@ use crate::setup::EntryShape;
 use crate::world::World;
 
 impl World {
-    /// S6: what a service said, and `min_interval`.
+    /// S6: no update is sent that is stopped, held back, or within `min_interval`.
     pub(super) fn check_holds(&mut self, process: usize, shape: &EntryShape, key: Key, ip: Option<IpAddr>) {
         let (who, now) = (self.who(process), self.now);
         let memory = memory(who, shape, key);
-        // What is marked ahead, two seconds at most, is sent without another look at the file.
+        // An update may be marked up to two seconds ahead, and is then sent without reading the file again.
         let ahead = Duration::from_secs(3);
         let shift = self.processes[process].shift;
         let is_heard = |heard: &Heard| {
@@ -34,12 +34,12 @@ impl World {
         if let Some((heard, until_address)) = self.memory.stopped.get(&memory)
             && is_heard(heard)
             && (!until_address || heard.ip == ip)
-            // One family of a domain goes along with the other (H7).
+            // With `combine`, one family of a domain is sent along with the other (H7).
             && !shape.combine.is_some_and(|combine| combine.families)
         {
             wrong = Some(format!("S6: {key:?} {ip:?} is sent although it was stopped: {heard:?}"));
         }
-        // Clocks have whole seconds.
+        // Stored times are whole seconds.
         let slack = Duration::from_secs(1);
         if let Some((heard, until)) = self.memory.waits.get(&memory)
             && is_heard(heard)
@@ -62,11 +62,11 @@ impl World {
         }
     }
 
-    /// Whether an update need not be sent, as far as its process can know.
+    /// Whether the process can know that an update is accepted and need not be sent.
     pub(super) fn is_known(&self, process: usize, shape: &EntryShape, key: Key, ip: Option<IpAddr>) -> bool {
         let (who, now) = (self.who(process), self.now);
         let Some(heard) = self.memory.accepted.get(&memory(who, shape, key)) else { return false };
-        // It counts from when the request was sent.
+        // `cache_max_age` counts from when the request was sent.
         let max_age = Duration::from_secs(shape.max_age.saturating_sub(3)).saturating_sub(shape.timeout());
         let started = self.processes[process].started;
         let is_later = |flight: &Flight| {
@@ -75,7 +75,7 @@ impl World {
             place.is_some_and(|place| is_sent(place) || !flight.is_settled)
                 && (flight.sent >= heard.at || flight.may_arrive(heard.at))
         };
-        // Two processes that send the same at once doubt each other's: one may come once more.
+        // Two processes that send the same update at once put each other's claim in doubt: one of them may send it again.
         self.processes.len() == 1
             && heard.ip == ip
             && (heard.by == who || !self.is_forced(process))
@@ -88,8 +88,8 @@ impl World {
             && !self.was_marked_elsewhere(process, shape, key, heard.at)
     }
 
-    /// Whether a mark of a former callback could be taken for a live one then: that of a process that was killed, by a clock that was set back
-    /// since.
+    /// Whether the process could take the mark of a former callback for a live one at that time: the mark of a killed process looks
+    /// current after the clock was set back.
     fn was_marked_elsewhere(&self, process: usize, shape: &EntryShape, key: Key, then: Duration) -> bool {
         let known = &self.processes[process];
         let content = shape.cache.and_then(|file| self.files[file].content.as_ref());
@@ -106,7 +106,7 @@ impl World {
             .any(|other| state.entry(&other).in_doubt.is_some_and(|doubt| doubt.until >= clock))
     }
 
-    /// A process is about to be told how a request ended.
+    /// Notes the answer of a request that a process is about to receive.
     pub(crate) fn settled(&mut self, process: usize, number: u64) {
         let (who, now) = (self.who(process), self.now);
         self.memory.journal.clear();
@@ -161,10 +161,10 @@ impl World {
         }
     }
 
-    /// S13: the journal has one for each update of the request.
+    /// S13: the journal reports each update of the request once.
     pub(crate) fn check_settled(&mut self, process: usize, number: u64) {
         let Some(flight) = self.flights.get(&number) else { return };
-        // It is told when what follows has ended, too.
+        // The journal reports these updates only after the request that follows has ended.
         if flight.entry.follows() {
             return;
         }
@@ -203,7 +203,7 @@ impl World {
         }
     }
 
-    /// H17: an endpoint was seen to have an address. What is remembered of that is judged by what it has now.
+    /// H17: a step found the address at the endpoint. The file's claim is then judged by what the endpoint has now.
     fn is_there(&mut self, process: usize, settled: &Settled) {
         self.count("already there");
         let (name, family) = (name_of(settled.about.domain.as_str()), settled.about.family);
@@ -215,7 +215,7 @@ impl World {
         }
     }
 
-    /// What follows an update was accepted, and with it the update.
+    /// The request that follows an update was accepted, and so was the update.
     fn followed(&mut self, process: usize, settled: &Settled) {
         let (who, name) = (self.who(process), name_of(settled.about.domain.as_str()));
         let shape = &self.processes[process].shape;
@@ -225,14 +225,14 @@ impl World {
         self.memory.stopped.remove(&memory);
     }
 
-    /// What a process knew and did not write is lost with it.
+    /// Forgets what a process knew and did not write before it ended.
     pub(crate) fn forget_news(&mut self, process: usize) {
         let who = self.who(process);
         let is_kept = |heard: &Heard| heard.by != who || heard.is_saved;
         self.memory.stopped.retain(|_, (heard, _)| is_kept(heard));
         self.memory.waits.retain(|_, (heard, _)| is_kept(heard));
         self.memory.accepted.retain(|_, heard| is_kept(heard));
-        // What it marked and did not send is in doubt all the same.
+        // Updates that it marked, but did not send, are still in doubt.
         for file in 0..self.files.len() {
             let Some(Ok(state)) = &self.files[file].content else { continue };
             let doubted: Vec<(Name, Family)> = state
@@ -244,18 +244,18 @@ impl World {
         }
     }
 
-    /// A process remembers by itself what it is to remember in a file from now on, or the other way round.
+    /// Forgets what a process knew of entries whose `cache` changed.
     pub(crate) fn forget_own(&mut self, process: usize, entries: &[usize]) {
         let own = Err(self.who(process));
         let is_kept = |((_, name, _), of, _): &Memory| *of != own || !entries.contains(&name.0);
         self.memory.stopped.retain(|memory, _| is_kept(memory));
         self.memory.waits.retain(|memory, _| is_kept(memory));
         self.memory.sent.retain(|memory, _| is_kept(memory));
-        // What a file claims is in doubt once an entry has left it, also if nothing is sent before it comes back.
+        // The claims of a file are in doubt once an entry has left it, even if nothing is sent before the entry comes back.
         self.memory.accepted.retain(|((_, name, _), ..), _| !entries.contains(&name.0));
     }
 
-    /// A process wrote what it knows.
+    /// Notes that a process wrote what it knows to a file.
     pub(crate) fn saved(&mut self, process: usize, file: usize) {
         let who = self.who(process);
         let save = |memory: &Memory, heard: &mut Heard| heard.is_saved |= memory.1 == Ok(file) && heard.by == who;
@@ -264,11 +264,11 @@ impl World {
         self.memory.accepted.iter_mut().for_each(|(memory, heard)| save(memory, heard));
     }
 
-    /// Somebody asked a process to send what was stopped.
+    /// Forgets stops, because a user asked the process to retry them.
     pub(crate) fn forget_stopped(&mut self, process: usize) {
         let who = self.who(process);
         let shape = &self.processes[process].shape;
-        // A stop of a former callback stays: it is not the one that is tried.
+        // A stop of a former callback stays, because that callback is not retried.
         let is_its = |memory: &Memory| {
             let is_meant = |entry: &EntryShape| (entry.number, entry.path) == (memory.0.1.0, memory.2);
             shape.entries.iter().any(|entry| entry.cache.ok_or(who) == memory.1 && is_meant(entry))

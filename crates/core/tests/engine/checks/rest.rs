@@ -1,4 +1,4 @@
-//! When a process rests, or ends: S14, S15 and L1.
+//! Checks a process that rests or ends: S14, S15 and L1.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl World {
         }
     }
 
-    /// A process has nothing to do for now.
+    /// Handles a process that has nothing to do for now.
     pub(crate) fn idle(&mut self, process: usize, tallies: &[Tally]) {
         if self.processes[process].ended.is_some() {
             return;
@@ -62,7 +62,7 @@ impl World {
         }
     }
 
-    /// What was to be sent again was sent.
+    /// Checks that a process that must send everything did so.
     fn check_forced(&mut self, process: usize) {
         let (who, known) = (self.who(process), &self.processes[process]);
         if !self.is_forced(process) || self.processes.len() > 1 {
@@ -83,7 +83,7 @@ impl World {
         }
     }
 
-    /// S15: who says that everything is well is right.
+    /// S15: a process that reports that everything is up to date is right.
     fn check_truth(&mut self, process: usize, rows: &[Row]) {
         if self.has_several_clocks() {
             return;
@@ -98,20 +98,21 @@ impl World {
                 for domain in 0..entry.domains[family.index()] {
                     let key = (entry.origin, (entry.number, domain), family);
                     let Some(found) = known.observed.get(&(at, family)).copied().flatten() else { continue };
-                    // Sources that failed are asked again for one entry at a time.
+                    // A failed source is retried for each entry separately, so this entry may have another result.
                     let row = rows.get(&(key.1, family.record_type()));
                     if row.is_some_and(|row| row.address != Some(found)) {
                         continue;
                     }
-                    // Processes that cannot write do not know of each other.
+                    // Processes of one configuration that cannot write do not know about each other.
                     let accepted = row.and_then(|row| row.accepted).unwrap_or(0).saturating_sub(crate::world::BEGIN);
                     if self.processes.len() > self.shapes.len() && self.is_lost(entry, Duration::from_secs(accepted)) {
                         continue;
                     }
                     let has = self.origins[key.0].has.get(&(key.1, family)).copied().flatten();
-                    // Who has an address does not wait for another process that has none and sends something in its place.
+                    // A process with an address does not wait for another one that has none and sends a substitute.
                     let is_missing = has.is_none() && entry.combine.is_some() && self.processes.len() > 1;
-                    // Nor do processes without a cache know of each other, where what a step kept from being sent was sent by another.
+                    // Processes without a cache do not know about each other: a step may find the address already there, and then
+                    // another process sends.
                     let is_alone = entry.around.is_some() && entry.cache.is_none() && self.processes.len() > 1;
                     let is_excused = is_missing
                         || is_alone
@@ -120,7 +121,7 @@ impl World {
                             self.files[file].excused.contains_key(&key)
                                 || self.files[file].applied.get(&key).copied().flatten() != has
                         });
-                    // Somebody else, whom it need not wait for, sent another one.
+                    // Another process, which this one need not wait for, sent another address.
                     let is_other = |flight: &Flight| {
                         let is_newer = flight.sent >= known.started;
                         let is_unknown = !flight.is_marked
@@ -142,7 +143,7 @@ impl World {
         }
     }
 
-    /// L1: at last everything is up to date.
+    /// L1: in the end, everything is up to date.
     pub(crate) fn check_healed(&mut self) {
         if self.has_several_clocks() {
             return;
@@ -168,12 +169,12 @@ impl World {
                     || self.unruly.contains(&key)
                     || self.files.iter().any(|file| file.excused.contains_key(&key))
                     || entry.cache.is_some_and(|file| self.files[file].applied.get(&key).copied().flatten() != has);
-                // A wait is remembered by a time of day, and lasts longer where the clock is set back.
+                // A wait is stored as a time of day, and lasts longer if the clock is set back.
                 let is_waiting = row.state == UpdateState::HeldBack && self.counts.contains_key("clock set");
                 if row.state == UpdateState::Stopped || is_excused || is_waiting {
                     continue;
                 }
-                // What another process was sending at the same time is in doubt until the next round.
+                // An update that another process sent at the same time is in doubt until the next round.
                 let is_fine = row.state == UpdateState::UpToDate
                     || matches!(row.state, UpdateState::Sending | UpdateState::HeldBack) && row.accepted_address == has;
                 if !is_fine || has != self.address[family.index()] {

@@ -1,4 +1,4 @@
-//! When a request is sent: S1, S2, S4, S7 to S9, S11, S12 and S16.
+//! Checks a request that is sent: S1, S2, S4, S7 to S9, S11, S12 and S16.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::setup::EntryShape;
 use crate::world::World;
 
 impl World {
-    /// Everything that must hold when a request is sent. Whether other processes can know of it.
+    /// Checks everything that must hold when an update is sent. Returns whether other processes can know of the request.
     pub(crate) fn check_send(
         &mut self,
         process: usize,
@@ -42,7 +42,7 @@ impl World {
         if !is_needed {
             self.fail(|| format!("S5: process {process} sends what is accepted: {members:?}"));
         }
-        // What could not be remembered, or waited for another process, comes later.
+        // Updates that could not be marked, or that waited for another process, come later.
         let is_smooth = self.processes.len() == 1 && self.files.iter().all(|file| file.lost.is_none());
         let is_plain = self.processes[process].shape.entries.iter().all(|entry| entry.around.is_none());
         if concurrency == Some(1) && is_smooth && is_plain && shape.min_interval == 0 {
@@ -62,11 +62,11 @@ impl World {
                 let (claim, claimed) = self.claim(process, entry, *key, state);
                 let is_right = match ip {
                     Some(ip) => laws::is_marked(state, &claimed, *ip, ends),
-                    // Who has an address, and who sends something in its place, do not wait for each other.
+                    // A process with an address, and one that sends a substitute, do not wait for each other.
                     None => claim.in_doubt.is_some() || self.processes.len() > 1,
                 };
                 is_marked &= is_right;
-                // Where a former file was put back since it was marked, nobody can know.
+                // If a former file was put back since the mark, nobody can know.
                 let is_put_back = self.files[file].lost.is_some_and(|lost| now < lost + Duration::from_secs(3));
                 if !is_right && claim.accepted.is_some() && !is_put_back && !self.has_several_clocks() {
                     wrong = Some(format!("{key:?} {ip:?} at {clock}: {claim:?}"));
@@ -76,7 +76,7 @@ impl World {
                 self.fail(|| format!("S2: process {process} sends, and its file says of it: {wrong}"));
             }
         }
-        // What another callback had accepted does not count any more.
+        // Acceptances of other callbacks no longer count.
         for (key, ip) in members {
             let all = (*key, Ok(0), 0)..=(*key, Err((usize::MAX, u32::MAX)), u32::MAX);
             let is_other = |((_, _, path), heard): &(&Memory, &Heard)| *path != shape.path && heard.ip != *ip;
@@ -85,7 +85,7 @@ impl World {
                 self.memory.accepted.remove(&of);
             }
         }
-        // Before it was set, nobody noted it.
+        // Processes note this only while `min_interval` is set.
         for (key, _) in members.iter().filter(|(_, ip)| shape.min_interval > 0 && ip.is_some()) {
             let (number, shift) = (self.next_flight(), self.processes[process].shift);
             self.memory.sent.entry(memory(who, shape, *key)).or_default().push((number, now, shift));
@@ -93,7 +93,7 @@ impl World {
         is_marked
     }
 
-    /// What must hold when a request is sent that is no update.
+    /// Checks what must hold when a request around an update is sent.
     pub(crate) fn check_inquiry(&mut self, process: usize, shape: &EntryShape, path: &str) {
         let known = &self.processes[process];
         let is_step = !path.starts_with("/after");
@@ -108,7 +108,7 @@ impl World {
         }
     }
 
-    /// S8: in the order of the file. What failed, was held back or changed meanwhile comes after the others.
+    /// S8: updates are sent in the order of the file. Those that failed, were held back or changed in the meantime come later.
     fn check_file_order(&mut self, process: usize, members: &[(Key, Option<IpAddr>)]) {
         let place = |(_, name, family): &Key| (name.0, family.index(), name.1);
         let Some(own) = members.iter().map(|(key, _)| place(key)).min() else { return };
@@ -122,13 +122,13 @@ impl World {
         }
     }
 
-    /// S12: what may be sent is sent, whatever becomes of requests to other origins.
+    /// S12: an update that may be sent is sent, whatever happens to requests to other origins.
     pub(super) fn check_lanes(&mut self, process: usize) {
         let known = &self.processes[process];
         if known.engine.is_none() || known.closing.is_some() || known.shape.concurrency == Some(1) {
             return;
         }
-        // Where there are many, now and then.
+        // With many updates, check only now and then.
         if known.plan.update_count() > 1000 && !self.is_sampled() {
             return;
         }
@@ -151,7 +151,7 @@ impl World {
         }
     }
 
-    /// S1 and S4: what was begun is waited for.
+    /// S1 and S4: an update waits for earlier requests with it.
     fn check_order(&mut self, process: usize, shape: &EntryShape, key: Key, ip: Option<IpAddr>) {
         let who = self.who(process);
         let sender = |flight: &Flight| {
@@ -173,14 +173,14 @@ impl World {
         self.hold(process, [law]);
     }
 
-    /// Fails where a law is broken.
+    /// Fails if a law is broken.
     pub(super) fn hold<const N: usize>(&mut self, process: usize, laws: [Result<(), String>; N]) {
         if let Some(wrong) = laws.into_iter().find_map(Result::err) {
             self.fail(|| format!("{wrong} (process {process})"));
         }
     }
 
-    /// S11: a batch has all its members, or fewer where one is stopped.
+    /// S11: a request contains all of its updates, except those that are stopped.
     fn check_batch(&mut self, process: usize, entry: usize, shape: &EntryShape, members: &[(Key, Option<IpAddr>)]) {
         if shape.combine.is_none() {
             return;
@@ -195,7 +195,7 @@ impl World {
             let (_, domain, family) = plan.about(*id);
             let key = (shape.origin, name_of(domain.as_str()), family);
             let is_stopped = self.memory.stopped.contains_key(&memory(who, shape, key));
-            // Whoever forgot that it is stopped did so after it was left out.
+            // With a shared cache, another process may have forgotten the stop after this one left the update out.
             if !is_stopped && members.iter().all(|(member, _)| *member != key) && !self.memory_is_shared(shape) {
                 wrong = Some(format!("S11: {key:?} is not in the request with {first:?}"));
             }
@@ -210,17 +210,17 @@ impl World {
         }
     }
 
-    /// Whether several processes may have different views of what is stopped.
+    /// Whether several processes may disagree about which updates are stopped.
     fn memory_is_shared(&self, shape: &EntryShape) -> bool {
         shape.cache.is_some() && self.processes.len() > 1
     }
 
-    /// S16: something stands in the place of an address only where there is none.
+    /// S16: a substitute is sent only if the address is missing.
     fn check_substitutes(&mut self, process: usize, entry: usize, members: &[(Key, Option<IpAddr>)]) {
         let mut wrong = None;
         for (key, ip) in members {
             let found = self.processes[process].observed.get(&(entry, key.2)).copied();
-            // Sources that failed are asked again for one entry at a time: its own view counts then.
+            // A failed source is retried for each entry separately: then the entry's own address counts.
             let row = || {
                 let kind = key.2.record_type();
                 self.rows(process).into_iter().find(|row| name_of(&row.domain) == key.1 && row.kind == kind)

@@ -1,4 +1,4 @@
-//! What processes read from cache files, and write to them.
+//! How processes read and write cache files.
 
 use ddns_core::engine::plan::{StoreId, StorePlace};
 use ddns_core::engine::{Event, Stored, Ticket};
@@ -8,7 +8,7 @@ use super::{Health, World};
 use crate::flaws::Flaw;
 
 impl World {
-    /// Which file a store is in.
+    /// The number of the file of a store. `None`: it is not in a file.
     pub(crate) fn file_of(&self, process: usize, store: StoreId) -> Option<usize> {
         match &self.processes[process].plan.places()[store] {
             StorePlace::File(path) => path.to_str().and_then(|path| path.strip_prefix("file")?.parse().ok()),
@@ -45,7 +45,7 @@ impl World {
         }
     }
 
-    /// Under a lock: takes in what others wrote, and replaces the file.
+    /// Merges what other processes wrote, and replaces the file, as under a lock.
     pub(super) fn persist(&mut self, process: usize, store: StoreId, upto: Ticket) {
         let Some(file) = self.file_of(process, store) else { return };
         let result = self.write(process, store, file);

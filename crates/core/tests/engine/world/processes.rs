@@ -1,4 +1,4 @@
-//! Processes: they start, hear of things, carry out what their engines want, and end.
+//! Processes: they start, receive events, carry out the effects of their engines, and end.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -31,7 +31,7 @@ impl World {
         }
         let sent = self.counts.get("sent").copied();
         self.feed(process, Event::Time);
-        // Without a cache every round sends.
+        // Without a cache, every round sends, and its wake-up is not idle.
         let is_idle = self.counts.get("sent").copied() == sent;
         // L2: no wake-up in the past.
         let known = &mut self.processes[process];
@@ -50,7 +50,7 @@ impl World {
         let known = &mut self.processes[process];
         for at in sharing(&known.shape, entry, family) {
             let Some((begun, taken, has_skipped)) = known.looked_up.get_mut(&(at, family)) else { continue };
-            // Another one is to come: it is waited for, but not again and again.
+            // A newer lookup has begun, so this result is left out, but never two in a row.
             let is_skipped = *begun != lookup && !*has_skipped;
             *has_skipped = is_skipped;
             if lookup > *taken && !is_skipped {
@@ -61,7 +61,7 @@ impl World {
         self.feed(process, Event::LookedUp { lookup, found });
     }
 
-    /// The time of a process.
+    /// The time as a process sees it.
     pub(crate) fn local(&self, process: usize) -> Now {
         let seconds = (BEGIN + self.now.as_secs()).saturating_add_signed(self.shift);
         let day = Timestamp { seconds, micros: self.now.subsec_micros() };
@@ -97,7 +97,7 @@ impl World {
         self.feed(process, Event::Begin);
     }
 
-    /// Whether a process sends everything, known or not.
+    /// Whether a process sends everything, even updates that are accepted.
     pub(crate) fn is_forced(&self, process: usize) -> bool {
         let known = &self.processes[process];
         known.mode == Mode::Once && known.shape.is_verified && self.is_forcing
@@ -165,7 +165,7 @@ impl World {
         }
     }
 
-    /// Tells a process what happened, and does what it wants.
+    /// Passes an event to a process, and carries out the effects.
     pub(crate) fn feed(&mut self, process: usize, event: Event) {
         if self.processes[process].engine.is_none() {
             return;
@@ -173,7 +173,7 @@ impl World {
         self.note(|| format!("{process} <- {event:?}"));
         if !matches!(&event, Event::Settled { facts: Facts::Response(response), .. } if response.status == 200) {
             let known = &mut self.processes[process];
-            // What is in a line already goes before what comes now.
+            // Queued updates go before those that this event adds, so the order of the file no longer holds.
             known.is_mixed |= known.engine.as_ref().is_some_and(|engine| engine.to_send() > 0);
             known.last_place = None;
         }
@@ -224,7 +224,8 @@ impl World {
                         0 => self.lookups.up_to(Duration::from_secs(5)),
                         _ => self.lookups.up_to(Duration::from_millis(20)),
                     };
-                    // In some schedules, one of 16 takes longer than rounds are apart. (Nothing else is drawn for it.)
+                    // In some schedules, one lookup in 16 takes longer than rounds are apart. (This draws no random number, so that old
+                    // seeds stay valid.)
                     let chance = lookup.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
                     let is_slow = self.has_slow_lookups && chance < 16 && self.now < TROUBLE;
                     let took = if is_slow { Duration::from_secs(50 + 25 * chance) } else { took };
@@ -235,7 +236,7 @@ impl World {
                     self.count("DNS asked");
                     let to = (process, self.processes[process].life);
                     let took = self.lookups.up_to(Duration::from_secs(8));
-                    // As if it had seen the address, or another one, or nothing.
+                    // DNS shows the address, the one before, or nothing.
                     let ip = match self.lookups.below(8) {
                         0 => None,
                         1 => self.former[sought.family.index()],
@@ -295,7 +296,7 @@ impl World {
         self.check_closed(process);
         let known = &mut self.processes[process];
         known.closing = None;
-        // Whoever drives the engine ends what it was not to wait for.
+        // The driver ends the requests that the engine no longer waits for.
         self.inquiries.retain(|_, inquiry| inquiry.process != process);
         let known = &mut self.processes[process];
         match known.next.take() {
@@ -308,7 +309,7 @@ impl World {
                 (known.plan, known.shape) = (plan, shape);
                 known.observed.clear();
                 known.looked_up.clear();
-                // Files are read anew.
+                // A reload reads the files again.
                 known.seen.fill(None);
                 self.count("reloaded");
                 if self.flaw == Flaw::ForgetfulReload {
@@ -335,7 +336,7 @@ impl World {
 }
 
 impl Process {
-    /// What its engine knows, as text: how long it is.
+    /// The length of the engine's state as text, to see whether it grows.
     pub(crate) fn size(&self) -> usize {
         self.engine.as_ref().map_or(0, |engine| format!("{engine:?}").len())
     }
@@ -373,7 +374,7 @@ impl Process {
     }
 }
 
-/// Entries with the same sources share one lookup, the first of them names it.
+/// The entries that share a lookup. The lookup names the first of them.
 fn sharing(shape: &Shape, entry: usize, family: Family) -> Vec<usize> {
     let shares = |at: &usize| {
         let (one, other) = (&shape.entries[*at], &shape.entries[entry]);

@@ -1,4 +1,4 @@
-//! Requests on their way, and what endpoints make of them.
+//! Requests on their way, and how endpoints treat them.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::flaws::Flaw;
 use crate::setup::EntryShape;
 
 impl World {
-    /// The requests with an update, the oldest first.
+    /// The requests that contain an update, oldest first.
     pub(crate) fn flights_of(&self, key: Key) -> impl Iterator<Item = &Flight> {
         let numbers = self.flights_of.get(&key).into_iter().flatten();
         numbers.filter_map(|number| self.flights.get(number))
@@ -56,7 +56,7 @@ impl World {
         self.flights.insert(number, flight);
     }
 
-    /// A request goes out that is no update.
+    /// Sends a request around an update.
     fn inquire(&mut self, process: usize, request: RequestId, shape: &EntryShape, path: &str) {
         self.check_inquiry(process, shape, path);
         let (at, ends, facts) = self.origins[shape.origin].fare(shape.timeout());
@@ -85,7 +85,7 @@ impl World {
         let Some(Inquiry { process, request, origin, facts, retry_after, .. }) = self.inquiries.remove(&number) else {
             return;
         };
-        // Nobody listens any more once it is to stop.
+        // A process that is stopping ignores the response.
         if let Some(pause) = retry_after
             && self.processes[process].mode == Mode::Service
             && self.processes[process].closing.is_none()
@@ -113,7 +113,7 @@ impl World {
             self.unruly.extend(taken.iter().map(|(key, _)| *key));
             self.count("applied too late, or twice");
         }
-        // Who was started with another time of day takes the mark of this one for one that is over.
+        // A process that started with another system time takes the mark of this request for an expired one.
         let flight = &self.flights[&number];
         let is_later = |other: &Flight| other.sent > flight.sent && other.shift != flight.shift;
         let misread = taken.iter().map(|(key, _)| *key).filter(|key| self.flights_of(*key).any(is_later));
@@ -132,11 +132,11 @@ impl World {
                 None => flight_cache.into_iter().collect(),
             };
             for file in used {
-                // What another process writes to a cache that this one has left is not its business.
+                // With several processes, only the cache that the request was sent with counts: another process may write to the others.
                 if flight_cache == Some(file) || self.processes.len() == 1 {
                     self.files[file].applied.insert(key, ip);
                 }
-                // Nor what one of them sent by a callback that the others do not have any more.
+                // Other processes do not know what one of them sent with a callback that they no longer have.
                 if is_former && self.processes.len() > 1 {
                     self.files[file].excused.insert(key, self.now);
                 }
@@ -148,7 +148,7 @@ impl World {
         }
     }
 
-    /// A request has ended for the process that sent it.
+    /// Tells the process that sent a request its result.
     pub(super) fn end(&mut self, number: u64, request: RequestId) {
         let Some(flight) = self.flights.get_mut(&number) else { return };
         let process = flight.process;
@@ -168,7 +168,7 @@ impl World {
         self.check_settled(process, number);
     }
 
-    /// Until when another origin hangs, in a process that lets itself be held up by it.
+    /// Until when a request to another origin hangs, for `Flaw::HungLane`.
     pub(super) fn hung_until(&self, process: usize, entry: usize) -> Option<Duration> {
         let known = &self.processes[process];
         let origin = known.shape.entries[entry].origin;

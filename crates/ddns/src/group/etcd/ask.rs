@@ -1,4 +1,4 @@
-//! One request to one endpoint, with a token where the store has users.
+//! Sends one request to one endpoint, with a token if the store has users.
 
 use std::time::Duration;
 
@@ -11,18 +11,18 @@ use tokio::time::Instant;
 use super::{Error, Etcd};
 use crate::http::{Failure, How, Over, WANTS_CERTIFICATE, Want};
 
-/// Why an endpoint did not do what it was asked for.
+/// Why an endpoint did not carry out a request.
 pub(super) enum Refusal {
-    /// It did not respond, or cannot serve: another one may.
+    /// The endpoint did not respond, or cannot serve now: another one may.
     Failed { why: String, reached: bool },
-    /// Another one would say the same.
+    /// Another endpoint would answer the same.
     Refused(Error),
 }
 
-/// What a request shows of who we are.
+/// The token that requests carry.
 #[derive(Default, Clone)]
 pub(super) enum Token {
-    /// The store was not asked yet.
+    /// A login must show whether the store has users.
     #[default]
     Unknown,
     /// The store has no users.
@@ -31,7 +31,7 @@ pub(super) enum Token {
 }
 
 impl Etcd {
-    /// Asks one endpoint; the body of its response.
+    /// Asks one endpoint. Returns the body of its response.
     pub(super) async fn ask(&self, at: usize, path: &str, body: &str, limit: Duration) -> Result<Vec<u8>, Refusal> {
         let end = Instant::now() + limit;
         self.renewing(at, async || {
@@ -41,7 +41,7 @@ impl Etcd {
         .await
     }
 
-    /// Asks, and once more where another token may help.
+    /// Asks, and asks once more if a new token may help.
     pub(super) async fn renewing<T>(
         &self,
         at: usize,
@@ -54,9 +54,9 @@ impl Etcd {
         answer.map_err(|problem| self.refused(at, &problem))
     }
 
-    /// Whether another token may help. The one that is known is forgotten then.
+    /// Whether a new token may help. If so, forgets the known one.
     fn renews_token(&self, problem: &Problem) -> bool {
-        // A watch with an old token is told that it has no permission.
+        // To a watch with an old token, etcd answers that it has no permission.
         let helps = matches!(problem, Problem::Token | Problem::NeedsUser | Problem::Permission);
         if helps {
             self.token.take();
@@ -64,7 +64,7 @@ impl Etcd {
         helps && self.login.is_some()
     }
 
-    /// The token for the next request; none where there are no users.
+    /// The token for the next request, after a login if necessary. `None`: the store has no users, or no user is configured.
     pub(super) async fn token(&self, at: usize, end: Instant) -> Result<Option<String>, Refusal> {
         let Some((user, password)) = &self.login else { return Ok(None) };
         let known = self.token.borrow().clone();
@@ -78,7 +78,7 @@ impl Etcd {
             Ok(Ok(body)) => Some(self.read(at, etcd::token(&body))?),
             Ok(Err(Problem::NoUsers)) => None,
             Ok(Err(problem)) => return Err(self.refused(at, &problem)),
-            // Nothing was asked for yet.
+            // Only the login failed: the request itself was not sent.
             Err(Refusal::Failed { why, .. }) => return Err(Refusal::Failed { why, reached: false }),
             Err(refused) => return Err(refused),
         };
@@ -90,12 +90,12 @@ impl Etcd {
         let url = ddns_core::net::url::Url { path: path.to_owned(), ..self.endpoints[at].clone() };
         let mut request = Request::new(url, Some(body.to_owned()));
         request.headers.extend(token.map(|token| ("Authorization".to_owned(), token)));
-        // It goes nowhere else.
+        // The client follows no redirection of a signed request.
         request.is_signed = true;
         request
     }
 
-    /// The body of a response, or the problem that it tells of.
+    /// Sends a request. Returns the body of the response, or the problem that it reports.
     async fn post(&self, request: Request, end: Instant) -> Result<Result<Vec<u8>, Problem>, Refusal> {
         let sent = self.client.send(&request, how(end)).await;
         let response = sent.map_err(|Failure { mut why, reached, .. }| {
@@ -115,7 +115,7 @@ impl Etcd {
     }
 }
 
-/// How requests to a store are sent. Whom to trust is the client's.
+/// How requests to a store are sent. The client itself knows which certificates to trust.
 pub(super) fn how(end: Instant) -> How<'static> {
     let limit = end.saturating_duration_since(Instant::now());
     How { limit, want: Want::LongBody, over: Over::Any, proxies: Proxies::DIRECT, ssl: &Ssl::Verify, from: None }

@@ -1,21 +1,17 @@
-//! Why a call came to nothing.
-
 use std::fmt;
 
-/// Why a call came to nothing; printed, it is a sentence without secrets.
+/// Why a call failed. Its text is a phrase for people, without secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Error {
-    /// No endpoint responded. The store may have done what it was asked for all the same.
+    /// No endpoint responded. The store may have carried out the call anyway.
     Unreachable(String),
     /// Wrong user or password, or no permission.
     Denied(String),
-    /// The store does not keep the revision any more from which changes were wanted: everything must be read again.
+    /// The store no longer keeps the requested revision: everything must be read again.
     Compacted,
-    /// It lost what it had: nothing that is known of it counts any more.
+    /// The store lost data: nothing known about it is valid any more.
     WentBack,
-    /// The lease is gone.
     LeaseGone,
-    /// Anything else.
     Other(String),
 }
 

@@ -1,4 +1,4 @@
-//! Against a real etcd, where one is installed.
+//! Tests against a real etcd, if it is installed.
 
 #[allow(dead_code, unreachable_pub, reason = "shared with the tests of the program")]
 #[path = "../../../tests/support/programs.rs"]
@@ -21,7 +21,7 @@ use tokio::time::timeout;
 
 use super::*;
 
-/// Enough on a busy machine.
+/// Long enough for a busy machine.
 const LIMIT: Duration = Duration::from_secs(20);
 
 fn run(test: impl Future<Output = ()>) {
@@ -51,7 +51,7 @@ fn put(key: &str, value: &str, lease: Option<LeaseId>) -> Operation {
     Operation::Put(key.to_owned(), value.to_owned(), lease)
 }
 
-/// Creates the key; reads it where it is there.
+/// Creates the key; reads it if it already exists.
 fn on_absence(key: &str, lease: Option<LeaseId>) -> Transaction {
     Transaction {
         compares: vec![Compare::absent(key)],
@@ -68,7 +68,7 @@ async fn write(store: &Etcd, key: &str, value: &str) -> i64 {
     store.transaction(&writing(vec![put(key, value, None)]), LIMIT).await.expect("it is written").revision
 }
 
-/// A port of loopback that nobody listens on, nor can as long as the socket is there.
+/// A port on loopback that nobody can listen on as long as the socket exists.
 fn closed_port() -> (TcpSocket, u16) {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.bind(([127, 0, 0, 1], 0).into()).expect("a free port");
@@ -94,7 +94,7 @@ fn j1_of_two_that_create_a_key_one_succeeds_and_its_lease_takes_it_away() {
             created: first.revision,
         };
         assert_eq!(second.found, [vec![holder.clone()]]);
-        // What the holder writes compares its key.
+        // A holder's writes are conditional on its key.
         for (compare, expected) in [
             (Compare::Created(holder.key.clone(), first.revision), true),
             (Compare::Created(holder.key.clone(), first.revision + 1), false),
@@ -202,7 +202,7 @@ fn a_wrong_password_is_denied_and_an_old_token_is_renewed() {
     };
     run(async {
         let root = with("root", "secret-of-root");
-        // Before there are users.
+        // Before authentication is enabled.
         write(&root, "a/1", "x").await;
         etcd.control(&["user", "add", "root:secret-of-root"]);
         etcd.control(&["user", "grant-role", "root", "root"]);
@@ -229,7 +229,7 @@ fn a_wrong_password_is_denied_and_an_old_token_is_renewed() {
         denied(elsewhere(&with("nobody", "secret-of-guest")).await, "refuses the user or the password");
         denied(elsewhere(&client(&[etcd.port])).await, "set `group.user` and `group.password_file`");
 
-        // Tokens that were given before do not count any more.
+        // Each change of users makes older tokens invalid.
         let sure = ["--user", "root:secret-of-root"];
         etcd.control(&[sure[0], sure[1], "user", "add", "other:secret"]);
         write(&guest, "ddns/home/x", "y").await;
@@ -238,7 +238,7 @@ fn a_wrong_password_is_denied_and_an_old_token_is_renewed() {
     });
 }
 
-/// An authority, and files of certificates that it issued.
+/// A certificate authority, and a folder for the certificates that it issues.
 struct Authority {
     issuer: Issuer<'static, KeyPair>,
     pem: String,
@@ -255,11 +255,11 @@ impl Authority {
         Self { issuer: Issuer::new(params, key), pem, folder: tempfile::tempdir().expect("a folder") }
     }
 
-    /// Certificate and key.
+    /// Issues a certificate. Returns it and its key.
     fn issue(&self, name: &str) -> (FileText, FileText) {
         let key = KeyPair::generate().expect("a key");
         let mut params = CertificateParams::new(vec![name.to_owned()]).expect("a name");
-        // etcd's gateway is a client of its own server; a common name would be taken for a user.
+        // etcd's gateway is a client of its own server, which would take a common name for a user.
         params.distinguished_name = DistinguishedName::new();
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
@@ -341,12 +341,12 @@ fn j4_a_call_goes_to_the_next_endpoint_and_stays_there() {
             let (found, _) = store.range(&Range::key("a/1"), limit).await.expect("a response");
             found.into_iter().map(|pair| pair.value).next()
         };
-        // One that refuses connections.
+        // An endpoint that refuses connections.
         let (_socket, port) = closed_port();
         let store = client(&[port, other.port]);
         assert_eq!(reads(&store, LIMIT).await.as_deref(), Some("of the other"));
 
-        // One that hangs: half of the time is for it, and the watch on it ends.
+        // An endpoint that hangs gets half of the time, and the watch on it ends.
         let store = client(&[one.port, other.port]);
         assert_eq!(reads(&store, LIMIT).await, None);
         let mut watch = store.watch(&[Range::prefix("a/")], 1, LIMIT).await.expect("a watch");
@@ -381,14 +381,14 @@ fn j4_where_nobody_responds_the_error_says_what_may_have_been_done() {
         assert!(matches!(error, Error::Unreachable(_)), "{error}");
         assert!(error.to_string().contains("received the request but did not respond within"), "{error}");
         etcd.resume();
-        // Whether it was done or not, this decides.
+        // The result is the same whether or not the paused etcd carried out the first transaction.
         store.transaction(&on_absence("a/1", None), LIMIT).await.expect("a response");
         assert_eq!(store.range(&Range::key("a/1"), LIMIT).await.expect("a response").0.len(), 1);
         assert_eq!(store.renew(granted.lease, LIMIT).await, Ok(Some(30)));
     });
 }
 
-/// Serves connections one after the other: reads a request, sends these pieces, and closes.
+/// Serves connections one after the other: reads a request, sends the pieces, and closes the connection.
 async fn sending(listener: TcpListener, pieces: Vec<&'static [u8]>) {
     loop {
         let (mut stream, _) = listener.accept().await.expect("a connection");
@@ -424,7 +424,7 @@ fn a_watch_in_pieces_is_put_together_and_one_that_is_cut_off_ends() {
     });
 }
 
-/// The store may send what changed in one range before it confirms the next.
+/// The store may send changes of one range before it confirms the next range.
 #[test]
 fn a_watch_of_several_ranges_loses_no_change_while_it_begins() {
     run(async {

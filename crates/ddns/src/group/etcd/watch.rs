@@ -1,8 +1,7 @@
-//! Changes as they happen: one response that does not end.
+//! Follows changes of the store, by one response that does not end.
 //!
-//! The process sleeps while nothing changes. That the endpoint is alive shows in the calls: one that does not respond ends
-//! the watches on it. A connection that is dead without notice is found by the system (TCP keepalive); an endpoint that
-//! lost its leader ends the watch itself.
+//! The process sleeps while nothing changes. Calls show whether the endpoint is alive: if one gets no response, the watches
+//! on that endpoint end. TCP keepalive finds dead connections, and an endpoint that lost its leader ends the watch itself.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -18,19 +17,18 @@ use super::ask::{Refusal, how};
 use super::{Error, Etcd};
 use crate::http::{BODY_LIMIT, Streaming};
 
-/// Changes from a revision on.
 pub(crate) struct Watch {
     streaming: Streaming,
     messages: Messages,
-    /// What changed in one range before the store began to watch all of them.
+    /// Changes that arrived before the store confirmed all ranges.
     early: VecDeque<WatchBatch>,
     origin: String,
-    /// Changes when an endpoint is left.
+    /// Changes when the client switches to another endpoint.
     left: Receiver<()>,
 }
 
 impl Etcd {
-    /// Watches ranges from a revision on; returns when the store does. The limit holds for that.
+    /// Watches ranges from a revision on. Returns when the store has started the watch, which must happen within the limit.
     pub(crate) async fn watch(&self, ranges: &[Range], from: i64, limit: Duration) -> Result<Watch, Error> {
         let body = etcd::watch_body(ranges, from);
         self.attempt(limit, async |at, limit| {
@@ -49,7 +47,7 @@ impl Etcd {
     ) -> Result<Result<Watch, Problem>, Refusal> {
         let left = self.left.subscribe();
         let mut request = self.request(at, path::WATCH, body, self.token(at, end).await?);
-        // Without a leader there is nothing to see: then it shall end.
+        // Asks etcd to end the watch when the node loses its leader, because it would show no changes then.
         request.headers.push(("Grpc-Metadata-Hasleader".to_owned(), "true".to_owned()));
         let failed = |why| Refusal::Failed { why, reached: false };
         let streaming = self.client.open(&request, how(end)).await.map_err(failed)?;
@@ -59,7 +57,7 @@ impl Etcd {
         let late = format!("{} did not start the watch in time", watch.origin);
         let begun = timeout_at(end, watch.begin(ranges)).await.unwrap_or(Err(WatchEnd::Broken(late)));
         match begun {
-            // It would hear nothing of what happens until then.
+            // The node lags behind, and would show no changes until it catches up.
             Ok(revision) if revision + 1 < from => Err(self.behind(at)),
             Ok(_) => Ok(Ok(watch)),
             Err(WatchEnd::Problem(problem)) => Ok(Err(problem)),
@@ -75,15 +73,14 @@ enum WatchEnd {
 }
 
 impl Watch {
-    /// What changed next. Waits for ever where nothing does; may be dropped and called again. After an error the watch is
-    /// over.
+    /// Waits for the next changes, forever if there are none. May be dropped and called again. After an error the watch is over.
     pub(crate) async fn next(&mut self) -> Result<WatchBatch, Error> {
         if let Some(batch) = self.early.pop_front() {
             return Ok(batch);
         }
         let (mut left, origin) = (self.left.clone(), self.origin.clone());
         loop {
-            // It fails where the store's client is gone: that leaves no endpoint.
+            // Fails if the client is gone: then no endpoint is left any more.
             let is_left = async {
                 if left.changed().await.is_err() {
                     pending::<()>().await;
@@ -101,7 +98,7 @@ impl Watch {
         }
     }
 
-    /// Waits until every range is watched, from the revision on that the node was at then.
+    /// Waits until every range is watched. Returns the lowest revision at which the node began.
     async fn begin(&mut self, ranges: usize) -> Result<i64, WatchEnd> {
         if self.streaming.status != 200 {
             return Err(WatchEnd::Problem(self.problem().await));
@@ -117,7 +114,7 @@ impl Watch {
         Ok(first)
     }
 
-    /// What a response says that is none.
+    /// Reads the problem from a response that is not a watch.
     async fn problem(&mut self) -> Problem {
         let mut body = Vec::new();
         while body.len() < BODY_LIMIT {
