@@ -144,7 +144,10 @@ impl Conditions {
             self.all().any(Condition::needs_json).then(|| parse(text, Dialect::STRICT).ok()).flatten();
         let body = ResponseBody { text, json: json.as_ref() };
         let found = |name: &str, conditions: &'c [Condition]| {
-            let at = conditions.iter().position(|condition| condition.holds(status, &body, agrees))?;
+            // Without a status of its own, a condition of `accept` wants a successful one.
+            let counts = |condition: &Condition| name != "accept" || is_success || condition.has_status();
+            let holds = |condition: &Condition| counts(condition) && condition.holds(status, &body, agrees);
+            let at = conditions.iter().position(holds)?;
             let because = if conditions.len() == 1 { format!("`{name}`") } else { format!("`{name}[{at}]`") };
             Some((&conditions[at], format!("{because} holds")))
         };
@@ -163,10 +166,8 @@ impl Conditions {
             None if is_success => (Meaning::Accepted, "the status is from 200 to 299".to_owned(), None),
             None => (Meaning::Rejected, "the status is not from 200 to 299".to_owned(), None),
             Some(accept) => match found("accept", accept) {
-                Some((condition, because)) if is_success || condition.has_status() => {
-                    (Meaning::Accepted, because, Some(condition))
-                }
-                _ => (Meaning::Rejected, "no condition of `expect` matches".to_owned(), None),
+                Some((condition, because)) => (Meaning::Accepted, because, Some(condition)),
+                None => (Meaning::Rejected, "no condition of `expect` matches".to_owned(), None),
             },
         });
         let words = decided.and_then(|condition| condition.line_in(text)).unwrap_or_else(|| text.trim());

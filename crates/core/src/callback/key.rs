@@ -27,7 +27,7 @@
 //! | `zone` | `name` | a zone; sorted |
 //! | `combine` | `families`, `domains`, then `missing` | `true` or `false`; decimal; as written, if it is set |
 //! | `sign` | `key` | a key, in hexadecimal digits; in the order of the configuration |
-//! | `sign` | `scheme`, then `id`, `region`, `service` | the word of a scheme, then the parts that are set, as written |
+//! | `sign` | `scheme`, then `audience`, `header`, `id`, `region`, `service` | the word of a scheme, then the parts that are set, as written |
 //! | `sign` | `consumer`, `key`, `secret`, `token` | the same, in hexadecimal digits |
 //! | `before N …`, `absent …`, `after …` | | the requests around the update (H14): `address`, `body`, `method`, `headers`, `format`, `expect` and `sign` of each, as above, with this prefix |
 //! | `before N finds` | `json` | the other parts of step N except `keep`, as a JSON text indented by two spaces for each level |

@@ -75,10 +75,6 @@ impl RequestTemplate {
                 let what = "a line break or another control character";
                 return Err(format!("a value would put {what} into the header `{name}`"));
             };
-            if name == "Authorization" {
-                // The user's header replaces the one made from user and password in the URL.
-                url.credentials = None;
-            }
             headers.push((name, value));
         }
         let format = self.body.as_ref().map_or(Format::Json, |body| body.format);
@@ -99,6 +95,10 @@ impl RequestTemplate {
             };
             headers
                 .extend(sign.headers(&values.message(), &signable).ok_or("the key in `sign` cannot be used to sign")?);
+        }
+        if headers.iter().any(|(name, _)| name == "Authorization") {
+            // The user's header, or the signature, replaces the one made from user and password in the URL.
+            url.credentials = None;
         }
         Ok(Request { url, method: self.method(), headers, body, format, is_signed: sign.is_some(), stays: false })
     }

@@ -141,7 +141,7 @@ impl SchemeSigning {
             let text = Some(self.part(name)).filter(|text| !text.is_empty())?;
             Some((name, if is_secret { hex::text(text.as_bytes()) } else { text.to_owned() }))
         };
-        let text = ["id", "region", "service"].map(|name| (name, false));
+        let text = ["audience", "header", "id", "region", "service"].map(|name| (name, false));
         let secret = ["consumer", "key", "secret", "token"].map(|name| (name, true));
         let rows = text.into_iter().chain(secret).filter_map(record);
         [("scheme", self.scheme.word().to_owned())].into_iter().chain(rows)

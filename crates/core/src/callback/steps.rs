@@ -239,6 +239,9 @@ impl Callback {
         for (name, value) in &request.headers {
             hash = hash.chain_update([0]).chain_update(name).chain_update([0]).chain_update(value);
         }
+        if let Some((user, password)) = &request.url.credentials {
+            hash = hash.chain_update([3]).chain_update(user).chain_update([0]).chain_update(password);
+        }
         hash = hash.chain_update([1]).chain_update(request.body.unwrap_or_default());
         if compares {
             hash = hash.chain_update([2]).chain_update(&step.written);
@@ -269,7 +272,7 @@ impl Callback {
     /// A sentence that names the placeholders of a request whose values steps will take; `None`: there are none.
     pub fn sought(&self, template: &RequestTemplate) -> Option<String> {
         let mut names: Vec<&str> = Vec::new();
-        for variable in template.variables().filter(|variable| self.variables.is_sought(*variable)) {
+        for variable in template.variables().filter(|variable| matches!(variable, Variable::Taken(_, false))) {
             let name = self.variables.name_of(variable);
             names.extend((!names.contains(&name)).then_some(name));
         }
@@ -328,7 +331,8 @@ impl Callback {
                 Ok(None) => search.end(self, step),
                 Err(why) => Err(why),
             },
-            Meaning::Nothing => Ok(Found::Nothing),
+            // After other pages, only this page has nothing.
+            Meaning::Nothing => search.end(self, step),
             _ => return StepEnd::Refused(judgement),
         };
         match found {

@@ -190,7 +190,8 @@ impl Variables {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let yielding = YIELDING.iter().filter(|(_, variable)| !self.is_notice && self.exists(*variable));
         let built_in: &[(&str, Variable)] = if self.is_notice { &OF_NOTICE } else { &BUILT_IN };
-        built_in.iter().chain(yielding).map(|(name, _)| *name).chain(self.extra.iter().map(|(name, _)| name.as_str()))
+        let own = self.extra.iter().map(|(name, _)| name).chain(self.taken.iter().map(|taken| &taken.name));
+        built_in.iter().chain(yielding).map(|(name, _)| *name).chain(own.map(String::as_str))
     }
 
     pub(super) fn name_of(&self, variable: Variable) -> &str {
@@ -237,16 +238,6 @@ impl Variables {
     /// The index of a name whose value a step takes.
     pub fn taken_place(&self, name: &str) -> Option<usize> {
         self.taken.iter().position(|taken| taken.name == name)
-    }
-
-    /// Whether a step takes the value of a placeholder, and the value may be shown.
-    pub(super) fn is_sought(&self, variable: Variable) -> bool {
-        match variable {
-            Variable::Taken(_, is_secret) => !is_secret,
-            Variable::Ttl => self.ttl.is_none() && self.taken_place("__TTL__").is_some(),
-            Variable::Line => self.line.is_none() && self.taken_place("__LINE__").is_some(),
-            _ => false,
-        }
     }
 
     /// The step that takes the value of a placeholder; `None`: no step does.
@@ -343,7 +334,13 @@ impl Variables {
             let at = self.taken_place(name)?;
             Some(Variable::Taken(at, self.taken[at].is_secret))
         };
-        of(&BUILT_IN).or_else(extra).or_else(taken).or_else(|| of(&YIELDING).filter(|variable| self.exists(*variable)))
+        let is_unset = match name {
+            "__TTL__" => self.ttl.is_none(),
+            "__LINE__" => self.line.is_none(),
+            _ => false,
+        };
+        let kept = is_unset.then(taken).flatten();
+        kept.or_else(|| of(&BUILT_IN)).or_else(extra).or_else(taken).or_else(|| of(&YIELDING).filter(|variable| self.exists(*variable)))
     }
 
     pub(super) fn with<'a>(&'a self, subject: Subject<'a>, moment: Moment, taken: &'a Taken) -> Values<'a> {
@@ -399,14 +396,8 @@ impl Values<'_> {
     /// The value as text; empty if it is not set (C5).
     pub(super) fn text(&self, variable: Variable) -> Cow<'_, str> {
         match (variable, self.subject) {
-            (Variable::Ttl, _) => match self.variables.ttl {
-                Some(ttl) => ttl.to_string().into(),
-                None => scalar_text(&self.yielded("__TTL__")).into_owned().into(),
-            },
-            (Variable::Line, _) => match &self.variables.line {
-                Some(line) => line.into(),
-                None => scalar_text(&self.yielded("__LINE__")).into_owned().into(),
-            },
+            (Variable::Ttl, _) => self.variables.ttl.map(|ttl| ttl.to_string()).unwrap_or_default().into(),
+            (Variable::Line, _) => self.variables.line.as_deref().unwrap_or_default().into(),
             // Before the value is known, a preview shows its name.
             (Variable::Taken(at, _), _) => {
                 self.taken(at).map_or_else(|| self.variables.name_of(variable).into(), scalar_text)
@@ -434,14 +425,6 @@ impl Values<'_> {
 
     fn taken(&self, at: usize) -> Option<&Value> {
         self.taken.get(at)?.as_ref()
-    }
-
-    /// The value that a step took for a setting that is not set: its name before any step was sent, `null` if no step took it.
-    fn yielded(&self, name: &str) -> Value {
-        match self.variables.taken_place(name) {
-            Some(_) if self.taken.is_empty() => Value::string(name),
-            at => at.and_then(|at| self.taken(at)).cloned().unwrap_or(Value::Null),
-        }
     }
 
     /// The updates of the request; `None`: it is a notification.
@@ -523,14 +506,8 @@ impl Values<'_> {
     /// The value as JSON of its own type, for a placeholder outside quotes (C7).
     pub(super) fn json(&self, variable: Variable) -> Value {
         match variable {
-            Variable::Ttl => match self.variables.ttl {
-                Some(ttl) => Value::Number(ttl.to_string()),
-                None => self.yielded("__TTL__"),
-            },
-            Variable::Line => match &self.variables.line {
-                Some(line) => Value::String(line.clone()),
-                None => self.yielded("__LINE__"),
-            },
+            Variable::Ttl => self.variables.ttl.map_or(Value::Null, |ttl| Value::Number(ttl.to_string())),
+            Variable::Line => self.variables.line.clone().map_or(Value::Null, Value::String),
             Variable::Taken(at, _) if self.taken(at).is_some() => self.taken(at).cloned().unwrap_or(Value::Null),
             Variable::Timestamp => Value::Number(self.moment.now.to_string()),
             Variable::OldIp if self.batch().is_some() => {

@@ -121,6 +121,10 @@ fn h11a_a_preview_shows_all_but_the_signature() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert!(!shown.contains(SECRET) && !shown.contains("s3ssion"), "{shown}");
+    // A signature in `Authorization` is sent in place of user and password, and shown so.
+    sandbox.write("config.json", with(&home("http://user:pw@127.0.0.1:9/x"), &json!({"sign": sign})).to_string());
+    let shown = sandbox.run(&["preview", "-c", "config.json", "--curl"]).expect(0).stdout;
+    assert!(shown.contains("ACS3-HMAC-SHA256 Credential=AKID") && !shown.contains("-u "), "{shown}");
     for command in [["config", "-c", "config.json"], ["check", "-c", "config.json"]] {
         let run = sandbox.run(&command);
         assert!(!format!("{}{}", run.stdout, run.stderr).contains("s3ssion"), "{command:?}");

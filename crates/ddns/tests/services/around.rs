@@ -305,7 +305,15 @@ fn h19_what_follows_an_update_is_part_of_it() {
     let empty = finding(r#"{"list": []}"#);
     let more = json!({"absent": {"id": "/new?ip=__IP__"}, "after": {"method": "DELETE", "id": "/old/__ID__"}});
     Sandbox::new().sync(&config(&empty, &more)).expect(0);
-    assert_eq!(targets(&empty), ["GET /find?name=home.example.com", "GET /new?ip=203.0.113.7"]);
+    let made = ["GET /find?name=home.example.com", "GET /new?ip=203.0.113.7"];
+    assert_eq!(targets(&empty), made);
+    // That the file could set the value makes no difference, unless it does.
+    let take = json!({"take": {"/id": "__ID__", "/ttl": "__TTL__"}});
+    let more = json!({"before": step(&take), "absent": {"id": "/new?ip=__IP__"}, "after": {"id": "/set/__TTL__"}});
+    Sandbox::new().sync(&config(&empty, &more)).expect(0);
+    assert_eq!(targets(&empty), made);
+    Sandbox::new().sync(&config(&empty, &with(&more, &json!({"ttl": 60})))).expect(0);
+    assert_eq!(targets(&empty), [&made[..], &["GET /set/60"]].concat());
 }
 
 #[test]
@@ -412,6 +420,40 @@ fn h15_h22_who_joins_between_two_pages_sees_all_of_them() {
 }
 
 #[test]
+fn h18_a_page_that_has_nothing_leaves_what_other_pages_had() {
+    let receiver = Receiver::responding(|request| match request.target() {
+        "/find" => Response::with_body(200, r#"{"list": [{"name": "home.example.com", "id": 2}], "next": "n2"}"#),
+        "/find?page=n2" => Response::status(404),
+        _ => Response::status(200),
+    });
+    let parts = json!({"id": "/find", "next": {"at": "/next", "as": "page"}, "expect": {"none": {"status": 404}}});
+    let more = json!({"before": step(&parts), "absent": {"id": "/new"}});
+    Sandbox::new().sync(&config(&receiver, &more)).expect(0);
+    assert_eq!(targets(&receiver), ["GET /find", "GET /find?page=n2", "GET /records/2?ip=203.0.113.7"]);
+}
+
+/// Accounts differ by the credentials of the URL: no account gets the answer of another.
+#[test]
+fn h22_steps_are_shared_within_an_account() {
+    let receiver = Receiver::responding(|request| {
+        let user = request.header("authorization").unwrap_or_default().to_owned();
+        let id = if user == "Basic YTp4" { 1 } else { 2 };
+        let found = format!(r#"{{"list": [{{"id": {id}}}]}}"#);
+        if request.target() == "/find" { Response::with_body(200, &found) } else { Response::status(200) }
+    });
+    let at = |path: &str| receiver.url(path).replace("http://", "http://__USER__:x@");
+    let domain = |name: &str, user: &str| json!({"name": name, "extra": {"__USER__": user}});
+    let find = json!({"id": at("/find"), "in": "/list", "take": {"/id": "__ID__"}, "keep": "1h"});
+    let more = json!({"id": at("/records/__ID__?name=__DOMAIN__"), "before": find,
+        "ipv4": [domain("a.example", "a"), domain("b.example", "b")]});
+    Sandbox::new().sync(&config(&receiver, &more)).expect(0);
+    let mut seen = targets(&receiver);
+    seen.sort();
+    let updates = ["GET /records/1?name=a.example", "GET /records/2?name=b.example"];
+    assert_eq!(seen, [&["GET /find"; 2][..], &updates].concat());
+}
+
+#[test]
 fn h16_g2_no_message_names_what_a_step_takes_as_a_secret() {
     let two = r#"{"list": [{"name": "home.example.com", "key": "s3cret-one"}, {"name": "home.example.com", "key": "s3cret-two"}]}"#;
     let secret = json!({"take": {}, "secret": {"/key": "__ID__"}});
@@ -495,6 +537,14 @@ fn h14_what_cannot_be_right_is_an_error_with_its_place() {
         (json!({"before": step(&json!({"id": "/find/__ID__"}))}), "step 1 uses __ID__, which no step before it takes"),
         (json!({"before": step(&json!({"where": {"/a": "__ID__"}}))}), "step 1 uses __ID__"),
         (json!({"absent": {"id": "/new/__ID__"}}), "`absent` uses __ID__, which has no value"),
+        (
+            json!({"before": step(&json!({"take": {"/id": "__ID__", "/ttl": "__TTL__"}})), "absent": {"id": "/new/__TTL__"}}),
+            "`absent` uses __TTL__, which has no value",
+        ),
+        (
+            json!({"before": step(&json!({"id": "/find/__LINE__", "take": {"/id": "__ID__", "/l": "__LINE__"}}))}),
+            "step 1 uses __LINE__, which no step before it takes",
+        ),
         (json!({"before": step(&json!({"keep": "1d", "same": {"/a": "__IP__"}}))}), "leave out `keep`"),
         (json!({"before": step(&json!({"keep": "1d", "not": {"/a": "__IP__"}}))}), "leave out `keep`"),
         (json!({"before": step(&json!({"keep": "5s"}))}), "a time from 10 s to 30 days"),

@@ -105,6 +105,11 @@ fn h4_conditions_are_looked_at_in_order() {
     let plain = Conditions { reject: vec![pattern("no")], ..Conditions::default() };
     assert_eq!(plain.judge(204, "", false, &equal).verdict, Meaning::Accepted, "without `accept` the status decides");
     assert_eq!(plain.judge(404, "", false, &equal).verdict, Meaning::Rejected);
+    let conflict = Condition { status: vec![409..=409], ..pattern("exists") };
+    let any = Conditions { accept: Some(vec![pattern("exists|made"), conflict]), ..Conditions::default() };
+    for (status, expected) in [(200, Meaning::Accepted), (409, Meaning::Accepted), (410, Meaning::Rejected)] {
+        assert_eq!(any.judge(status, "it exists", false, &equal).verdict, expected, "any may hold: {status}");
+    }
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! The rows: every field, and the parts of objects inside of fields. What the columns mean is said where their types are.
+//! The rows: every field, and the parts of objects inside fields. The types of the columns explain them.
 
 use super::{EditRight, Field, FieldScope, FieldUse, Kind, RequestPart, SubField, SubKind, Visibility};
 
-/// Makes rows of parts: name, kind, whether it must be there, what may be seen, uses, the parts inside, and help.
+/// Makes rows of parts: name, kind, whether it is required, what may be shown, uses, the parts inside, and help.
 macro_rules! parts {
     (@needed must) => { true };
     (@needed may) => { false };
@@ -21,7 +21,7 @@ macro_rules! parts {
 
 const NONE: &[SubField] = &[];
 
-/// What every object has that names a file in place of a value (H13).
+/// The part of an object that names a file in place of a value (H13).
 pub const FILE: &[SubField] = parts! { "file" SecretPath must Path [] NONE; };
 
 const SIGN: &[SubField] = parts! {
@@ -34,8 +34,8 @@ const SIGN: &[SubField] = parts! {
     "consumer" Secret may Never [CacheKey Recipe Notify] NONE;
     "token" Secret may Never [CacheKey Recipe Notify] NONE "The session token of temporary credentials";
     "key" Secret may Never [CacheKey Recipe Notify] NONE "A private key in PEM, or the JSON file of a service account";
-    "header" Text may Never [Recipe Notify] NONE "The header for the signature of `rsa-sha512`; not set: `Signature`";
-    "audience" Text may Never [Recipe Notify] NONE "The audience of a token of `google`; not set: the origin";
+    "header" Text may Never [CacheKey Recipe Notify] NONE "The header for the signature of `rsa-sha512`; not set: `Signature`";
+    "audience" Text may Never [CacheKey Recipe Notify] NONE "The audience of a token of `google`; not set: the origin";
 };
 
 const VERIFY: &[SubField] = parts! {
@@ -134,13 +134,13 @@ const NOTIFICATION: &[SubField] = parts! {
     "after" Whole may Deep [Recipe] NONE "Failures in a row before `failed` is sent; not set: 3";
 };
 
-/// Makes [`Key`] and [`FIELDS`]. A row has: how the code refers to it, the name, what the page calls it; how it is set besides in files (the variable, the option,
-/// and `FILE` where a variable names a file with the value); kind, words, scope; what may be seen, what the page may do, its part in a
-/// request, uses, parts; how the value is called, default, example, what is allowed; help.
+/// Makes [`Key`] and [`FIELDS`]. A row has: key, name, label on the page; environment variable and option, and `FILE`
+/// if another variable names a file with the value; kind, words, scope; what may be shown, what the page may do, role
+/// in a request, uses, parts; name of the value, default, example, allowed values; help.
 macro_rules! fields {
     ($($key:ident $name:literal $label:literal $set:tt $kind:ident $words:tt $scope:ident $shown:ident $edit:ident $request:ident
         [$($use:ident)*] $parts:ident; $value:literal $default:literal $example:literal $allowed:literal; $help:literal)*) => {
-        /// A field. The order is that of [`FIELDS`] and of the reference.
+        /// A field, in the order of [`FIELDS`] and of the reference.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[allow(missing_docs, reason = "each is described in the table")]
         pub enum Key { $($key),* }
