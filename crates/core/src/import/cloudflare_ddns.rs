@@ -51,7 +51,10 @@ fn domains(list: &str, line: usize, file: &mut PeerFile) -> String {
             match id.map(|id| (id, host_id(id))) {
                 Some((_, Some(id))) => own += &format!(";{id}"),
                 Some(("preserve", _)) => {}
-                _ => file.left_out(line, name, "ddns takes one host id for a domain (`interface_id`)"),
+                _ => {
+                    file.left_out(line, name, "ddns takes one host id for a domain (`interface_id`)");
+                    continue;
+                }
             }
         }
         all.push(own);

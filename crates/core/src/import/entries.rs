@@ -133,6 +133,9 @@ pub(super) fn entries(
                 if let Some(entry) = draft.made(&section.fields, &answers, family, name, file) {
                     gather(&mut own, entry);
                 }
+                if own.len() > MAX_ENTRIES {
+                    return Err(format!("it makes more than {MAX_ENTRIES} entries"));
+                }
             }
         }
         for entry in own {
@@ -276,11 +279,21 @@ impl ImportedEntry {
             let is_free = self.domains[at].is_empty() || other.domains[at].is_empty();
             is_free || self.sources[at] == other.sources[at]
         };
+        // One domain cannot have two sets of values in an entry.
+        let extra_of = |entry: &Self, domain: &Domain| {
+            let (_, rest) = entry.rest.iter().find(|(known, _)| known == domain)?;
+            rest.iter().find(|(field, _)| *field == "extra").map(|(_, values)| values.clone())
+        };
+        let has_extra = |domain: &Domain| {
+            let is_new = !self.domains.iter().flatten().any(|known| known == domain);
+            is_new || extra_of(self, domain) == extra_of(other, domain)
+        };
         self.recipe() == other.recipe()
             && self.request == other.request
             && self.settings == other.settings
             && self.answers == other.answers
             && other.own.iter().all(|(name, answer)| self.own.get(name).is_none_or(|known| known == answer))
+            && (other.rest.is_empty() && self.rest.is_empty() || other.domains.iter().flatten().all(has_extra))
             && Family::ALL.into_iter().all(has_sources)
     }
 

@@ -107,16 +107,7 @@ fn listed(names: &[&str]) -> String {
     }
 }
 
-/// A source without possible secrets: the URL of a page may contain one, and so may a command.
+/// A source without possible secrets. A text that is no source may be anything.
 fn shown(source: &str) -> String {
-    match source.split_once(':') {
-        Some(("url", url)) => {
-            let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-            let authority = rest.split(['/', '?']).next().unwrap_or_default();
-            format!("url:…{}", authority.rsplit('@').next().unwrap_or_default())
-        }
-        // Even the first word of a command may be a variable with a key.
-        Some((kind @ ("shell" | "cmd"), _)) => format!("{kind}:…"),
-        _ => source.to_owned(),
-    }
+    Source::parse(source).map_or_else(|_| "…".to_owned(), |source| source.to_string())
 }

@@ -123,7 +123,8 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool, is_remembered: 
 /// The other address in ``good 192.0.2.2``: the service set an address that ddns did not send (dyndns2).
 pub fn set_instead(words: &str, sent: IpAddr) -> Option<IpAddr> {
     let rest = ["good ", "nochg "].iter().find_map(|code| words.strip_prefix(code))?;
-    rest.split([' ', ',']).filter_map(|word| word.parse().ok()).find(|ip| *ip != sent)
+    let set = rest.split([' ', ',']).filter_map(|word| word.parse().ok());
+    set.filter(|ip: &IpAddr| ip.is_ipv4() == sent.is_ipv4()).find(|ip| *ip != sent)
 }
 
 /// ``200 `badauth` ``: a status and the words of the service. Words about a request before or after the update are already quoted.
@@ -188,6 +189,8 @@ impl Record {
                 let tries = if self.attempt > 1 { format!(", try {}", self.attempt) } else { String::new() };
                 format!("failed: {reason}{tries}")
             }
+            // The reason quotes the words itself where they are about a request before or after the update.
+            EventKind::Stopped if reason.contains('`') => format!("stopped: the service said {reason}"),
             EventKind::Stopped => format!("stopped: the service said `{reason}`"),
             EventKind::HeldBack => {
                 let left = self.until.unwrap_or(self.at).saturating_sub(self.at);

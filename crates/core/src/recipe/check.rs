@@ -23,6 +23,9 @@ impl RecipeReader<'_> {
             known.insert("zone", Each::Once);
         }
         for question in &recipe.questions {
+            if question.name == "zone" && question.each != Each::Once {
+                self.error(span, "`zone` is asked once: all domains of a recipe are in it");
+            }
             if known.insert(&question.name, question.each).is_some() {
                 self.error(span, format!("two things are called `{}`", question.name));
             }

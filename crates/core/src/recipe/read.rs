@@ -195,6 +195,11 @@ impl RecipeReader<'_> {
         let mut needed = |name| self.needed("a recipe", name, &root, span);
         let (title, about, documentation) = (needed("title"), needed("about"), needed("documentation"));
         let families = self.texts("families", root.get("families"));
+        if let (Some(wrong), Some(node)) =
+            (families.iter().find(|family| !["ipv4", "ipv6"].contains(&family.as_str())), root.get("families"))
+        {
+            self.error(node.span, format!("`families`: `{wrong}` is neither `ipv4` nor `ipv6`"));
+        }
         let has_entry = root.contains_key("config") || !root.contains_key("notify");
         let takes = |name: &str| has_entry && (families.is_empty() || families.iter().any(|family| family == name));
         Recipe {

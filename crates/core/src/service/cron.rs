@@ -1,6 +1,6 @@
 //! The table of cron: one run every five minutes. `@reboot ddns watch` would not be restarted after a crash.
 
-use super::{MARKER, ServiceScope, ServiceSpec, Step};
+use super::{CONFIGURATION, MARKER, ServiceScope, ServiceSpec, Step};
 use crate::text::shell;
 
 /// When cron runs the service.
@@ -28,7 +28,7 @@ pub fn without(table: &str) -> String {
             text += line;
             continue;
         }
-        lines.next_if(|line| line.starts_with("# Configuration: "));
+        lines.next_if(|line| line.strip_prefix("# ").is_some_and(|rest| rest.starts_with(CONFIGURATION)));
         // The program may have any name, and the user may have changed when it runs.
         lines.next_if(|line| !line.starts_with('#') && line.contains(" -q "));
     }

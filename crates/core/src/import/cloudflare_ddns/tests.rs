@@ -21,6 +21,12 @@ fn l8_cloudflare_ddns_variables_become_entries() {
         "{text}"
     );
     assert_eq!(notes(&import, NotePart::Dropped), ["7 TTL"]);
+    let odd = read(
+        PeerClient::CloudflareDdns,
+        "CF_API_TOKEN=t\nIP6_DOMAINS=n.example.org{hostid6=mac(bad)}, m.example.org\nIP6_PROVIDER=local\n",
+    );
+    assert_eq!(shown(&odd), ["cloudflare m.example.org:AAAA default"]);
+    assert_eq!(notes(&odd, NotePart::LeftOut), ["2 n.example.org"]);
     let off = read(
         PeerClient::CloudflareDdns,
         "CF_API_TOKEN=t\nDOMAINS=a.example.org\nIP6_PROVIDER=none\nUPDATE_CRON=@once\n",

@@ -63,6 +63,17 @@ fn l8_a_callback_of_ddns_go_keeps_its_request() {
     let Some(Value::Array(domains)) = entry.member("ipv4") else { panic!("{entry:?}") };
     let own = domains[0].value.member("extra").and_then(|own| own.member("__P_ZONE_ID__"));
     assert_eq!(own.and_then(Value::text), Some("7+8"));
+    // Both families, and two records of one name: each keeps its own values.
+    let families = "\n  ipv6:\n    enable: true\n    gettype: netInterface\n    netinterface: eth0\n    domains:\n    - a.example?zone-id=9\n  dns:";
+    let same = "- a.example?zone-id=7%2B8\n    - a.example?zone-id=8\n";
+    let text = hook("https://h.example/?i=#{ip}&z=#{zone-id}", "");
+    let text = text.replace("\n  dns:", families).replace("- a.example?zone-id=7%2B8\n", same);
+    let each = written(&read(PeerClient::DdnsGo, &text));
+    let values: Vec<String> = each.iter().map(|(_, entry)| crate::text::json::pretty(entry)).collect();
+    assert_eq!(values.len(), 3, "{values:?}");
+    for (text, (value, list)) in values.iter().zip([("7+8", "ipv4"), ("8", "ipv4"), ("9", "ipv6")]) {
+        assert!(text.contains(&format!("\"__P_ZONE_ID__\": \"{value}\"")) && text.contains(list), "{text}");
+    }
     let form = read(PeerClient::DdnsGo, &hook("https://h.example/", "ip=#{ip}&d=#{domain}"));
     assert_eq!(written(&form)[0].1.member("format").and_then(Value::text), Some("form"));
     let none = read(PeerClient::DdnsGo, &hook("https://h.example/?t=#{timestamp}", ""));
