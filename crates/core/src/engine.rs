@@ -578,16 +578,18 @@ impl Engine {
         let (known, finder) = &mut self.found_secrets;
         // A secret that is used again moves to the end, so that it is not dropped.
         let is_fresh = |secret: &String| known.iter().rev().take(MOST_SECRETS / 4).any(|known| known == secret);
-        let new: Vec<String> = secrets.into_iter().filter(|secret| !is_fresh(secret)).collect();
-        if new.is_empty() {
-            return;
+        let new: Vec<String> = secrets.iter().filter(|secret| !is_fresh(secret)).cloned().collect();
+        if !new.is_empty() {
+            known.retain(|secret| !new.contains(secret));
+            known.extend(new);
+            // The oldest belong to sessions that ended long ago.
+            known.drain(..known.len().saturating_sub(MOST_SECRETS));
+            *finder = Some(Secrets::new(known.iter().cloned(), &[]));
         }
-        known.retain(|secret| !new.contains(secret));
-        known.extend(new.iter().cloned());
-        // The oldest belong to sessions that ended long ago.
-        known.drain(..known.len().saturating_sub(MOST_SECRETS));
-        *finder = Some(Secrets::new(known.iter().cloned(), &[]));
-        self.out.effects.push_back(Effect::Hide { entry: at, secrets: new });
+        if !secrets.is_empty() {
+            // Each configuration has a log of its own, and a reload begins new ones.
+            self.out.effects.push_back(Effect::Hide { entry: at, secrets });
+        }
     }
 
     fn tell(&mut self, what: What) {

@@ -99,6 +99,10 @@ impl Engine {
         self.failing.clear();
         self.is_busy = true;
         self.schedule = (self.mode == Mode::Service).then(|| Schedule::new(&self.plan.intervals(), self.now.steady));
+        // Nobody hears any more how the writes of before end.
+        for (store, state) in self.stores.iter_mut().enumerate() {
+            self.out.effects.extend(state.write_again(store, self.now.steady));
+        }
         if self.term().is_some() {
             (0..self.entries.len()).for_each(|at| self.bind(at));
             self.tidy_shared();

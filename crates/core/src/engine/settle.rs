@@ -425,16 +425,19 @@ fn line(text: &str, most: usize) -> String {
 
 /// A text on one line without its markup, unless there is nothing else.
 fn bare(text: &str) -> String {
-    let (mut bare, mut rest) = (String::new(), text);
+    // Behind the last `>` no tag ends: it is searched once, however many `<` a hostile text has.
+    let (mut rest, tail) = text.split_at(text.rfind('>').map_or(0, |last| last + 1));
+    let mut bare = String::new();
     while let Some((before, tag)) = rest.split_once('<') {
         bare += before;
-        // `a < b` is not a tag, and neither is one that never ends.
+        // `a < b` is not a tag.
         let is_tag = tag.starts_with(|letter: char| letter.is_ascii_alphabetic() || "/!?".contains(letter));
-        let end = tag.split_once('>').filter(|_| is_tag).map(|(_, behind)| behind);
+        let end = is_tag.then(|| tag.split_once('>')).flatten().map(|(_, behind)| behind);
         bare.push(if end.is_some() { ' ' } else { '<' });
         rest = end.unwrap_or(tag);
     }
     bare += rest;
+    bare += tail;
     // If there is nothing else, show the markup.
     line(if bare.trim().is_empty() { text } else { &bare }, SHOWN_BODY)
 }
@@ -449,4 +452,35 @@ pub(super) fn wrong_clock(response: &ResponseFacts, now: u64) -> Option<String> 
         let minutes = (apart.as_secs() + 30) / 60;
         format!("this host's clock is {minutes} minutes {way} the clock of the service")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn i7_a_text_is_shown_without_its_markup() {
+        let cases = [
+            ("<html><p>bad&nbsp;key</p>\n</html>", "bad&nbsp;key"),
+            ("1 < 2, 3 > 2", "1 < 2, 3 > 2"),
+            ("<b>no end <i", "no end <i"),
+            ("<html></html>", "<html></html>"),
+            ("a<!-- b -->c", "a c"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(bare(text), expected, "{text}");
+        }
+    }
+
+    /// The body of a step may have 1 MiB, and each update that shares the step shows it.
+    #[test]
+    fn i7_a_hostile_text_takes_no_longer_than_another() {
+        let begin = Instant::now();
+        for text in ["<", "<a", "<a ", "</", "< >"] {
+            bare(&text.repeat((1 << 20) / text.len()));
+        }
+        assert!(begin.elapsed().as_secs() < 5, "{:?}", begin.elapsed());
+    }
 }

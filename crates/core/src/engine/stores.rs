@@ -141,6 +141,13 @@ impl StoreState {
         (self.requested > self.persisted).then_some(self.requested)
     }
 
+    /// Asks again for a write whose end was not reported.
+    pub(super) fn write_again(&mut self, store: StoreId, now: Duration) -> Option<Effect> {
+        let upto = self.unpersisted()?;
+        self.write_began = now;
+        Some(Effect::Persist { store, upto, durability: Durability::Process })
+    }
+
     /// All changes that may not be written yet.
     fn take_news(&mut self) -> Changed {
         let mut changed = std::mem::take(&mut self.unsaved);

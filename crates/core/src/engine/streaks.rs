@@ -58,12 +58,14 @@ impl Engine {
         standings
     }
 
-    /// The updates of an entry that are queued or wait for a retry.
+    /// The updates of an entry that wait for a retry, or for their endpoint to end a pause.
     pub fn waiting(&self, at: usize) -> Vec<(About, Option<IpAddr>)> {
         let mut waiting = Vec::new();
         for family in Family::ALL {
             for (id, domain) in (self.plan.first(at, family)..).zip(self.plan.entry(at).domains_of(family)) {
-                if matches!(self.queue.stage(self.plan.leader(id)), Stage::Queued(_) | Stage::WaitingToRetry) {
+                let leader = self.plan.leader(id);
+                let is_paused = self.queue.pause_of(leader).is_some();
+                if is_paused || matches!(self.queue.stage(leader), Stage::WaitingToRetry) {
                     let about = About { entry: at, domain: domain.clone(), family };
                     waiting.push((about, self.wanted(at, domain, family)));
                 }

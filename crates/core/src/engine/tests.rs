@@ -82,8 +82,7 @@ impl Rig {
     /// Every lookup finds the same address, and every request is accepted. Returns how many were sent.
     fn all_accepted(&mut self, event: Event) -> usize {
         let effects = self.on(event);
-        let begun = |effect: &Effect| if let Effect::LookUp { lookup, .. } = effect { Some(*lookup) } else { None };
-        let lookups: Vec<LookupId> = effects.iter().filter_map(begun).collect();
+        let lookups = looked_for(&effects);
         let mut all = sent(effects);
         all.extend(lookups.into_iter().flat_map(|lookup| self.looked_up(lookup, Some("203.0.113.1"))));
         for (request, _) in &all {
@@ -122,6 +121,11 @@ fn responded_with(status: u16, body: &str, retry_after: Option<&str>) -> Facts {
         is_relayed: false,
         line,
     }))
+}
+
+fn looked_for(effects: &[Effect]) -> Vec<LookupId> {
+    let begun = |effect: &Effect| if let Effect::LookUp { lookup, .. } = effect { Some(*lookup) } else { None };
+    effects.iter().filter_map(begun).collect()
 }
 
 fn sent(effects: Vec<Effect>) -> Vec<(RequestId, String)> {
@@ -173,11 +177,7 @@ fn a6_what_changes_again_and_again_is_looked_up_and_sent() {
             && let Some(lookup) = under_way.pop_front()
         {
             let effects = rig.on(Event::LookedUp { lookup, found: result(Some(&format!("203.0.113.{number}"))) });
-            let begun = effects.iter().filter_map(|effect| match effect {
-                Effect::LookUp { lookup, .. } => Some(*lookup),
-                _ => None,
-            });
-            under_way.extend(begun);
+            under_way.extend(looked_for(&effects));
             for (request, url) in sent(effects) {
                 results.push(url);
                 rig.settled(request, 200);
@@ -187,13 +187,23 @@ fn a6_what_changes_again_and_again_is_looked_up_and_sent() {
     assert!(results.len() >= 3, "{results:?}");
     while let Some(lookup) = under_way.pop_front() {
         let effects = rig.on(Event::LookedUp { lookup, found: result(Some("203.0.113.99")) });
-        under_way.extend(effects.iter().filter_map(|effect| match effect {
-            Effect::LookUp { lookup, .. } => Some(*lookup),
-            _ => None,
-        }));
+        under_way.extend(looked_for(&effects));
         results.extend(sent(effects).into_iter().map(|(_, url)| url));
     }
     assert!(results.last().is_some_and(|url| url.ends_with("203.0.113.99")), "{results:?}");
+}
+
+/// An update in a line whose endpoint works has not failed.
+#[test]
+fn i5_what_waits_for_its_turn_is_not_failing() {
+    let mut rig = Rig::new("1", r#""ipv4": ["a.example", "b.example", "c.example"]"#);
+    let (lookup, _, _) = rig.begin(Event::Begin)[0];
+    let first = rig.looked_up(lookup, Some("203.0.113.1"));
+    assert_eq!((first.len(), rig.engine.waiting(0).len()), (1, 0));
+    let second = rig.settled(first[0].0, 500);
+    let waiting: Vec<String> =
+        rig.engine.waiting(0).into_iter().map(|(about, _)| about.domain.as_str().to_owned()).collect();
+    assert_eq!((second.len(), waiting), (1, vec!["a.example".to_owned()]));
 }
 
 /// A mark must still be valid when its write ends: the next one lasts longer.
@@ -391,8 +401,7 @@ fn h6_a_min_interval_ends_no_pause_and_forgets_no_failure() {
             // The network changes every five seconds.
             let event = if second % 5 == 4 { Event::Network(Family::V4) } else { Event::Time };
             let effects = rig.on(event);
-            let begun = |effect: &Effect| if let Effect::LookUp { lookup, .. } = effect { Some(*lookup) } else { None };
-            let lookups: Vec<LookupId> = effects.iter().filter_map(begun).collect();
+            let lookups = looked_for(&effects);
             open = sent(effects);
             open.extend(lookups.into_iter().flat_map(|lookup| rig.looked_up(lookup, Some("203.0.113.1"))));
         }

@@ -114,7 +114,8 @@ impl fmt::Display for Reason {
 /// number with which this process marks its requests.
 pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own: u32, now: u64) -> Verdict {
     let Some(memory) = memory else { return Verdict::Send(Reason::NoCache) };
-    let verdict = judge_entry(update, rules.max_age, memory.entry(update.domain, update.family), own, now);
+    let entry = memory.entry(update.domain, update.family);
+    let verdict = judge_entry(update, rules.max_age, entry, own, now);
     let verdict = match verdict {
         Verdict::UpToDate(_) if rules.is_asked_for => Verdict::Send(Reason::AskedFor),
         Verdict::UpToDate(at) if rules.has_drifted => Verdict::Send(Reason::Drifted(at)),
@@ -137,10 +138,12 @@ pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own:
         return Verdict::Stopped(stopped.why.clone(), stopped.at);
     }
     // A mark of this process that is not settled: the update was not sent yet, so its `min_interval` counts only for other processes.
-    let is_ours = memory.entry(update.domain, update.family).in_doubt.is_some_and(|doubt| doubt.by == own);
+    let is_ours = entry.in_doubt.is_some_and(|doubt| doubt.by == own);
     let min_interval = if is_ours { Duration::ZERO } else { rules.min_interval };
     match (reason, hold.until(min_interval, now)) {
-        (Reason::Old(age), _) if hold.nochg_limit_reached() => Verdict::UpToDate(now.saturating_sub(age)),
+        (Reason::Old(_) | Reason::NoCache, _) if hold.nochg_limit_reached() => {
+            Verdict::UpToDate(entry.accepted.map_or(now, |accepted| accepted.at))
+        }
         (_, Some((until, by))) => Verdict::Held(until, by),
         (reason, None) => Verdict::Send(reason),
     }
@@ -218,6 +221,8 @@ mod tests {
     use super::*;
     use crate::net::family::Family;
     use crate::update::domain::Domain;
+    use crate::update::hold::Hold;
+    use crate::update::outcome::Outcome;
     use crate::update::state::{Accepted, ClaimKey, Fingerprint, InDoubt, State};
 
     const NOW: u64 = 1_763_170_000;
@@ -281,6 +286,30 @@ mod tests {
             assert_eq!(again, if is_known { "would be sent: sent again on request".to_owned() } else { sentence });
             let blind = judge(&update, RULES, None, OWN, NOW);
             assert_eq!(blind, Verdict::Send(Reason::NoCache), "without a cache everything is sent");
+        }
+    }
+
+    /// A third `nochg` is the last one, also where a service has no cache and sends everything in each round.
+    #[test]
+    fn h4_after_the_third_nochg_nothing_is_sent_before_the_address_changes() {
+        let callback = Fingerprint::parse("00112233445566778899aabbccddeeff").expect("a fingerprint");
+        let domain = Domain::parse("home.example").expect("a domain");
+        let update = |address| Update { domain: &domain, family: Family::V4, ip: ip(address) };
+        let key = ClaimKey { callback, domain: domain.clone(), family: Family::V4 };
+        let mut state = State::new(vec![1]);
+        let accepted = Some(Accepted { ip: ip("203.0.113.7"), at: NOW - 500 });
+        state.set(&key, Claim { accepted, in_doubt: None });
+        let mut hold = Hold::default();
+        for count in 0..=3 {
+            for max_age in [None, RULES.max_age] {
+                let rules = Rules { max_age, ..RULES };
+                let verdict = |address| judge(&update(address), rules, Some(state.of(callback)), OWN, NOW);
+                let is_sent = matches!(verdict("203.0.113.7"), Verdict::Send(Reason::NoCache | Reason::Old(500)));
+                assert_eq!(is_sent, count < 3, "{count} {max_age:?}");
+                assert!(matches!(verdict("203.0.113.8"), Verdict::Send(Reason::Changed(_))), "{count} {max_age:?}");
+            }
+            hold = hold.settled(&Outcome::Unchanged(200), &update("203.0.113.7"), true, NOW);
+            state.set_hold(&key, hold.clone());
         }
     }
 
