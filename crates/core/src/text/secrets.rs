@@ -21,6 +21,9 @@ const SHORT: usize = 4;
 /// the characters that a secret begins with, could take the square of the secret's length.
 const STEPS: usize = 16;
 
+/// The bytes that begin an escape: see [`readings`].
+const ESCAPES: [u8; 3] = *b"%\\&";
+
 /// This many bytes are added to the length of a text, so that a short text has enough steps.
 const SPARE: usize = 2048;
 
@@ -31,6 +34,9 @@ pub struct Secrets {
     plain: Sorted,
     /// Base64 and hexadecimal forms, matched exactly.
     encoded: Sorted,
+    /// The bytes that a form of a secret can begin with, and those that can follow.
+    first: Bytes,
+    second: Bytes,
 }
 
 impl Secrets {
@@ -40,30 +46,44 @@ impl Secrets {
         let literals = literals.into_iter().map(|literal| literal.trim().to_owned());
         // Masking a single character would hide nothing, and make every response unreadable.
         let all = Sorted::new(literals.filter(|literal| literal.chars().nth(1).is_some()));
-        let mut is_public = all.found_in(public).into_iter();
+        // Masking ignores case, so `Example.COM` would hide the domain `example.com`.
+        let fold = |text: &str| text.chars().map(folded).collect::<String>();
+        let alike = Sorted::new(all.0.iter().map(|literal| fold(literal)));
+        let found = alike.found_in(public);
+        let is_public = |literal: &str| alike.0.binary_search(&fold(literal)).is_ok_and(|at| found[at]);
         let mut plain = all.0;
         plain.retain(|literal| {
             let is_value =
                 literal.parse::<std::net::IpAddr>().is_ok() || is_placeholder_name(&literal.to_ascii_uppercase());
-            !is_public.next().unwrap_or(false) && !is_value
+            !is_public(literal) && !is_value
         });
         let long = plain.iter().filter(|literal| literal.len() >= SHORT);
         // As typed, and as escaped in a JSON body, because an endpoint may send the whole body back, encoded.
         let both = long.flat_map(|literal| {
             let mut written = String::new();
             push_escaped(&mut written, literal);
-            [literal.clone(), written]
+            let other = (written != *literal).then_some(written);
+            [Some(literal.clone()), other].into_iter().flatten()
         });
         let encoded = Sorted::new(both.flat_map(|text| encoded_forms(text.as_bytes())));
-        let plain = Sorted::new(plain.iter().map(|literal| literal.chars().map(folded).collect()));
-        Self { plain, encoded }
+        let plain = Sorted::new(plain.iter().map(|literal| fold(literal)));
+        Self::of(plain, encoded)
+    }
+
+    fn of(plain: Sorted, encoded: Sorted) -> Self {
+        let [first, second] = [0, 1].map(|at| {
+            let plain = plain.bytes_at(at).flat_map(|byte| [byte, byte.to_ascii_uppercase()]);
+            // A plus sign may be a space, and other letters may be escaped.
+            Bytes::of(plain.chain(encoded.bytes_at(at)).chain([b'+']).chain(ESCAPES))
+        });
+        Self { plain, encoded, first, second }
     }
 
     /// Only the secrets of at least `length` bytes, for lines that are mostly our own words.
     #[must_use]
     pub fn longer_than(&self, length: usize) -> Self {
         let plain = self.plain.0.iter().filter(|secret| secret.len() >= length).cloned();
-        Self { plain: Sorted(plain.collect()), encoded: self.encoded.clone() }
+        Self::of(Sorted::new(plain), self.encoded.clone())
     }
 
     /// Whether there is nothing to mask.
@@ -91,6 +111,10 @@ impl Secrets {
         let (mut found, mut at) = (Vec::new(), 0);
         let mut steps = STEPS * (text.len() + SPARE);
         while !self.is_empty() && at < text.len() {
+            if !self.may_begin(&text.as_bytes()[at..]) {
+                at += 1;
+                continue;
+            }
             let length = self.length_at(text, at, &mut steps);
             if steps == 0 {
                 found.push(at..text.len());
@@ -104,6 +128,12 @@ impl Secrets {
             }
         }
         found
+    }
+
+    /// Whether a form of a secret may begin here. Every log line is searched; its first two bytes rule out most places.
+    fn may_begin(&self, text: &[u8]) -> bool {
+        let is_escaped = || ESCAPES.contains(&text[0]);
+        self.first.has(text[0]) && (text.get(1).is_some_and(|second| self.second.has(*second)) || is_escaped())
     }
 
     /// The length in bytes of the longest secret that begins at `at`, unless the `steps` run out.
@@ -129,6 +159,24 @@ impl Secrets {
 #[derive(Clone, Default)]
 struct Sorted(Vec<String>);
 
+/// A set of bytes: some of ASCII, and all others.
+#[derive(Clone, Copy, Default)]
+struct Bytes([u64; 4]);
+
+impl Bytes {
+    fn of(bytes: impl Iterator<Item = u8>) -> Self {
+        let mut set = [0, 0, u64::MAX, u64::MAX];
+        for byte in bytes {
+            set[usize::from(byte / 64)] |= 1 << (byte % 64);
+        }
+        Self(set)
+    }
+
+    fn has(self, byte: u8) -> bool {
+        self.0[usize::from(byte / 64)] >> (byte % 64) & 1 == 1
+    }
+}
+
 /// The secrets that begin with the characters matched so far.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Matching {
@@ -147,6 +195,11 @@ impl Sorted {
         texts.sort_unstable();
         texts.dedup();
         Self(texts)
+    }
+
+    /// The bytes of all texts at this place.
+    fn bytes_at(&self, at: usize) -> impl Iterator<Item = u8> {
+        self.0.iter().filter_map(move |text| text.as_bytes().get(at).copied())
     }
 
     /// How many bytes at the start of `text` spell one of the secrets: the longest that `counts`, which is given the
@@ -198,15 +251,17 @@ impl Sorted {
         texts.start + first..texts.start + first + count
     }
 
-    /// Which of the texts are part of one of `others`. If the search takes too long, a text is not, and so stays a
-    /// secret.
+    /// Which of the texts, which are [`folded`], are part of one of `others`. If the search takes too long, a text is
+    /// not, and so stays a secret.
     fn found_in(&self, others: &[&str]) -> Vec<bool> {
         let mut found = vec![false; self.0.len()];
+        let first = Bytes::of(self.bytes_at(0));
         for other in others {
             let mut steps = STEPS * (other.len() + SPARE);
-            for start in 0..other.len() {
+            let folded = |byte: u8| if byte == b'+' { b' ' } else { byte.to_ascii_lowercase() };
+            for start in (0..other.len()).filter(|start| first.has(folded(other.as_bytes()[*start]))) {
                 let mut texts = 0..self.0.len();
-                for (depth, byte) in other.bytes().skip(start).enumerate().take(steps) {
+                for (depth, byte) in other.bytes().skip(start).map(folded).enumerate().take(steps) {
                     steps -= 1;
                     texts = self.continued(texts, depth, byte);
                     if texts.is_empty() {
@@ -379,6 +434,26 @@ mod tests {
         }
     }
 
+    /// The first two bytes rule out most places of a text: never one where a secret begins.
+    #[test]
+    fn g2_a_secret_is_found_whatever_it_begins_with() {
+        let letters = || (b'!'..=b'~').map(char::from).chain(['ü', 'ß', '€']);
+        for (one, two) in letters().flat_map(|one| letters().map(move |two| (one, two))) {
+            let secret = format!("{one}{two}zq9");
+            let secrets = Secrets::new([secret.clone()], &[]);
+            let spelled = |spell: fn(char) -> String| secret.chars().map(spell).collect::<Vec<_>>().concat();
+            let percent = secret.bytes().map(|byte| format!("%{byte:02x}")).collect::<Vec<_>>().concat();
+            let json = spelled(|letter| format!("\\u{:04x}", u32::from(letter)));
+            let html = spelled(|letter| format!("&#{};", u32::from(letter)));
+            let shouted = secret.to_ascii_uppercase();
+            for form in [&secret, &shouted, &secret.replace('+', " "), &percent, &json, &html] {
+                assert_eq!(secrets.mask(&format!("({form})")), format!("({MASK})"), "{secret} as {form}");
+            }
+            let body = STANDARD_NO_PAD.encode(format!("user:{secret}"));
+            assert!(secrets.mask(&body).contains(MASK), "{secret} in {body}");
+        }
+    }
+
     #[test]
     fn g2_a_short_secret_is_found_where_it_stands_alone() {
         let secrets = Secrets::new(["abc".to_owned()], &[]);
@@ -443,7 +518,7 @@ mod tests {
         let domains: Vec<String> = (0..5000).map(|number| format!("host{number}.example.com")).collect();
         let public: Vec<&str> = domains.iter().map(String::as_str).collect();
         let literals =
-            ["com", "host17", "example.com", "e", "t1", "ample.net", "xyz", "q", "hos", "203.0.113.7", "__IP__"];
+            ["com", "Host17", "EXAMPLE.com", "e", "t1", "ample.net", "xyz", "q", "hos", "203.0.113.7", "__IP__"];
         let secrets = Secrets::new(literals.map(str::to_owned), &public);
         assert_eq!(secrets.plain.0, ["ample.net", "xyz"], "one letter hides nothing");
         // Made of parts of the domains, but not part of any.
