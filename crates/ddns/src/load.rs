@@ -20,12 +20,13 @@ use ddns_core::config::{Cache, Entry, starter};
 use ddns_core::net::ssl::Ssl;
 use ddns_core::text::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
 
-use self::file::{Identity, LoadedFile, identity};
+use self::file::LoadedFile;
 pub(crate) use self::file::{cannot, read_text, text_of};
 use self::variables::{CONFIG, configured_files};
 use crate::cli::CliSettings;
 use crate::environment::Environment;
 use crate::http::{Client, read_ca};
+use crate::open_file::{Identity, identity};
 use crate::output::complain;
 use crate::rsa;
 use crate::store::pushed_beside;

@@ -74,12 +74,14 @@ impl Maker<'_, '_> {
             let message = "every family with domains is turned off: nothing is sent";
             self.note(Severity::Warning, message, &|| None);
         }
-        self.reader.refuse_fetched_path(Key::Cache);
         let cache = self.reader.choice(Key::Cache).map(|choice| match choice {
             BoolOrText::Flag(true) => Cache::Standard,
             BoolOrText::Flag(false) => Cache::Off,
             BoolOrText::Text(word) if is_off_word(&word) => Cache::Off,
-            BoolOrText::Text(path) => Cache::File(path),
+            BoolOrText::Text(path) => {
+                self.reader.refuse_fetched_path(Key::Cache);
+                Cache::File(path)
+            }
         });
         let max_age = self.cache_max_age(callback.as_ref().and_then(|callback| callback.request.expect.as_ref()));
         let min_interval = self.min_interval();
@@ -254,7 +256,6 @@ impl Maker<'_, '_> {
     }
 
     pub(super) fn ssl(&mut self) -> Option<Ssl> {
-        self.reader.refuse_fetched_path(Key::Ssl);
         Some(match self.reader.choice(Key::Ssl)? {
             BoolOrText::Text(text) if is_auto(&text) => Ssl::Auto,
             BoolOrText::Flag(true) => Ssl::Verify,
@@ -263,7 +264,10 @@ impl Maker<'_, '_> {
                 self.reader.warn_whole(Key::Ssl, message, "set the CA file instead: \"ssl\": \"/path/to/ca.pem\"");
                 Ssl::Off
             }
-            BoolOrText::Text(path) => Ssl::Ca(path),
+            BoolOrText::Text(path) => {
+                self.reader.refuse_fetched_path(Key::Ssl);
+                Ssl::Ca(path)
+            }
         })
     }
 

@@ -110,11 +110,18 @@ pub enum Visibility {
     Fields,
 }
 
+/// No domain name contains these: a text with one is JSON of a domain with its own values, or a part of it.
+pub(super) const JSON_MARKS: [char; 3] = ['{', '}', '"'];
+
 impl Visibility {
     /// Whether a value may contain a secret, which messages must then not show.
     pub fn is_secret(self, value: &Value) -> bool {
         match self {
-            Self::Plain | Self::Deep | Self::Domains => false,
+            Self::Plain | Self::Deep => false,
+            Self::Domains => match value {
+                Value::Array(items) => items.iter().any(|item| self.is_secret(&item.value)),
+                value => value.member("name").unwrap_or(value).text().is_some_and(|text| text.contains(JSON_MARKS)),
+            },
             Self::PlainOrParts => value.members().is_some() || value.text().is_some_and(|text| text.contains('{')),
             _ => true,
         }

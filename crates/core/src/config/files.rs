@@ -13,7 +13,15 @@ use crate::text::json::{Dialect, Member, Node, Value, parse};
 #[derive(Default)]
 pub struct FileContents(HashMap<String, Result<String, String>>);
 
+/// The stand-in for the content of a file: valid in `extra`, and as a secret of `sign`.
+const STAND_IN: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
 impl FileContents {
+    /// The same content for each path, to check settings without reading a file.
+    pub(crate) fn stand_ins(paths: impl IntoIterator<Item = String>) -> Self {
+        Self(paths.into_iter().map(|path| (path, Ok(STAND_IN.to_owned()))).collect())
+    }
+
     /// Adds the text of a file, or why there is none.
     pub fn add(&mut self, path: String, text: Result<String, String>) {
         self.0.insert(path, text);
@@ -65,13 +73,34 @@ pub(crate) fn path_of(value: &Value) -> Option<&str> {
     }
 }
 
+/// The longest ending of a file name.
+const MAX_ENDING_BYTES: usize = 6;
+
+/// The longest word in a path.
+const MAX_WORD_BYTES: usize = 32;
+
 /// Whether a text looks like a path. If it does not, the user may have written the secret itself in its place, which
 /// must not be shown.
 pub fn is_path(text: &str) -> bool {
-    text.contains(['/', '.'])
-        && !text.contains(char::is_whitespace)
-        && !text.contains(['=', '@'])
+    let has_ending = || text.rsplit_once('.').is_some_and(|(_, ending)| ending.len() <= MAX_ENDING_BYTES);
+    (text.contains('/') || text.starts_with('.') || has_ending())
+        && text.chars().all(|letter| letter.is_alphanumeric() || "/._-~".contains(letter))
         && !text.contains("---")
+        && !is_random(text)
+}
+
+/// Whether letters and digits take turns more often than in names that people give, as in a key or a token: capitals
+/// after small letters, digits after letters, letters after digits.
+fn is_random(text: &str) -> bool {
+    let class = |letter: char| {
+        let is_small = letter.is_alphabetic() && !letter.is_uppercase();
+        letter.is_alphanumeric().then(|| if is_small { 2 } else { u8::from(letter.is_uppercase()) })
+    };
+    let classes: Vec<Option<u8>> = text.chars().map(class).collect();
+    let is_turn = |pair: &&[Option<u8>]| pair[0] != pair[1] && !pair.contains(&None) && pair != &[Some(1), Some(2)];
+    let turns = classes.windows(2).filter(is_turn).count();
+    let has_long = text.split(|letter: char| !letter.is_alphanumeric()).any(|word| word.len() > MAX_WORD_BYTES);
+    has_long || turns > 2 && 6 * turns > classes.iter().flatten().count()
 }
 
 /// Whether a member of an object with parts may be shown. An unknown member may be a password.
@@ -170,6 +199,47 @@ mod tests {
         let mut named = named_in(&written);
         named.sort();
         assert_eq!(named, ["a", "b", "c", "d"]);
+    }
+
+    #[test]
+    fn g2_a_path_is_told_from_a_key() {
+        for path in [
+            "none.txt",
+            "./missing",
+            "../key",
+            "~/.ddns/key",
+            "/etc/ddns/kye",
+            "secrets/token",
+            "/run/secrets/ddns_token",
+            "/etc/letsencrypt/live/home2.example.com/privkey.pem",
+            "id_ed25519.pem",
+            "Key2024Final.txt",
+            ".ddns-key",
+            "/opt/MyApp2/ApiKey.txt",
+            "geheim/schlüssel",
+        ] {
+            assert!(is_path(path), "{path}");
+        }
+        for key in [
+            "",
+            "key",
+            "s3cret-key",
+            "correct.horse.battery",
+            "user:pa.ss",
+            "p/a=",
+            "a b/c",
+            "a@b.c",
+            "Qm9v+x/y",
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmN",
+            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            "/9j4AAQSkZJRgABAQ",
+            "SG.ngeVfQFYQlKU0ufo8x5d1A",
+            "a.9f86d081884c7d659a2f",
+            "./jbswy3dpehpk3pxp",
+            "/abcdefghijklmnopqrstuvwxyzabcdefghijklmnop",
+        ] {
+            assert!(!is_path(key), "{key}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use super::entry::callback::read_body;
 use super::entry::combine::combine;
-use super::fields::{FIELDS, Field, FieldScope, Key, Kind, SubField, SubKind, Visibility, part, used_by};
+use super::fields::{FIELDS, Field, FieldScope, JSON_MARKS, Key, Kind, SubField, SubKind, Visibility, part, used_by};
 use super::files::{FileContents, is_shown, path_of};
 use super::layers::Layers;
 use super::raw::{FileLayers, Origin, Raw, Setting};
@@ -122,7 +122,9 @@ pub(crate) fn outlined_items(field: &'static Field, layers: &Layers<'_>, files: 
     let items = reader(layers, &mut unused).list(field.key);
     let shown = items.iter().map(|item| {
         if field.shown == Visibility::Domains {
-            return (domain(item, files), item.value.text().is_some());
+            let shown = domain(item, files);
+            let is_all = item.value.text() == Some(shown.as_str());
+            return (shown, is_all);
         }
         let shown = source(item);
         let is_all = item.value.text().is_some_and(|text| text.trim() == shown);
@@ -181,10 +183,10 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, files: &FileC
             let members = members(value, Dialect::IN_TEXT);
             members.map_or_else(|| MASK.to_owned(), |members| parts(&members, files, field.parts))
         }
-        (shown, value) if shown.is_secret(value) => MASK.to_owned(),
         (Visibility::Domains, Value::Array(_) | Value::Object(_) | Value::String(_)) => {
             joined(field.key, layers, |node| domain(node, files))
         }
+        (shown, value) if shown.is_secret(value) => MASK.to_owned(),
         (_, Value::Array(items)) if field.kind == Kind::List => {
             items.iter().map(|item| plain(&item.value)).collect::<Vec<_>>().join(", ")
         }
@@ -238,11 +240,11 @@ fn joined(key: Key, layers: &Layers<'_>, redacted: impl Fn(&Node) -> String) -> 
 
 /// A domain, and the names of its own settings.
 fn domain(node: &Node, files: &FileContents) -> String {
-    let Value::Object(members) = &node.value else { return plain(&node.value) };
+    let name = domain_name(node).filter(|name| !name.contains(JSON_MARKS)).unwrap_or(MASK).to_owned();
+    let Value::Object(members) = &node.value else { return name };
     let own: Vec<&Member> = members.iter().filter(|member| member.key != "name").collect();
     let is_file = |value: &Member| secret(&value.node.value, files) != MASK;
     let names_files = |member: &&Member| member.node.value.members().is_some_and(|values| values.iter().all(is_file));
-    let name = domain_name(node).unwrap_or(MASK).to_owned();
     if own.is_empty() {
         return name;
     }

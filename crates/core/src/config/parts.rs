@@ -7,6 +7,12 @@ use super::value::list;
 use crate::text::diagnostic::nearest;
 use crate::text::json::{Member, Node, Value};
 
+/// A member that is set. As for fields, the last one counts if it is written twice, even if it is `null`.
+pub(super) fn member<'n>(members: &'n [Member], name: &str) -> Option<&'n Node> {
+    let last = members.iter().rfind(|member| member.key == name);
+    last.map(|member| &member.node).filter(|node| node.value != Value::Null)
+}
+
 /// One object, and the parts that it may have.
 pub(super) struct PartReader<'n, 'a, 'r> {
     pub(super) reader: &'r mut SettingReader<'a>,
@@ -24,10 +30,9 @@ impl<'n, 'a, 'r> PartReader<'n, 'a, 'r> {
         Self { reader, key, name: (*name).to_owned(), members, parts }
     }
 
-    /// A part that is set; the last one if it is written twice.
+    /// A part that is set.
     pub(super) fn get(&self, name: &str) -> Option<&'n Node> {
-        let set = |member: &&Member| member.key == name && member.node.value != Value::Null;
-        self.members.iter().rfind(set).map(|member| &member.node)
+        member(self.members, name)
     }
 
     /// Reads a part. An error of `read` continues a sentence that begins with the part's name. `None`: the part is not

@@ -9,7 +9,7 @@ use super::raw::Setting;
 use super::value::{self, is_blank};
 use crate::text::diagnostic::Severity;
 use crate::text::diagnostics::Diagnostics;
-use crate::text::json::{Dialect, MAX_VALUES, Member, Node, Span, SyntaxError, Value, parse};
+use crate::text::json::{Dialect, MAX_VALUES, Member, Node, Span, Value, parse};
 use crate::text::number::grouped;
 
 /// Reads settings layer by layer, and collects errors and warnings.
@@ -60,14 +60,10 @@ impl<'a> SettingReader<'a> {
         meant.map_err(|why| self.wrong(key, at, why, hint)).ok()
     }
 
-    /// A fetched configuration must not decide which files of this host ddns writes or trusts.
+    /// Notes an error if a fetched configuration set this path: it must not decide which files of this host ddns writes
+    /// or trusts.
     pub(super) fn refuse_fetched_path(&mut self, key: Key) {
-        let is_word = |text: &str| Field::of(key).words.iter().any(|word| word.eq_ignore_ascii_case(text));
-        let names_file = |text: &str| !text.is_empty() && value::flag(text).is_none() && !is_word(text);
-        let is_path = |setting: &Setting| {
-            setting.is_fetched() && setting.node.value.text().is_some_and(|text| names_file(text.trim()))
-        };
-        if self.setting(key).is_some_and(is_path) {
+        if self.setting(key).is_some_and(Setting::is_fetched) {
             let message = format!("`{}` names a file, which a fetched configuration may not", Field::of(key).name);
             self.wrong_whole(key, message, "set it with an option or in the environment");
         }
@@ -117,14 +113,11 @@ impl<'a> SettingReader<'a> {
     /// The text of a number, or of a string that may contain one; `None` if it is not set and has no default.
     pub(super) fn digits(&mut self, key: Key) -> Option<&'a str> {
         let Some(setting) = self.given(key) else { return default(key) };
-        match &setting.node.value {
-            Value::Number(text) => Some(value::whole(text)),
-            Value::String(text) => Some(text.trim()),
-            _ => {
-                self.wrong_type(key, &setting.node);
-                None
-            }
+        let digits = value::digits(&setting.node.value);
+        if digits.is_none() {
+            self.wrong_type(key, &setting.node);
         }
+        digits
     }
 
     /// A number that is `right`, or a text with one; `None` if it is wrong, or not set and has no default.
@@ -169,36 +162,31 @@ impl<'a> SettingReader<'a> {
     pub(super) fn list(&mut self, key: Key) -> Vec<Cow<'a, Node>> {
         let default = || value::separated(Field::of(key).default).into_iter().map(Cow::Owned).collect();
         let Some(setting) = self.given(key) else { return default() };
-        let (node, name) = (&setting.node, Field::of(key).name);
-        let unlike =
-            |what, error: &SyntaxError| format!("`{name}` starts like a JSON {what} but is not one: {}", error.message);
+        let (node, Field { name, kind, .. }) = (&setting.node, Field::of(key));
         // Positions inside a string are not positions in the file: the whole string is the place.
         let at_node = |items: Vec<Node>| items.into_iter().map(|item| Cow::Owned(item.at(node.span))).collect();
-        let is_object = |text: &str| Field::of(key).kind.has_objects() && text.trim_start().starts_with('{');
         match &node.value {
             Value::Array(items) if items.is_empty() => default(),
             Value::Array(items) => self.items(key, items.iter().map(Cow::Borrowed).collect()),
-            Value::String(text) if is_object(text) => {
-                let item = parse(text, Dialect::IN_TEXT).map_err(|error| unlike("object", &error));
-                self.valid(key, node.span, item, "").map(|item| at_node(vec![item])).unwrap_or_default()
-            }
             Value::String(text) if text.matches([',', ';']).count() >= MAX_VALUES => {
                 self.wrong(key, node.span, format!("`{name}` has more than {} items", grouped(MAX_VALUES)), "");
                 Vec::new()
             }
-            Value::String(text) => match value::list(text) {
+            Value::String(text) => match value::items(*kind, text) {
                 Ok(items) if items.is_empty() => default(),
                 Ok(items) => self.items(key, at_node(items)),
                 // `[::1]:3128` is a host, not a list.
                 Err(_) if key == Key::Proxy && !text.contains('"') => at_node(value::separated(text)),
                 Err(error) => {
-                    self.wrong(key, node.span, unlike("list", &error), "");
+                    let what = if text.trim_start().starts_with('{') { "object" } else { "list" };
+                    let message = format!("`{name}` starts like a JSON {what} but is not one: {}", error.message);
+                    self.wrong(key, node.span, message, "");
                     Vec::new()
                 }
             },
-            Value::Number(_) | Value::Bool(_) if Field::of(key).kind == Kind::Sources => vec![Cow::Borrowed(node)],
-            Value::Bool(false) if Field::of(key).kind == Kind::Domains => Vec::new(),
-            Value::Object(_) if Field::of(key).kind.has_objects() => vec![Cow::Borrowed(node)],
+            Value::Number(_) | Value::Bool(_) if *kind == Kind::Sources => vec![Cow::Borrowed(node)],
+            Value::Bool(false) if *kind == Kind::Domains => Vec::new(),
+            Value::Object(_) if kind.has_objects() => vec![Cow::Borrowed(node)],
             _ => {
                 self.wrong_type(key, node);
                 Vec::new()

@@ -2,6 +2,7 @@
 //! each below its help from the table of fields. Nothing that people typed ends up in a comment.
 
 use super::fields::{FIELDS, Field, FieldUse, Key};
+use super::files::FileContents;
 use super::raw::{Origin, Raw};
 use super::validate::{Surroundings, Valid, validate};
 use super::value::{is_blank, natural};
@@ -79,10 +80,11 @@ pub fn completed(settings: &Raw) -> Raw {
     all
 }
 
-/// The configuration that the settings mean, with examples for what is missing, and the warnings about it. Fails with
-/// everything that is wrong.
+/// The configuration that the settings mean, with examples for what is missing, and the warnings about it. Reads no file
+/// that they name. Fails with everything that is wrong.
 pub fn checked(settings: &Raw) -> Result<Valid, Vec<Diagnostic>> {
-    let around = Surroundings { options: completed(settings), ..Surroundings::default() };
+    let mut around = Surroundings { options: completed(settings), ..Surroundings::default() };
+    around.files = FileContents::stand_ins(around.named_files());
     validate("config.json", None, &around)
 }
 

@@ -15,7 +15,7 @@ use super::web::web;
 use super::{Concurrency, Config, LogSettings};
 use crate::net::proxy::Proxies;
 use crate::net::ssl::Ssl;
-use crate::text::diagnostic::{Diagnostic, Place, has_errors};
+use crate::text::diagnostic::{Diagnostic, Place};
 use crate::text::diagnostics::Diagnostics;
 use crate::text::duration;
 use crate::text::log_format::{Level, LogFormat};
@@ -63,9 +63,10 @@ pub fn validate(name: &str, written: Option<FileLayers>, around: &Surroundings) 
         valid.extend(maker.entry());
     }
     let notify = notify(around, &file, (&valid, interval.is_some()), &mut diagnostics);
+    let is_right = diagnostics.errors() == 0;
     let diagnostics = diagnostics.into_vec(&place);
     match (log, concurrency) {
-        (Some(mut log), Some(concurrency)) if !has_errors(&diagnostics) => {
+        (Some(mut log), Some(concurrency)) if is_right => {
             if is_debug {
                 log.level = Level::Debug;
             }
@@ -97,21 +98,23 @@ pub fn for_fetching(around: &Surroundings) -> Result<(Proxies, Ssl), Vec<Diagnos
 }
 
 fn log(reader: &mut SettingReader<'_>) -> Option<LogSettings> {
-    reader.refuse_fetched_path(Key::LogFile);
     let file = reader.text(Key::LogFile);
+    if file.is_some() {
+        reader.refuse_fetched_path(Key::LogFile);
+    }
+    let (level, datefmt) = (level(reader), reader.text(Key::LogDatefmt));
     // By default, a line has the time if it goes to a file, or if `log.datefmt` is set.
     let has_time = file.is_some() || reader.is_set(Key::LogDatefmt);
-    let mut log =
-        LogSettings { level: level(reader)?, file, format: LogFormat::Short, datefmt: reader.text(Key::LogDatefmt)? };
-    let format = reader.text(Key::LogFormat).or_else(|| has_time.then(|| LogFormat::TIMED.to_owned()));
-    if let Some(text) = format {
-        let (format, unknown) = LogFormat::parse(&text);
-        log.format = format;
-        if !log.format.has_message() {
+    let mut format = LogFormat::Short;
+    let written = reader.text(Key::LogFormat).or_else(|| has_time.then(|| LogFormat::TIMED.to_owned()));
+    if let Some(text) = written {
+        let (parsed, unknown) = LogFormat::parse(&text);
+        format = parsed;
+        if !format.has_message() {
             let message = "`log.format` has no %(message)s: every line would be the same";
             reader.wrong_whole(Key::LogFormat, message, "e.g. %(asctime)s %(levelname)s %(message)s");
         }
-        if log.format.has_code_place() {
+        if format.has_code_place() {
             let message =
                 "`log.format` asks for a place in the code (funcName, lineno, filename, pathname): it shows as `-`";
             reader.warn_whole(Key::LogFormat, message, "leave it out");
@@ -122,7 +125,7 @@ fn log(reader: &mut SettingReader<'_>) -> Option<LogSettings> {
             reader.warn_whole(Key::LogFormat, message, hint);
         }
     }
-    Some(log)
+    Some(LogSettings { level: level?, file, format, datefmt: datefmt? })
 }
 
 fn level(reader: &mut SettingReader<'_>) -> Option<Level> {

@@ -40,10 +40,11 @@ pub(super) fn whole(number: &str) -> &str {
     number.split_once('.').filter(|(_, fraction)| is_zero(fraction)).map_or(number, |(whole, _)| whole)
 }
 
-/// The text of a number, or of a string that may contain one.
+/// The text of a number, without a fraction of zeros (B13), or of a string that may contain one.
 pub(super) fn digits(value: &Value) -> Option<&str> {
     match value {
-        Value::Number(text) | Value::String(text) => Some(text.trim()),
+        Value::Number(text) => Some(whole(text)),
+        Value::String(text) => Some(text.trim()),
         _ => None,
     }
 }
@@ -64,6 +65,14 @@ pub fn list(text: &str) -> Result<Vec<Node>, SyntaxError> {
     let parsed = parse(text, Dialect::IN_TEXT).or_else(in_double_quotes);
     // JSON that begins with a bracket is an array.
     parsed.map(|node| if let Value::Array(items) = node.value { items } else { Vec::new() })
+}
+
+/// Like [`list`], for a field whose items may be objects (H9, H13): a text that begins like one is a single item.
+pub fn items(kind: Kind, text: &str) -> Result<Vec<Node>, SyntaxError> {
+    if kind.has_objects() && text.trim_start().starts_with('{') {
+        return parse(text, Dialect::IN_TEXT).map(|item| vec![item]);
+    }
+    list(text)
 }
 
 /// A list in Python syntax, `['a', 'b']`, as JSON.
@@ -215,7 +224,7 @@ pub(crate) fn natural(kind: Kind, value: &Value) -> Value {
     let json = || parse(text, Dialect::IN_TEXT).map(|node| node.value);
     let meant = match kind {
         Kind::Sources if is_off(value) => Some(Value::Bool(false)),
-        Kind::List | Kind::Secrets | Kind::Domains | Kind::Sources => list(text).ok().map(Value::Array),
+        Kind::List | Kind::Secrets | Kind::Domains | Kind::Sources => items(kind, text).ok().map(Value::Array),
         // Only a string makes an empty document a body (B7), and only a string may contain a placeholder outside
         // quotes.
         Kind::Document => json()
@@ -261,6 +270,17 @@ mod tests {
         assert_eq!(items(r#" ["a,b", "c"]"#), ["a,b", "c"]);
         assert_eq!(items("url:http://h/?a,b"), ["url:http://h/?a,b"]);
         assert!(items("").is_empty() && list("[a]").is_err());
+    }
+
+    #[test]
+    fn h9_an_object_in_a_text_is_one_item() {
+        let text = r#" {"name": "a.example", "extra": {"__A__": "b,c;d"}}"#;
+        for kind in [Kind::Domains, Kind::Secrets] {
+            let Value::Array(items) = natural(kind, &Value::string(text)) else { panic!("{kind:?}") };
+            assert_eq!((items.len(), domain_name(&items[0])), (1, Some("a.example")));
+            assert_eq!(natural(kind, &Value::string("{s")), Value::string("{s"));
+        }
+        assert_eq!(items(Kind::List, "{a,b}").map(|items| items.len()).ok(), Some(2));
     }
 
     #[test]

@@ -10,23 +10,22 @@ use super::number::grouped;
 /// How many errors, and how many warnings, are shown: nobody fixes more at once.
 const MAX_SHOWN: usize = 20;
 
-/// How many findings are told apart; beyond that, ddns only says that there are more.
+/// How many errors, and how many warnings, are told apart; beyond that, ddns only says that there are more.
 const MAX_COUNTED: usize = 100_000;
 
 /// Errors and warnings in the order in which they were found.
 #[derive(Debug, Clone, Default)]
 pub struct Diagnostics {
     shown: Vec<Diagnostic>,
-    known: HashSet<u64>,
     errors: Count,
     warnings: Count,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Count {
     /// Repeats included.
     reported: usize,
-    different: usize,
+    known: HashSet<u64>,
 }
 
 impl Diagnostics {
@@ -39,15 +38,12 @@ impl Diagnostics {
         message: &str,
         make: &mut dyn FnMut() -> (Place, Option<String>),
     ) {
-        let is_new = self.known.len() < MAX_COUNTED && self.known.insert(hashed(severity, span, message));
         let count = self.count(severity);
         count.reported += 1;
-        if is_new {
-            count.different += 1;
-            if count.different <= MAX_SHOWN {
-                let (place, hint) = make();
-                self.shown.push(Diagnostic::new(severity, place, message).hint_if_any(hint));
-            }
+        let is_new = count.known.len() < MAX_COUNTED && count.known.insert(hashed(severity, span, message));
+        if is_new && count.known.len() <= MAX_SHOWN {
+            let (place, hint) = make();
+            self.shown.push(Diagnostic::new(severity, place, message).hint_if_any(hint));
         }
     }
 
@@ -58,11 +54,11 @@ impl Diagnostics {
 
     /// The findings to show. The last ones say, for `place`, how many others are not shown.
     pub fn into_vec(mut self, place: &Place) -> Vec<Diagnostic> {
-        let is_full = self.known.len() >= MAX_COUNTED;
         for severity in Severity::ALL {
-            let count = self.count(severity).different.saturating_sub(MAX_SHOWN);
+            let known = self.count(severity).known.len();
+            let count = known.saturating_sub(MAX_SHOWN);
             if count > 0 {
-                let than = if is_full { "more than " } else { "" };
+                let than = if known >= MAX_COUNTED { "more than " } else { "" };
                 let (number, name) = (grouped(count), severity.key());
                 let plural = if count == 1 { " is" } else { "s are" };
                 let message = format!("{than}{number} more {name}{plural} not shown");
@@ -104,14 +100,14 @@ mod tests {
         assert_eq!(many.iter().map(|it| it.count).sum::<usize>(), 1235);
         assert_eq!(lines(many).last().expect("one"), "c.json: 1,214 more errors are not shown");
         let very_many = lines(collected(0..1_000_000));
-        assert_eq!(very_many.last().expect("one"), "c.json: more than 99,979 more errors are not shown");
+        assert_eq!(very_many.last().expect("one"), "c.json: more than 99,980 more errors are not shown");
     }
 
     /// An error is shown even after many warnings.
     #[test]
     fn warnings_do_not_hide_errors() {
         let mut all = Diagnostics::default();
-        for number in 0..1000 {
+        for number in 0..=MAX_COUNTED {
             let span = Span { start: number, end: number };
             all.add(Severity::Warning, span, "a warning", &mut || (Place::Nowhere, None));
         }

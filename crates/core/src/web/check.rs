@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::config::Config;
 use crate::config::fields::Field;
-use crate::config::files::named_in;
+use crate::config::files::{FileContents, named_in};
 use crate::config::lint::{lint, sent_twice};
 use crate::config::raw::{self, Document};
 use crate::config::validate::{Surroundings, validate};
@@ -14,9 +14,6 @@ use crate::object;
 use crate::text::diagnostic::{Diagnostic, Place, Severity, without_repeats};
 use crate::text::json::{Dialect, Excerpt, Member, Span, Value, parse};
 use crate::text::order;
-
-/// The stand-in for the content of a file that the text names: valid in `extra`, and as a secret of `sign`.
-const STAND_IN: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 /// One error or warning.
 #[derive(Debug, Clone)]
@@ -86,7 +83,8 @@ fn judged(document: &Rc<Document>, around: &Surroundings) -> (Option<Config>, Ve
         Ok(written) => written,
         Err(error) => return (None, vec![error]),
     };
-    let around = without_files(around, named_in(&written));
+    let mut around = around.parcelled().unpacked();
+    around.files = FileContents::stand_ins(named_in(&written).into_iter().chain(around.named_files()));
     match validate(&document.name, Some(written), &around) {
         Ok((config, mut warnings)) => {
             // `validate` consumes what was read: read the text again for `lint`.
@@ -96,15 +94,6 @@ fn judged(document: &Rc<Document>, around: &Surroundings) -> (Option<Config>, Ve
         }
         Err(wrong) => (None, wrong),
     }
-}
-
-/// The same surroundings, with a stand-in for the content of every file.
-fn without_files(around: &Surroundings, inside: Vec<String>) -> Surroundings {
-    let mut without = around.parcelled().unpacked();
-    for path in inside.into_iter().chain(around.named_files()) {
-        without.files.add(path, Ok(STAND_IN.to_owned()));
-    }
-    without
 }
 
 /// Makes a diagnostic a finding: it is about the innermost field at its place.

@@ -73,10 +73,10 @@ fn list(options: &Raw, key: Key, mut values: Vec<String>) -> Value {
     }
     let mut items: Vec<Node> = match before {
         Some(Value::Array(items)) => items.clone(),
-        Some(Value::String(text)) => split(text),
+        Some(Value::String(text)) => split(key, text),
         _ => Vec::new(),
     };
-    items.extend(values.iter().flat_map(|value| split(value)));
+    items.extend(values.iter().flat_map(|value| split(key, value)));
     Value::Array(items)
 }
 
@@ -110,8 +110,8 @@ fn with_member(options: &Raw, key: Key, member: (&str, &str), otherwise: &str) -
 }
 
 /// The items of one value. Broken JSON stays one item, so that the core reports it.
-fn split(text: &str) -> Vec<Node> {
-    value::list(text).unwrap_or_else(|_| vec![Node::synthetic(Value::string(text))])
+fn split(key: Key, text: &str) -> Vec<Node> {
+    value::items(Field::of(key).kind, text).unwrap_or_else(|_| vec![Node::synthetic(Value::string(text))])
 }
 
 /// Reads `--cache`, `--cache=PATH` or `--cache PATH`. A plain flag takes the next word only if it is a flag's value.

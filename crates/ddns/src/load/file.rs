@@ -1,8 +1,6 @@
 //! Reads configurations from files and from the network.
 
-use std::fs;
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,7 +12,7 @@ use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::secrets::MASK;
 
 use crate::http::{BODY_LIMIT, Client, How, Over, Want};
-use crate::open_file::open_any;
+use crate::open_file::{Identity, identity, open_any};
 use ddns_core::net::status::with_reason;
 
 /// The size limit in bytes: a hundred thousand long names for both families need less.
@@ -22,13 +20,6 @@ const FILE_LIMIT: u64 = 16 * 1024 * 1024;
 
 /// How long it may take to fetch a configuration.
 const FETCH_LIMIT: Duration = Duration::from_secs(30);
-
-/// Identifies a file: device and inode.
-pub(super) type Identity = (u64, u64);
-
-pub(super) fn identity(metadata: &fs::Metadata) -> Identity {
-    (metadata.dev(), metadata.ino())
-}
 
 /// A configuration that was read.
 pub(super) struct LoadedFile {

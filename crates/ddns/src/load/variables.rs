@@ -4,7 +4,6 @@ use ddns_core::config::fields::{FIELDS, Field, Key, file_variables};
 use ddns_core::config::files::is_path;
 use ddns_core::config::raw::{Origin, Raw};
 use ddns_core::config::value;
-use ddns_core::net::url::shown_path;
 use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 use ddns_core::text::json::{Node, Value};
 
@@ -101,8 +100,7 @@ fn from_file(environment: &Environment, field: &Field, (name, value): (&str, &st
         Ok(text) => Ok(text.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n']).to_owned()),
         Err(why) => {
             // The user may have put the secret itself here by mistake.
-            let is_path = is_path(value) && !value.contains(['{', '[', '"', '?']);
-            let shown = if is_path { shown_path(value) } else { "that it names".to_owned() };
+            let shown = if is_path(value) { value } else { "that it names" };
             let hint = format!("it must be the path of a file; the value itself goes into {direct}");
             Err(Diagnostic::error(place(), format!("the file {shown} {why}")).hint(hint))
         }

@@ -379,3 +379,22 @@ fn g3_parts_of_a_python_program_in_the_format_of_the_log() {
     }
     run.prints("`log.format` asks for a place in the code").prints("home.example.com");
 }
+
+#[test]
+fn b13_whole_numbers_inside_objects_may_have_a_fraction_of_zeros() {
+    let config = json!({
+        "dns": "callback", "id": "http://127.0.0.1:9/__DOMAINS__", "ipv4": "a.example", "interval": 5.0,
+        "combine": {"domains": 20.0}, "expect": {"stop": {"status": 410.0}},
+        "notify": {"id": "http://127.0.0.1:9/__MESSAGE__", "after": 3.0},
+        "group": {"store": "etcd://127.0.0.1:9", "name": "home", "lease": 1.0, "prefer": 10.0},
+        "web": {"push": {"nas": {"password_file": "password", "max_age": 720.0}}},
+    });
+    let sandbox = Sandbox::new();
+    sandbox.write("password", "0123456789abcdef");
+    sandbox.write("config.json", config.to_string());
+    sandbox.run(&["check", "-c", "config.json"]).expect(0);
+    for (field, wrong) in [("group", json!({"prefer": 10.5})), ("combine", json!({"domains": 1.5}))] {
+        sandbox.write("config.json", with(&config, &json!({field: wrong})).to_string());
+        sandbox.run(&["-c", "config.json"]).expect(2).prints("a whole number");
+    }
+}

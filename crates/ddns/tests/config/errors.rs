@@ -497,3 +497,19 @@ fn b8_a_field_that_is_written_twice_is_noticed_wherever_it_stands() {
     ends(&run, 0, &text);
     assert!(!run.stderr.contains("twice"), "{}", run.stderr);
 }
+
+#[test]
+fn b8_errors_inside_log_are_reported_together() {
+    let log = json!({"level": "LOUD", "format": "no message", "datefmt": 5});
+    let run = refused(wrong(&json!({"log": log})).to_string(), "three errors in log");
+    for field in ["level", "format", "datefmt"] {
+        assert!(names(&run.stderr, field), "`log.{field}` is not named: {}", run.stderr);
+    }
+}
+
+#[test]
+fn h20_the_hint_says_why_a_notification_forgets_nothing() {
+    let notify = json!({"id": "http://127.0.0.1:9/__MESSAGE__", "expect": {"forget": {"status": 404}}});
+    let run = refused(wrong(&json!({"notify": notify})).to_string(), "forget in a notification");
+    run.prints("`forget` has no meaning here").prints("a notification has no steps").never_prints("`none`");
+}

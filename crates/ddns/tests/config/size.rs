@@ -131,3 +131,15 @@ fn g2_a_hostile_response_is_masked_in_time() {
     let config = with(&home(&receiver.url("/")), &json!({"token": token, "debug": true}));
     ends(&in_time(&config.to_string(), &[], "a response of ampersands"), 0, "a response of ampersands");
 }
+
+#[test]
+fn b8_an_error_counts_however_many_warnings_there_are() {
+    let unknown: Vec<String> = (0..100_001).map(|number| format!("\"u{number}\":1,")).collect();
+    let unknown = unknown.concat();
+    let text = format!(
+        "{{{unknown}\"dns\":\"callback\",\"id\":\"http://127.0.0.1:9/\",\"ipv4\":\"a.example\",\"timeout\":0}}"
+    );
+    let run = in_time(&text, &["check"], "an error after 100,001 warnings");
+    assert_eq!(run.code, 2, "{run:?}");
+    assert!(run.stdout.contains("`timeout` must be") && run.stdout.contains("more warnings are not shown"), "{run:?}");
+}

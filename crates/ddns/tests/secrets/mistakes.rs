@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStringExt as _;
 
 use serde_json::json;
 
+use crate::support::given::with;
 use crate::support::{Receiver, Response, Sandbox};
 
 const SECRET: &str = "s3cr3t-key-0123456789";
@@ -119,4 +120,74 @@ fn b12_a_fetched_configuration_names_no_files_of_this_host() {
         let server = Receiver::responding(move |_| Response::with_body(200, &text));
         Sandbox::new().run(&["-c", &server.url("/c.json")]).expect(2).prints("fetched");
     }
+}
+
+#[test]
+fn b12_a_fetched_configuration_may_turn_files_off_but_name_none() {
+    let run = |more: &serde_json::Value| {
+        let config = json!({"dns": "callback", "id": "http://127.0.0.1:9/", "ipv4": "a.example", "index4": "false"});
+        let text = with(&config, more).to_string();
+        let server = Receiver::responding(move |_| Response::with_body(200, &text));
+        let sandbox = Sandbox::new();
+        let run = sandbox.run(&["-c", &server.url("/c.json")]);
+        assert!(!["no", "1", "auto"].iter().any(|name| sandbox.path(name).exists()), "{more}: a file was written");
+        run
+    };
+    for named in [json!({"log": {"file": "no"}}), json!({"log": {"file": "1"}}), json!({"cache": "auto"})] {
+        run(&named).expect(2).prints("names a file, which a fetched configuration may not");
+    }
+    for off in [json!({"cache": "none"}), json!({"cache": "no"}), json!({"ssl": "Auto"}), json!({"log": {"file": ""}})]
+    {
+        run(&off).never_prints("names a file");
+    }
+}
+
+#[test]
+fn g2_a_domain_as_text_in_a_list_shows_no_value_of_its_own() {
+    let json = format!(r#"{{"name":"b.example","extra":{{"__KEY__":"{SECRET}"}}}}"#);
+    let refused = |sandbox: Sandbox, config: serde_json::Value| {
+        sandbox.write("config.json", config.to_string());
+        for command in [&["check"][..], &["check", "--json"], &["preview"], &[]] {
+            let run = sandbox.run(&[command, &["-c", "config.json"]].concat()).expect(2).never_prints(SECRET);
+            assert!(format!("{}{}", run.stdout, run.stderr).contains("cannot contain a brace"), "{command:?}: {run:?}");
+        }
+    };
+    let config = json!({"dns": "callback", "id": "http://127.0.0.1:9/__KEY__"});
+    refused(Sandbox::new().env("DDNS_IPV4", format!("a.example, {json}")), config.clone());
+    for domains in [json!(["a.example", json]), json!({"name": json}), json!(format!("a.example; {json}"))] {
+        refused(Sandbox::new(), with(&config, &json!({"ipv4": domains})));
+    }
+}
+
+#[test]
+fn g2_a_key_in_the_place_of_a_path_is_not_shown() {
+    let jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.s3cr3tsignature0123";
+    for key in [jwt, "s3cr3t/Xq7Zk0PbW4mQ2", "/s3cr3tXq7Zk0PbW4mQ2", "id.s3cr3t9f86d081884c7d65", "Qm9v/s3cr3t+Xq7"] {
+        let base = json!({"dns": "callback", "id": "http://127.0.0.1:9/__KEY__", "ipv4": "a.example"});
+        for more in [
+            json!({"extra": {"__KEY__": {"file": key}}}),
+            json!({"sign": {"file": key}}),
+            json!({"group": {"store": "etcds://127.0.0.1:9", "name": "home", "user": "u", "password_file": key}}),
+        ] {
+            let sandbox = Sandbox::new();
+            sandbox.write("config.json", with(&base, &more).to_string());
+            for command in [&["check"][..], &[]] {
+                let run = sandbox.run(&[command, &["-c", "config.json"]].concat()).expect(2);
+                assert!(format!("{}{}", run.stdout, run.stderr).contains("the file that it names"), "{run:?}");
+                run.never_prints("s3cr3t").never_prints("eyJ");
+            }
+        }
+        let run = Sandbox::new().env("DDNS_TOKEN_FILE", key).run(&["--dns", "callback"]).expect(2);
+        run.prints("that it names").never_prints("s3cr3t").never_prints("eyJ");
+    }
+}
+
+#[test]
+fn g2_a_secret_that_spells_a_domain_hides_it_nowhere() {
+    let receiver = Receiver::responding(|_| Response::with_body(500, "home.example.com is unknown"));
+    let config = json!({
+        "dns": "callback", "id": receiver.url("/"), "token": {"user": "Home.Example.COM", "name": "__DOMAIN__"},
+        "ipv4": "home.example.com", "index4": "shell:echo 203.0.113.7", "debug": true,
+    });
+    Sandbox::new().sync(&config).expect(1).prints("home.example.com is unknown");
 }

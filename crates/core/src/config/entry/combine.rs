@@ -3,6 +3,7 @@
 use super::super::fields::Key;
 use super::super::parts::PartReader;
 use super::super::read::SettingReader;
+use super::super::value::whole;
 use super::Maker;
 use crate::callback::{Callback, Combine};
 use crate::text::json::{Node, Value};
@@ -29,7 +30,7 @@ pub(crate) fn combine(reader: &mut SettingReader<'_>) -> Option<Combine> {
     let families = of.flag("families").unwrap_or_default();
     let missing = of.part("missing", |node| node.value.text(), ["a string", ""]).map(str::to_owned);
     let number = |node: &Node| match &node.value {
-        Value::Number(text) => text.parse().ok().filter(|number| (1..=MAX_DOMAINS).contains(number)),
+        Value::Number(text) => whole(text).parse().ok().filter(|number| (1..=MAX_DOMAINS).contains(number)),
         _ => None,
     };
     let domains = of.part("domains", number, ["a whole number from 1 to 1000", ""]).unwrap_or(1);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::super::fields::{Field, Key, names, quoted};
+use super::super::fields::{Field, JSON_MARKS, Key, names, quoted};
 use super::super::raw::Setting;
 use super::super::read::did_you_mean;
 use super::super::value::is_off;
@@ -66,6 +66,15 @@ impl Maker<'_, '_> {
 
     fn domain(&mut self, key: Key, node: &Node) -> Option<Domain> {
         let (text, field) = (node.value.text().unwrap_or_default(), Field::of(key).name);
+        // A single pass for the common case: there may be many domains.
+        let is_odd = text.bytes().any(|byte| b",;/:@{}\"".contains(&byte));
+        if is_odd && text.contains(JSON_MARKS) {
+            let message = format!("`{field}`: a domain name cannot contain a brace or a quotation mark");
+            let hint =
+                "write a domain with values of its own as an object, not as a string; several of them as one JSON list";
+            self.reader.wrong(key, node.span, message, hint);
+            return None;
+        }
         let parsed = Domain::parse(text).map_err(|why| {
             let text: String = screen::line(text).chars().take(80).collect();
             format!("`{field}`: `{text}` is not a domain name: {why}")
@@ -76,8 +85,7 @@ impl Maker<'_, '_> {
             self.reader.wrong(key, node.span, message, "remove it");
             return None;
         }
-        // A single pass for the common case: there may be many domains.
-        if text.bytes().any(|byte| matches!(byte, b',' | b';' | b'/' | b':' | b'@')) {
+        if is_odd {
             if text.contains([',', ';']) {
                 let message = format!("`{field}`: `{domain}` is more than one domain");
                 self.reader.wrong(key, node.span, message, "write each domain as an item of its own");

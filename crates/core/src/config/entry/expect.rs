@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::super::fields::{Field, Key, SubField, part, quoted};
+use super::super::value::whole;
 use super::Maker;
 use crate::callback::Variables;
 use crate::callback::expect::{Condition, Conditions, Expect, Pointer};
@@ -36,7 +37,11 @@ impl Maker<'_, '_> {
         for member in node.value.members().unwrap_or_default() {
             if not_here.contains(&member.key.as_str()) {
                 let message = format!("`expect`: `{}` has no meaning here", member.key);
-                self.reader.wrong(Key::Expect, member.key_span, message, "`none` belongs in a step of `before`");
+                let hint = match member.key.as_str() {
+                    "none" => "`none` belongs in a step of `before`",
+                    _ => "leave it out: a notification has no steps whose values it could forget",
+                };
+                self.reader.wrong(Key::Expect, member.key_span, message, hint);
                 return None;
             }
         }
@@ -147,7 +152,7 @@ fn statuses(list: &str, node: &Node) -> Result<Vec<RangeInclusive<u16>>, ExpectM
     let one = |node: &Node| {
         let number = |text: &str| text.trim().parse().ok().filter(|status| (100..=599).contains(status));
         let range = match &node.value {
-            Value::Number(text) => number(text).map(|status: u16| status..=status),
+            Value::Number(text) => number(whole(text)).map(|status: u16| status..=status),
             Value::String(text) => match text.split_once('-') {
                 Some((from, to)) => number(from).zip(number(to)).map(|(from, to)| from..=to),
                 None => number(text).map(|status| status..=status),

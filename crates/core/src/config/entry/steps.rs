@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::super::fields::{Field, FieldUse, Key, names, used_by};
 use super::super::layers::Layers;
+use super::super::parts;
 use super::super::raw::Raw;
 use super::super::read::{SettingReader, did_you_mean};
 use super::Maker;
@@ -272,10 +273,9 @@ impl Maker<'_, '_> {
     }
 }
 
-/// A part that is set; the last one if it is written twice.
+/// A part that is set.
 fn member<'n>(object: &'n Node, name: &str) -> Option<&'n Node> {
-    let member = object.value.members().unwrap_or_default().iter().rfind(|member| member.key == name);
-    member.map(|member| &member.node).filter(|node| node.value != Value::Null)
+    parts::member(object.value.members().unwrap_or_default(), name)
 }
 
 /// What a step has besides its request, except `keep`: part of the key of the cache.

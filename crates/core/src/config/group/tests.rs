@@ -58,6 +58,14 @@ fn j1_a_group_has_a_store_and_a_name() {
 }
 
 #[test]
+fn b13_whole_numbers_may_have_a_fraction_and_the_last_part_counts() {
+    let group = |rest: &str| group(&with(rest));
+    assert_eq!(group(r#""prefer":10.0,"lease":1.0"#).prefer, 10);
+    assert_eq!(group(r#""prefer":10,"prefer":20"#).prefer, 20);
+    assert_eq!(group(r#""prefer":10,"prefer":null"#).prefer, 0);
+}
+
+#[test]
 fn j1_what_is_wrong_with_a_group_is_said() {
     let many = (0..17).map(|at| format!("a:{}", at + 1)).collect::<Vec<_>>().join(",");
     let store = |store: &str| format!(r#"{{"store":"{store}","name":"home"}}"#);
