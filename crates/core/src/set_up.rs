@@ -226,10 +226,14 @@ impl SetUp {
         if subject == SetUpSubject::Service {
             self.service = None;
         }
-        let name = name_of(&subject);
+        self.suggest(name_of(&subject), text);
+        true
+    }
+
+    /// Suggests an answer to the question with this name, in place of an earlier one.
+    fn suggest(&mut self, name: String, text: String) {
         self.before.retain(|(known, _)| *known != name);
         self.before.push((name, text));
-        true
     }
 
     /// Accepts the suggestions, and returns the questions that are left. Without `all`, accepts only the defaults of the recipe.

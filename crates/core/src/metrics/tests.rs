@@ -131,6 +131,21 @@ fn i3_the_worst_of_equal_names_counts_and_each_has_one_series() {
 }
 
 #[test]
+fn i3_many_domains_with_one_address_leave_room_for_the_others() {
+    let mut rows = vec![row("a.example", UpdateState::UpToDate); 2000];
+    rows.push(Row {
+        kind: "AAAA".to_owned(),
+        address: Some(ip("2001:db8::7")),
+        ..row("z.example", UpdateState::UpToDate)
+    });
+    let text = text(&Counts::default(), &Status { rows, ..Status::default() }, NOW);
+    for (kind, address) in [("A", "203.0.113.7"), ("AAAA", "2001:db8::7")] {
+        let line = format!("ddns_address_info{{type=\"{kind}\",address=\"{address}\",source=\"public\"}} 1\n");
+        assert_eq!(text.matches(&line).count(), 1, "{line}");
+    }
+}
+
+#[test]
 fn i3_the_group_has_gauges_and_a_host_that_stands_by_says_nothing_of_records() {
     let change = |kind| What::Role(RoleChange { group: "home".to_owned(), member: "a".to_owned(), kind, why: None });
     let counts = counted([

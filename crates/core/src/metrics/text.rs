@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::counts::{Counts, Histogram};
@@ -129,14 +130,14 @@ impl Exposition {
             self.sample("ddns_source_failures_total", &[("type", family.record_type()), ("source", source)], count);
         }
         self.family("ddns_address_info", "gauge", "The addresses found, and their sources.");
-        let found: BTreeSet<(&str, String, &str)> = status
+        let found: BTreeSet<(&str, IpAddr, &str)> = status
             .rows
             .iter()
-            .filter_map(|row| Some((row.kind.as_str(), row.address?.to_string(), row.source.as_deref()?)))
-            .take(MAX_DOMAINS)
+            .filter_map(|row| Some((row.kind.as_str(), row.address?, row.source.as_deref()?)))
             .collect();
-        for (kind, address, source) in found {
-            self.sample("ddns_address_info", &[("type", kind), ("address", &address), ("source", source)], 1);
+        for (kind, address, source) in found.into_iter().take(MAX_DOMAINS) {
+            let labels = [("type", kind), ("address", &address.to_string()), ("source", source)];
+            self.sample("ddns_address_info", &labels, 1);
         }
     }
 

@@ -20,7 +20,7 @@ pub const PAUSE: Duration = Duration::from_secs(60);
 /// How often the pause doubles after notifications that could not be sent.
 const MAX_DOUBLINGS: u32 = 6;
 
-/// After this many unsent notifications in a row, ddns drops what the cache does not contain: changed addresses, what DNS shows, the lease.
+/// After this many attempts to send a report, ddns drops it if the cache does not contain it: changed addresses, what DNS shows, the lease.
 const MAX_TRIES: u32 = 10;
 
 /// After this many attempts to report a streak, it counts as reported.
@@ -100,7 +100,9 @@ pub struct Ledger {
     under_way: Option<Outgoing>,
     /// The earliest time of the next notification, by event.
     not_before: [Duration; ORDER.len()],
-    /// How many notifications in a row could not be sent.
+    /// How often each event was sent since something was added to its report.
+    tries: [u32; ORDER.len()],
+    /// How many notifications in a row could not be sent: the pauses depend on it.
     unsent: u32,
     /// When to report what has to wait.
     wake_at: Option<Duration>,
@@ -136,6 +138,7 @@ impl Ledger {
         let before = self.changed.remove(about).map_or(previous, |(before, _)| before);
         if before != Some(ip) {
             self.changed.insert(about.clone(), (before, ip));
+            self.tries[NotifyEvent::Changed as usize] = 0;
         }
     }
 
@@ -150,6 +153,7 @@ impl Ledger {
         let is_back = event == NotifyEvent::Visible && (!sight.was_reported || unsent.is_some());
         if self.on.has(event) && !is_back {
             self.seen.insert(sight.about.clone(), (event, sight.ip, sight.reason.clone()));
+            self.tries[event as usize] = 0;
             // Report it now: no synchronization follows.
             self.wake_at = Some(Duration::ZERO);
         }
@@ -161,6 +165,7 @@ impl Ledger {
         self.keep_role(event, format!("{} {}", change.member, change.sentence()));
         // Do not wait for a synchronization: a host on standby has none.
         if self.role.is_some() {
+            self.tries[event as usize] = 0;
             self.wake_at = Some(Duration::ZERO);
         }
     }
@@ -234,6 +239,7 @@ impl Ledger {
         if let Some(outgoing) = &outgoing {
             self.is_synchronized &= outgoing.event != NotifyEvent::Synchronized;
             self.not_before[outgoing.event as usize] = now + PAUSE;
+            self.tries[outgoing.event as usize] += 1;
             // Waiting updates count as failed, too, so that they are reported as recovered once they are accepted.
             for line in outgoing.lines.iter().filter(|line| outgoing.event == NotifyEvent::Failed && line.failures == 0)
             {
@@ -336,7 +342,11 @@ impl Ledger {
         let pause = PAUSE.saturating_mul(1 << self.unsent.min(MAX_DOUBLINGS));
         self.not_before[outgoing.event as usize] = now + pause;
         self.wake_at = Some(now);
-        let is_lost = !has_arrived && self.unsent < MAX_TRIES;
+        let tries = &mut self.tries[outgoing.event as usize];
+        let is_lost = !has_arrived && *tries < MAX_TRIES;
+        if !is_lost {
+            *tries = 0;
+        }
         if outgoing.event.is_of_group()
             && is_lost
             && self.role.as_ref().is_none_or(|(newer, _)| *newer != outgoing.event)

@@ -38,7 +38,7 @@ impl SetUp {
         if number == Some(0) || text.eq_ignore_ascii_case(OWN) || is_url {
             self.take_service(OWN, ChosenService::Own);
             if is_url {
-                self.before.push(("id".to_owned(), text.to_owned()));
+                self.suggest("id".to_owned(), text.to_owned());
             }
             return ServiceChoice::Taken("A URL of your own".to_owned());
         }

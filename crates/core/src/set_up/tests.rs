@@ -145,6 +145,16 @@ fn no_answer_is_lost_by_going_back() {
     assert_eq!(set_up.question().and_then(|question| question.suggested).as_deref(), Some("myhome.dedyn.io"));
 }
 
+#[test]
+fn the_url_that_was_typed_last_is_suggested() {
+    let mut set_up = SetUp::new(Raw::default(), private());
+    for url in ["https://one.example/?ip=__IP__", "https://two.example/?ip=__IP__"] {
+        assert!(matches!(set_up.choose(url), ServiceChoice::Taken(_)));
+        assert_eq!(set_up.question().and_then(|question| question.suggested).as_deref(), Some(url));
+        assert!(set_up.back());
+    }
+}
+
 /// A zone is only asked for if the names leave it in doubt.
 #[test]
 fn nobody_is_asked_twice_for_a_domain() {

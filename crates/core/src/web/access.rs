@@ -63,7 +63,7 @@ pub fn token(web: &Web) -> Result<Option<&str>, AccessRefusal> {
     let wrong = |text: &str| match text.len() {
         0..16 => Some("holds fewer than 16 characters"),
         _ if text.bytes().all(|byte| byte.is_ascii_graphic()) => None,
-        _ => Some("must hold one line of ASCII without blanks"),
+        _ => Some("must be a single line of ASCII without spaces"),
     };
     web.token.as_ref().map(|file| held("token_file", file, HINT, wrong)).transpose()
 }

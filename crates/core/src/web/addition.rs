@@ -109,10 +109,10 @@ fn refuse_inherited(new: &FileLayers, file: &Raw, around: &Surroundings) -> Resu
 
 /// Appends the entries of another configuration to a file. The error is a clause.
 pub fn appended(old: &str, addition: &str, around: &Surroundings) -> Result<String, String> {
-    let invalid = |_| "the file is not valid JSON: mend it on the host first".to_owned();
+    let invalid = |_| "the file is not valid JSON: correct it on the host first".to_owned();
     let (root, new) =
         (parse(old, Dialect::CONFIG).map_err(invalid)?, parse(addition, Dialect::CONFIG).map_err(invalid)?);
-    let members = root.value.members().ok_or("the file is not a JSON object: mend it on the host first")?;
+    let members = root.value.members().ok_or("the file is not a JSON object: correct it on the host first")?;
     let providers = members.iter().rfind(|member| member.key == "providers");
     // Without `providers`, the settings of the file become its first entry, and the new entries do not inherit them.
     let file = if providers.is_some() { read(old)?.file } else { Raw::default() };
@@ -128,13 +128,13 @@ pub fn appended(old: &str, addition: &str, around: &Surroundings) -> Result<Stri
     let Some(providers) = providers else {
         // `provider` has no effect outside of an entry, but would have one inside.
         return if members.iter().any(|member| member.key == "provider") {
-            Err("the file has a `provider` without `providers`: mend it on the host first".to_owned())
+            Err("the file has a `provider` without `providers`: correct it on the host first".to_owned())
         } else {
             Ok(wrapped(old, &root, members, &text))
         };
     };
     let Value::Array(items) = &providers.node.value else {
-        return Err("`providers` of the file are no list: mend it on the host first".to_owned());
+        return Err("`providers` of the file is not a list: correct it on the host first".to_owned());
     };
     let (from, to) =
         (items.last().map_or(providers.node.span.start + 1, |last| last.span.end), providers.node.span.end - 1);
@@ -144,12 +144,16 @@ pub fn appended(old: &str, addition: &str, around: &Surroundings) -> Result<Stri
     Ok(format!("{}{comma}{between}{line}{text}\n  {}", &old[..from], &old[to..]))
 }
 
+/// Whether a field describes an entry, wherever it is written.
+fn is_of_entry(field: &Field) -> bool {
+    field.scope == FieldScope::Entry || field.key == Key::Recipe
+}
+
 pub(crate) type NewEntry = Vec<(String, Value)>;
 
 /// The entries of a configuration, each with the settings that it inherits.
 pub(crate) fn entries(members: &[Member]) -> Vec<NewEntry> {
-    let is_own = |field: &Field| field.scope == FieldScope::Entry || field.key == Key::Recipe;
-    let is_field = |member: &&Member| Field::written(&member.key).is_some_and(is_own);
+    let is_field = |member: &&Member| Field::written(&member.key).is_some_and(is_of_entry);
     let pair = |member: &Member| (member.key.clone(), member.node.value.clone());
     let common: NewEntry = members.iter().filter(is_field).filter(|member| member.key != "dns").map(pair).collect();
     let whole = |own: NewEntry| {
@@ -181,7 +185,7 @@ fn wrapped(old: &str, root: &Node, members: &[Member], added: &str) -> String {
     let mut outside = String::new();
     let mut inside = String::new();
     let mut at = root.span.start;
-    let is_of_file = |field: &Field| field.scope != FieldScope::Entry || field.request == RequestPart::Way;
+    let is_of_file = |field: &Field| !is_of_entry(field) || field.request == RequestPart::Way;
     for member in members {
         let (start, end) = (member.key_span.start, member.node.span.end);
         let is_whole = member.key == "log" || Field::written(&member.key).is_some_and(is_of_file);
@@ -280,6 +284,16 @@ mod tests {
         let (before, after) = (config_of(old), config_of(&added(old, NEW).expect("added")));
         assert_eq!(before.notify, after.notify);
         assert_eq!(before.entries[0], after.entries[0]);
+    }
+
+    /// H23: an entry keeps its recipe, and one that is added does not inherit it.
+    #[test]
+    fn h23_the_recipe_of_a_file_goes_with_its_entry() {
+        let old = r#"{"dns": "callback", "recipe": "x@1", "id": "https://o.example/__IP__", "ipv4": "o.example"}"#;
+        let written = read(&added(old, NEW).expect("added")).expect("settings");
+        let entries = written.entries.expect("entries");
+        let has_recipe: Vec<bool> = entries.iter().map(|(entry, _)| entry.get(Key::Recipe).is_some()).collect();
+        assert_eq!((written.file.get(Key::Recipe).is_some(), has_recipe), (false, vec![true, false]));
     }
 
     #[test]

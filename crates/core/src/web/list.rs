@@ -73,6 +73,12 @@ impl ListQuery {
         Self { page, ..self.clone() }
     }
 
+    /// The same query; on the last page of this many items if it asks for a later one.
+    #[must_use]
+    pub fn within(&self, per_page: usize, total: usize) -> Self {
+        self.on_page(self.page.min(total.div_ceil(per_page)).max(1))
+    }
+
     /// The same query for one state; `None`: for all.
     #[must_use]
     pub fn in_state(&self, state: Option<UpdateState>) -> Self {

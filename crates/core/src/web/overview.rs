@@ -119,7 +119,7 @@ pub fn overview<'a>(status: &'a Status, query: &ListQuery) -> Overview<'a> {
     let mut rows: Vec<&Row> = status.rows.iter().filter(|row| includes(query, row, &search)).collect();
     order(query, &mut rows);
     let total = rows.len();
-    let page = query.page.min(total.div_ceil(PER_PAGE)).max(1);
+    let page = query.within(PER_PAGE, total).page;
     Overview {
         headline: headline(status, numbers),
         worst: worst.max(trouble_of_group),

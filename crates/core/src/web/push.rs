@@ -61,7 +61,7 @@ pub fn allowed(web: &Web, client: IpAddr) -> Vec<&PushRule> {
 /// What a push says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PushRequest {
-    /// The domains that it names; `None`: one of them is invalid.
+    /// The domains that it names, as far as they matter; `None`: one of them is invalid.
     pub hosts: Option<Vec<Domain>>,
     /// The addresses, or why there are none: a phrase that repeats nothing from the request except addresses.
     pub push: Result<Push, String>,
@@ -116,7 +116,11 @@ impl PushRequest {
             for item in items {
                 match () {
                     () if is_one_of(&["hostname", "domain"], &name) => {
-                        hosts = hosts.zip(Domain::parse(item).ok()).map(|(hosts, host)| [hosts, vec![host]].concat());
+                        hosts = hosts.zip(Domain::parse(item).ok()).map(|(mut hosts, host)| {
+                            // One more is enough to know that they are too many.
+                            hosts.extend((hosts.len() <= MAX_HOSTS).then_some(host));
+                            hosts
+                        });
                     }
                     () if is_one_of(&ADDRESSES, &name) => read = read.and_then(|()| add_address(&mut push, item)),
                     () if is_one_of(&[PREFIX], &name) => read = read.and_then(|()| add_prefix(&mut push, item)),

@@ -12,6 +12,7 @@ use super::page;
 use super::serve_with;
 use super::systemd::Systemd;
 use crate::cli::CliSettings;
+use crate::clock::steady_time;
 use crate::environment::Environment;
 use crate::http::Client;
 use crate::load::{self, before_set_up, surroundings};
@@ -36,7 +37,8 @@ pub(super) async fn run(settings: CliSettings, environment: Environment, client:
     log.info(format!("there is no configuration yet: open the page to create {}", target.display()));
     // The file may be written without the page, and before it was watched.
     let mut is_there = target.exists();
-    Systemd::new(&environment).ready("waiting for a configuration");
+    let mut systemd = Systemd::new(&environment);
+    systemd.ready("waiting for a configuration");
     let configs = loop {
         if std::mem::take(&mut is_there) {
             match load::load(settings.clone(), &environment, &client).await {
@@ -44,7 +46,11 @@ pub(super) async fn run(settings: CliSettings, environment: Environment, client:
                 Err(wrong) => wrong.iter().for_each(|diagnostic| log.error(diagnostic.one_line())),
             }
         }
-        match events.next(None).await {
+        let wake_at = systemd.watchdog.map(|every| {
+            systemd.alive();
+            steady_time() + every
+        });
+        match events.next(wake_at).await {
             ServiceEvent::Stop => {
                 log.info("stopped");
                 return Ok(0);

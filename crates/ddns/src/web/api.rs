@@ -160,7 +160,7 @@ pub(super) async fn edit(site: &Site, request: &PageRequest) -> Handled {
             let errors = ask(site, Ask::Reload).await?;
             Ok(Reply::json(200, &object! { saved: true, errors: errors }))
         }
-        Err(NotEdited::Changed) => Err(error(409, "the file is another one now: read it again")),
+        Err(NotEdited::Changed) => Err(error(409, "the file has changed in the meantime: read it again")),
         Err(NotEdited::Wrong(findings)) => {
             let error = "the configuration would not be valid, or may not be edited like this";
             let findings: Vec<_> = findings.iter().map(Finding::json).collect();

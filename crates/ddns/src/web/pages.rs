@@ -114,10 +114,16 @@ pub(super) async fn ask_sources(site: &Site) -> Handled {
 }
 
 pub(super) async fn requests(site: &Site, request: &PageRequest) -> Handled {
-    let query = ListQuery::read(|name| request.queried(name));
+    let mut query = ListQuery::read(|name| request.queried(name));
     let take = views::requests::PER_PAGE;
-    let (is_wanted, skip) = (containing(&query.search), (query.page - 1).saturating_mul(take));
-    let previews = ask(site, |done| Ask::Previews { is_wanted, skip, take, done }).await?;
+    let previews = loop {
+        let (is_wanted, skip) = (containing(&query.search), (query.page - 1).saturating_mul(take));
+        let previews = ask(site, |done| Ask::Previews { is_wanted, skip, take, done }).await?;
+        match query.within(take, previews.total) {
+            last if last.page < query.page => query = last,
+            _ => break previews,
+        }
+    };
     let content = views::requests::page(&previews, &query, clock().now);
     Ok(request.page(200, "Requests", Some("/requests"), &content))
 }

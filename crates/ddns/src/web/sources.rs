@@ -61,6 +61,8 @@ impl Sources {
         if self.is_asking.replace(true) {
             return None;
         }
+        // Until the new report is there, the page says that the sources are being asked.
+        self.report.take();
         let sources = Rc::clone(self);
         let asking = tokio::task::spawn_local(async move {
             let configs: Vec<&Config> = configs.iter().map(|(config, _)| config).collect();

@@ -2,6 +2,8 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,6 +11,7 @@ use serde_json::json;
 
 use crate::support::page::{Page, within};
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms, until};
+use crate::support::{Receiver, Response};
 
 /// Changes the address, and waits until the endpoint has it.
 #[track_caller]
@@ -191,4 +194,39 @@ fn i1_a_reload_keeps_the_page_or_moves_it() {
     page.sandbox.write("config.json", without.to_string());
     until(SOON, "the configuration is loaded", || page.watch.lines_with("reloading") >= 3);
     page.watch.stop();
+}
+
+#[test]
+fn i1_a_page_number_behind_the_last_one_shows_the_last_page() {
+    let page = Page::open();
+    page.endpoint.wait(1, SOON);
+    for path in ["/requests", "/history"] {
+        until(SOON, path, || page.get(path).expect(200).body.contains("home.example.com"));
+        for number in ["2", "18446744073709551615"] {
+            let shown = page.get(&format!("{path}?page={number}")).expect(200).body;
+            assert!(shown.contains("home.example.com") && shown.contains(" in all"), "{path} {number}: {shown}");
+        }
+    }
+}
+
+/// The old result must not be taken for the new one.
+#[test]
+fn i1_sources_that_are_asked_again_show_what_they_say_now() {
+    let is_slow = Arc::new(AtomicBool::default());
+    let slow = Arc::clone(&is_slow);
+    let source = Receiver::responding(move |_| {
+        if slow.load(Ordering::SeqCst) {
+            return Response::with_body(200, "203.0.113.22").after(ms(2500));
+        }
+        Response::with_body(200, "203.0.113.21")
+    });
+    let page = Page::with(&json!({}), &json!({"index4": format!("url:{}", source.url("/slow"))}));
+    page.endpoint.wait(1, SOON);
+    let before = page.get("/addresses").expect(200).body;
+    assert!(before.contains("203.0.113.21") && before.contains("Ask again"), "{before}");
+    is_slow.store(true, Ordering::SeqCst);
+    page.post("/addresses", &page.visitor("/"), "").expect(303);
+    let after = page.get("/addresses").expect(200).body;
+    assert!(after.contains("The sources are being asked.") && !after.contains("203.0.113.21"), "{after}");
+    until(SOON, "the new result", || page.get("/addresses").expect(200).body.contains("203.0.113.22"));
 }

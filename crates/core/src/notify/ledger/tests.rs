@@ -266,6 +266,44 @@ fn i5_what_cannot_be_sent_is_tried_again_later_and_not_for_ever() {
     assert_eq!(kept.reported(now + 20_000), [("recovered", 1)]);
 }
 
+/// After a long outage of the receiver, a new report has all of its attempts, whatever was lost before it.
+#[test]
+fn i5_each_report_has_its_own_attempts() {
+    let mut kept = CachedLedger::new(ALL.with(NotifyEvent::Lost).with(NotifyEvent::Drifted), 1);
+    let mut now = 0;
+    let mut lose = |kept: &mut CachedLedger| {
+        now += 10_000;
+        let outgoing = kept.begin(now).map(|outgoing| outgoing.event);
+        kept.end(false, now);
+        outgoing
+    };
+    kept.fail(0);
+    (0..10).for_each(|_| assert_eq!(lose(&mut kept), Some(NotifyEvent::Failed)));
+    kept.ledger.change(&about(1), ip(2), Some(ip(1)));
+    (0..9).for_each(|number| assert_eq!(lose(&mut kept), Some(NotifyEvent::Changed), "{number}"));
+    // What is added to a report keeps it.
+    kept.ledger.change(&about(2), ip(2), Some(ip(1)));
+    (0..10).for_each(|number| assert_eq!(lose(&mut kept), Some(NotifyEvent::Changed), "{number}"));
+    assert_eq!(lose(&mut kept), None, "not for ever");
+    kept.ledger.change_role(&change(LeaseChange::Lost));
+    (0..10).for_each(|number| assert_eq!(lose(&mut kept), Some(NotifyEvent::Lost), "{number}"));
+    assert_eq!(lose(&mut kept), None);
+    let (verdict, reason) = (DnsVerdict::Drifted, String::new());
+    let sight = SightChange {
+        about: about(1),
+        ip: ip(2),
+        verdict,
+        after: 60,
+        ttl: None,
+        reason,
+        was_reported: false,
+        is_timed: true,
+    };
+    kept.ledger.sight(&sight);
+    (0..10).for_each(|number| assert_eq!(lose(&mut kept), Some(NotifyEvent::Drifted), "{number}"));
+    assert_eq!(lose(&mut kept), None);
+}
+
 #[test]
 fn i5_what_changes_while_it_is_told_is_told_after_it() {
     let mut kept = CachedLedger::new(ALL, 1);

@@ -78,6 +78,13 @@ fn i1_a_filter_a_sort_and_a_page_are_part_of_the_address() {
 }
 
 #[test]
+fn i1_a_page_behind_the_last_one_is_the_last_one() {
+    for (page, total, expected) in [(1, 0, 1), (9, 0, 1), (1, 50, 1), (2, 50, 1), (2, 51, 2), (usize::MAX, 120, 3)] {
+        assert_eq!(ListQuery { page, ..ListQuery::default() }.within(50, total).page, expected, "{page} of {total}");
+    }
+}
+
+#[test]
 fn i1_ten_thousand_domains_are_shown_in_pages() {
     let row = |at: usize| match format!("host{at:05}.example") {
         name if at.is_multiple_of(2) => row(&name, "203.0.113.7", UpdateState::UpToDate),

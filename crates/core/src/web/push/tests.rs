@@ -193,3 +193,12 @@ fn f10g_what_is_answered() {
     assert!(!rate.admits("r", at(64)) && rate.admits("s", at(64)) && rate.admits("r", at(65)));
     assert!(rate.0.len() <= 60);
 }
+
+/// Each name is looked at once: the most that fit into a push take no time.
+#[test]
+fn f10f_names_beyond_the_limit_are_not_kept() {
+    let many = |last: &str| format!("myip=5.145.0.7&hostname={}{last}", "a,".repeat(4000));
+    let hosts = PushRequest::read(&many("b"), "").hosts;
+    assert_eq!(hosts.map(|hosts| hosts.len()), Some(MAX_HOSTS + 1));
+    assert_eq!(PushRequest::read(&many("b c"), "").hosts, None, "every name is checked");
+}

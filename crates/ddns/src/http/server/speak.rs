@@ -125,8 +125,54 @@ pub(crate) async fn read(mut incoming: Incoming, limit: usize) -> Result<Vec<u8>
 
 /// Reads for a moment what still arrives: closing the connection at once would lose the response.
 pub(crate) async fn hang_up(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) {
-    let _ = stream.shutdown().await;
     let mut dropped = [0; 4096];
-    let drain = async { while stream.read(&mut dropped).await.is_ok_and(|count| count > 0) {} };
-    let _ = timeout(DRAIN_PATIENCE, drain).await;
+    let close = async {
+        // With TLS, this waits until the client has taken everything.
+        let _ = stream.shutdown().await;
+        while stream.read(&mut dropped).await.is_ok_and(|count| count > 0) {}
+    };
+    let _ = timeout(DRAIN_PATIENCE, close).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Context;
+    use std::time::Instant;
+
+    use tokio::io::ReadBuf;
+    use tokio::runtime::Builder as RuntimeBuilder;
+
+    use super::*;
+
+    /// The stream of a client that takes nothing: with TLS, closing it waits for the client.
+    struct StuckStream;
+
+    impl AsyncRead for StuckStream {
+        fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, _: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    impl AsyncWrite for StuckStream {
+        fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
+            Poll::Pending
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    /// I2: such clients would fill up the page.
+    #[test]
+    fn i2_a_client_that_takes_nothing_is_not_waited_for() {
+        let runtime = RuntimeBuilder::new_current_thread().enable_time().build().expect("a runtime");
+        let begun = Instant::now();
+        let closed = runtime.block_on(async { timeout(10 * DRAIN_PATIENCE, hang_up(&mut StuckStream)).await });
+        assert!(closed.is_ok() && begun.elapsed() >= DRAIN_PATIENCE, "{:?}", begun.elapsed());
+    }
 }

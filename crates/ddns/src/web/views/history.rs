@@ -16,6 +16,7 @@ pub(crate) const PER_PAGE: usize = 50;
 /// One page of the records that match, or why they cannot be read.
 pub(crate) fn page(all: &Result<Vec<Record>, String>, query: &ListQuery, clock: &Clock<'_>) -> Markup {
     let known = all.as_deref().unwrap_or_default();
+    let query = &query.within(PER_PAGE, known.len());
     let shown = known.chunks(PER_PAGE).nth(query.page - 1).unwrap_or_default();
     let kinds = html! {
         select name="outcome" aria-label="Outcome" data-submit {
