@@ -1,4 +1,4 @@
-//! One file for each command; `run` is `ddns` without a command.
+//! One file for each command; `run` is `ddns` without a command. `new_file` writes what `init` and `import` make.
 
 pub(crate) mod addresses;
 pub(crate) mod check;
@@ -10,6 +10,7 @@ pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod listen;
 pub(crate) mod man;
+mod new_file;
 pub(crate) mod notify;
 pub(crate) mod password;
 pub(crate) mod preview;

@@ -24,10 +24,10 @@ pub(crate) use file::beside;
 pub(crate) use read::{each, newest, records};
 
 /// The size of a full file, in bytes…
-const FULL: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// …or this size for each update, if that is more: one change of many domains must not push out everything else.
-const FULL_FOR_EACH: u64 = 1 << 10;
+const MAX_FILE_BYTES_PER_UPDATE: u64 = 1 << 10;
 
 /// Lines are written when there are this many bytes of them…
 const CHUNK: usize = 32 << 10;
@@ -122,7 +122,7 @@ impl<'a> HistoryFiles<'a> {
                 let known = files.all.iter().position(|lines| lines.path == path);
                 known.unwrap_or_else(|| {
                     let (writer, text) = (RecordWriter::default(), String::new());
-                    files.all.push(PendingLines { path, writer, text, full: FULL, has_warned: false, log });
+                    files.all.push(PendingLines { path, writer, text, full: MAX_FILE_BYTES, has_warned: false, log });
                     updates.push(0);
                     files.all.len() - 1
                 })
@@ -133,7 +133,7 @@ impl<'a> HistoryFiles<'a> {
             files.of.push(at);
         }
         for (lines, updates) in files.all.iter_mut().zip(updates) {
-            lines.full = FULL.max(updates * FULL_FOR_EACH);
+            lines.full = MAX_FILE_BYTES.max(updates * MAX_FILE_BYTES_PER_UPDATE);
         }
         files
     }

@@ -8,10 +8,17 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::{Access, OFlags, access};
 
+/// Tells a file from any other: device and inode.
+pub(crate) type Identity = (u64, u64);
+
+pub(crate) fn identity(metadata: &Metadata) -> Identity {
+    (metadata.dev(), metadata.ino())
+}
+
 /// Tells a file from any other, and from itself at another time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
-    file: (u64, u64),
+    file: Identity,
     pub(crate) size: u64,
     changed: (i64, i64),
     modified: (i64, i64),
@@ -20,7 +27,7 @@ pub(crate) struct Stamp {
 impl Stamp {
     pub(crate) fn of(metadata: &Metadata) -> Self {
         Self {
-            file: (metadata.dev(), metadata.ino()),
+            file: identity(metadata),
             size: metadata.size(),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
@@ -40,8 +47,8 @@ impl Stamp {
     }
 
     /// Whether the file is the one at this path, changed or not.
-    pub(super) fn is_at(&self, path: &Path) -> bool {
-        fs::metadata(path).is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == self.file)
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        fs::metadata(path).is_ok_and(|metadata| identity(&metadata) == self.file)
     }
 }
 

@@ -28,6 +28,10 @@ pub(crate) fn before_end(signals: &[i32], is_idle: &Arc<AtomicBool>, last: impl 
     // Signals that are ignored, as in the background of a script, stay ignored.
     let ignored = ignored_signals();
     let signals: Vec<i32> = signals.iter().copied().filter(|signal| ignored >> (signal - 1) & 1 == 0).collect();
+    // Without one, nothing keeps the pipe open, which would always be readable.
+    if signals.is_empty() {
+        return Ok(());
+    }
     for signal in &signals {
         flag::register_conditional_default(*signal, Arc::clone(is_idle))?;
     }

@@ -64,8 +64,8 @@ pub(crate) async fn walk<'a>(
                 StepEnd::Refused(judgement) => {
                     // Mask before cutting: half a secret is not recognized.
                     let is_secret = callback.may_hold_secret(number, status, text);
-                    let words = secrets.mask(if is_secret { "" } else { &judgement.words }).into_owned();
-                    let words: String = words.chars().take(500).collect();
+                    let words = secrets.mask(if is_secret { "" } else { &judgement.words });
+                    let words: String = found.mask(&words).chars().take(500).collect();
                     return Err(place(format!("{}: {words}", with_reason(status))));
                 }
             }

@@ -97,10 +97,10 @@ impl FileStore {
             }
         }
         self.seen = None;
-        replace(&self.path, engine.text(store), durability)?;
-        // The lock is on the file that was replaced: a process that replaces the new one before this line goes
-        // unnoticed.
-        self.seen = Stamp::at(&self.path);
+        let written = replace(&self.path, engine.text(store), durability)?;
+        // Not of what is at the path: the lock is on the file that was replaced, so that another process may have
+        // replaced the new one by now.
+        self.seen = written.metadata().ok().as_ref().map(Stamp::of);
         Ok(())
     }
 

@@ -134,13 +134,16 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, plan: &
     service.metrics = Metrics::of(configs, &intervals, service.metrics.take());
     let history = History::new(Rc::clone(plan), &logs, service.environment);
     let notifier = Notifier::new(configs, &logs, service.client, plan);
-    events.files.watch(service.files(configs));
+    let unwatched = events.files.watch(service.files(configs));
     // A file may have changed after it was read and before it was watched.
     let is_stale = std::mem::take(&mut service.is_stale) || events.files.changed_since(service.read_at);
     events.announcements = listen_to_routers(configs, log);
     service.open_control(configs, events, log).await;
     page::open(configs, events, log);
     service.log_start(configs, intervals.iter().min().copied().unwrap_or_default(), log);
+    if let Some(why) = &unwatched {
+        service.log_blindness(why, log);
+    }
     let reload = Reload::new(is_stale);
     let (logs, reloading, next_watchdog) = (&logs, Vec::new(), None);
     let mut serving =

@@ -2,7 +2,6 @@
 //! writes and reports; the core decides what the files mean. Sends nothing.
 
 mod places;
-mod write;
 
 use std::io::{self, IsTerminal as _};
 use std::path::absolute;
@@ -16,6 +15,7 @@ use ddns_core::text::shell;
 
 use self::places::{PeerText, is_running, near, source};
 use crate::cli::Given;
+use crate::commands::new_file::NewFile;
 use crate::environment::{Environment, any_variable};
 use crate::hidden_prompt::ask;
 use crate::load::validate_new;
@@ -35,9 +35,13 @@ fn import(given: &Given) -> Result<u8, u8> {
     let environment = Environment::read();
     let target = given.second().unwrap_or("config.json");
     let is_dry = given.has("dry-run");
-    if !is_dry {
-        write::check(target, given.word(), &environment)?;
-    }
+    let new = if is_dry {
+        None
+    } else {
+        let other = format!("name another file: `ddns import {} new.json`", given.word().unwrap_or("FILE"));
+        let hints = ["name a file: `ddns import FILE TARGET`", &other];
+        Some(NewFile::named(target, hints, &environment).or(Err(2))?)
+    };
     let from = given.value("from").map(peer).transpose()?;
     let source = source(given.word(), &environment)?;
     let name = source.name.as_str();
@@ -87,13 +91,13 @@ fn import(given: &Given) -> Result<u8, u8> {
     let whole = import.document(&chosen, None, name).map_err(cannot)?;
     validate_new("the imported configuration", &whole.text, &environment).map_err(|wrong| complain(&wrong))?;
     let mut secrets = None;
-    if !is_dry {
+    if let Some(new) = new {
         let folder = given.value("secrets").map(|folder| absolute(environment.path(folder))).transpose();
         let folder = folder
             .map_err(|error| refuse(format!("the folder for secrets is not possible ({error})"), "name another one"))?;
         let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
         let filled = import.document(&chosen, folder.as_deref(), name).map_err(cannot)?;
-        write::all(target, &filled, &environment)?;
+        new.write(&filled).or(Err(2))?;
         let files: Vec<String> = filled.secrets.into_iter().map(|(path, _)| path).collect();
         secrets = folder.map(|_| SecretsReport { files, exposed: exposed(&import, &chosen) });
     }

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::net::IpAddr;
 use std::os::unix::fs::FileTypeExt as _;
-use std::path::{PathBuf, absolute};
+use std::path::absolute;
 
 use ddns_core::address::source::Source;
 use ddns_core::config::fields::Key;
@@ -25,12 +25,13 @@ use ddns_core::text::shell;
 
 use crate::cli::Given;
 use crate::clock::unix_time;
+use crate::commands::new_file::{NewFile, unwritable};
 use crate::commands::recipes::load;
 use crate::environment::Environment;
 use crate::http::Client;
 use crate::load::{read_text, validate_new};
 use crate::lookup::{Query, look_up};
-use crate::open_file::{cannot_write, check_creatable, create};
+use crate::open_file::check_creatable;
 use crate::output::layout::{broken, width_of};
 use crate::output::{Ended, complain, fail, print, put, refuse, say};
 use crate::set_up::{install_command, own_addresses, requests};
@@ -51,21 +52,14 @@ struct Looked {
 /// The lookups of both families, by [`Family::index`].
 type BothLooked = [Looked; 2];
 
-/// The file to write.
-struct OutputFile {
-    /// As the user named it.
-    name: String,
-    path: PathBuf,
-}
-
 /// Exits with 2 if an answer is missing or wrong, or the file already exists; with 1 if the user breaks off, or the
 /// file cannot be written.
 pub(crate) async fn run(given: Given) -> Ended {
     if let Some(router) = given.value("push") {
         return push::explain(router);
     }
-    let target = OutputFile::of(&given)?;
     let (environment, client) = (Environment::read(), Client::default());
+    let target = target(&given, &environment)?;
     let folder = given.value("secrets").map(|folder| absolute(environment.path(folder)));
     let folder =
         folder.transpose().map_err(|error| fail(&format!("the folder for secrets is not possible ({error})")))?;
@@ -107,7 +101,7 @@ pub(crate) async fn run(given: Given) -> Ended {
             continue;
         }
         let filled = set_up.configuration(folder.as_deref()).map_err(|why| fail(&why))?;
-        target.write_all(&filled)?;
+        target.write(&filled)?;
         return Ok(print(&ending(&target, &filled, &valid.0, &dialog.looked)));
     }
 }
@@ -229,10 +223,10 @@ async fn look_all((config, warnings): &Valid, looked: &mut BothLooked, client: &
 
 /// `--new-config`: writes a commented template with the values of the options.
 pub(crate) fn template(given: &Given) -> Ended {
-    let target = OutputFile::of(given)?;
+    let target = target(given, &Environment::read())?;
     let settings = &given.settings.options;
     starter::checked(settings).map_err(|wrong| complain(&wrong))?;
-    target.write(&starter::text(settings))?;
+    target.write(&Filled { text: starter::text(settings), secrets: Vec::new() })?;
     let is_whole = starter::missing(settings).is_empty();
     let next = if is_whole { "" } else { " Put your own address and domains into it." };
     Ok(print(&format!("Wrote {}: only you can read it.{next}\n", target.name)))
@@ -260,61 +254,16 @@ async fn look(entry: &Entry, family: Family, looked: &mut Looked, client: &Clien
     }
 }
 
-impl OutputFile {
-    /// The file that the word or `-c` names. Refuses one that already exists.
-    fn of(given: &Given) -> Result<Self, u8> {
-        let name = match (given.word(), given.settings.files.as_slice()) {
-            (Some(name), []) => name,
-            (None, [name]) => name.as_str(),
-            (None, []) => "config.json",
-            _ => return Err(refuse("only one file is written, but several are named", "name one: `ddns init FILE`")),
-        };
-        if name.contains("://") {
-            return Err(refuse("the file to write cannot be an address", "pass the address of the endpoint with --id"));
-        }
-        let path = Environment::read().path(name);
-        match fs::symlink_metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => {
-                let hint = format!("name a file in it: {}", path.join("config.json").display());
-                Err(refuse(format!("{name} is a folder"), &hint))
-            }
-            Ok(_) => Err(taken(name)),
-            // Checked now, so that nothing is asked or sent in vain.
-            Err(_) => match check_creatable(&path) {
-                Ok(()) => Ok(Self { name: name.to_owned(), path }),
-                Err(error) => Err(unwritable(name, &error)),
-            },
-        }
-    }
-
-    /// Writes a new file that only this user can read; never replaces one. Prints errors, and fails with the exit
-    /// status.
-    fn write(&self, text: &str) -> Result<(), u8> {
-        create(&self.path, text).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => taken(&self.name),
-            _ => unwritable(&self.name, &error),
-        })
-    }
-
-    /// Writes the secret files, then the configuration. If one cannot be written, none is kept.
-    fn write_all(&self, filled: &Filled) -> Result<(), u8> {
-        let mut written: Vec<Self> = Vec::new();
-        let undo = |written: &[Self]| written.iter().for_each(|file| drop(fs::remove_file(&file.path)));
-        for (path, secret) in &filled.secrets {
-            let file = Self { name: path.clone(), path: path.into() };
-            file.write(&format!("{secret}\n")).inspect_err(|_| undo(&written))?;
-            written.push(file);
-        }
-        self.write(&filled.text).inspect_err(|_| undo(&written))
-    }
-}
-
-fn taken(name: &str) -> u8 {
-    refuse(format!("{name} already exists and is not overwritten"), "name another file, or move this one away")
-}
-
-fn unwritable(name: &str, error: &io::Error) -> u8 {
-    fail(&format!("{name} {}: there is no new file", cannot_write(error)))
+/// The file that the word or `-c` names. Refuses one that already exists.
+fn target(given: &Given, environment: &Environment) -> Result<NewFile, u8> {
+    let name = match (given.word(), given.settings.files.as_slice()) {
+        (Some(name), []) => name,
+        (None, [name]) => name.as_str(),
+        (None, []) => "config.json",
+        _ => return Err(refuse("only one file is written, but several are named", "name one: `ddns init FILE`")),
+    };
+    let hints = ["pass the address of the endpoint with --id", "name another file, or move this one away"];
+    NewFile::named(name, hints, environment)
 }
 
 /// The requests that would be sent.
@@ -354,7 +303,7 @@ fn shown(config: &Config, looked: &BothLooked, is_offline: bool) -> String {
 }
 
 /// What was written, and the next steps.
-fn ending(target: &OutputFile, filled: &Filled, config: &Config, looked: &BothLooked) -> String {
+fn ending(target: &NewFile, filled: &Filled, config: &Config, looked: &BothLooked) -> String {
     let width = width_of(io::stdout());
     let secrets = filled.secrets.iter().map(|(path, _)| format!("Wrote {path}: a secret; only you can read it.\n"));
     let mut text = format!("\nWrote {}: only you can read it.\n", target.name) + &secrets.collect::<String>();

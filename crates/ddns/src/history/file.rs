@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::open_file::{beside as named_beside, folder_of, make_private, open_own};
+use crate::open_file::{Stamp, beside as named_beside, folder_of, make_private, open_own};
 use crate::store::unfit;
 
 /// The history file of a cache.
@@ -56,6 +56,5 @@ fn rotate(path: &Path, file: &File) -> io::Result<()> {
     if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
         return Ok(());
     }
-    let (own, there) = (file.metadata()?, fs::metadata(path)?);
-    if (own.dev(), own.ino()) == (there.dev(), there.ino()) { fs::rename(path, old(path)) } else { Ok(()) }
+    if Stamp::of(&file.metadata()?).is_at(path) { fs::rename(path, old(path)) } else { Ok(()) }
 }

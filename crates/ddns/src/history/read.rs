@@ -3,13 +3,12 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use ddns_core::journal::{Filter, Record};
 
 use super::file::old;
-use crate::open_file::open_any;
+use crate::open_file::{identity, open_any};
 
 /// The length limit of the lines that ddns writes.
 const MAX_LINE_BYTES: u64 = 16 << 10;
@@ -25,14 +24,19 @@ fn readable(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// The lines of a history, oldest first.
-fn lines(path: &Path) -> io::Result<impl Iterator<Item = io::Result<String>> + use<>> {
+/// The files of a history, the old one first.
+fn files(path: &Path) -> io::Result<impl DoubleEndedIterator<Item = File> + use<>> {
     // In this order, no line is missed if the file becomes the old one meanwhile; the filter keeps it from being read
     // twice.
     let current = readable(path)?;
-    let place = |file: &File| file.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()));
+    let place = |file: &File| file.metadata().ok().as_ref().map(identity);
     let before = readable(&old(path))?.filter(|before| current.as_ref().and_then(place) != place(before));
-    Ok(before.into_iter().chain(current).flat_map(|file| {
+    Ok(before.into_iter().chain(current))
+}
+
+/// The lines of a history, oldest first.
+fn lines(path: &Path) -> io::Result<impl Iterator<Item = io::Result<String>> + use<>> {
+    Ok(files(path)?.flat_map(|file| {
         let mut reader = BufReader::new(file);
         std::iter::from_fn(move || next_line(&mut reader).transpose())
     }))
@@ -99,8 +103,7 @@ fn is_about(line: &str, domains: &HashSet<&str>) -> bool {
 /// The newest records of a history that pass a filter, the newest first; at most `most`.
 pub(crate) fn newest(path: &Path, filter: &Filter, most: usize) -> io::Result<Vec<Record>> {
     let mut found = Vec::new();
-    for path in [path.to_owned(), old(path)] {
-        let Some(mut file) = readable(&path)? else { continue };
+    for mut file in files(path)?.rev() {
         let size = file.metadata()?.len();
         file.seek(SeekFrom::Start(size.saturating_sub(MAX_TAIL_BYTES)))?;
         let mut text = Vec::new();
@@ -115,4 +118,23 @@ pub(crate) fn newest(path: &Path, filter: &Filter, most: usize) -> io::Result<Ve
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Between the two opens, a full file may become the old one.
+    #[test]
+    fn i4_a_file_that_becomes_the_old_one_meanwhile_is_read_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("history");
+        fs::write(&path, "{\"at\":1763170000,\"event\":\"address\",\"type\":\"A\",\"address\":\"203.0.113.7\"}\n")
+            .and_then(|()| fs::hard_link(&path, old(&path)))
+            .expect("two names of one file");
+        assert_eq!(newest(&path, &Filter::default(), 10).expect("it can be read").len(), 1);
+        assert_eq!(lines(&path).expect("it can be read").count(), 1);
+    }
 }

@@ -1,5 +1,5 @@
 //! Other systems: the kernel sends no notifications, so addresses are looked up only at every interval, and changed
-//! files are not noticed.
+//! files are noticed only when the service wakes anyway.
 
 use std::future::Future as _;
 use std::io;

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use crate::open_file::{Stamp, beside, folder_of, make_private, open_own, reason};
 
 /// How many damaged files are kept.
-const MOST_SET_ASIDE: usize = 9;
+const MAX_SET_ASIDE: usize = 9;
 
 /// Why a path cannot be a cache: renaming over a device, for example, would do harm.
 pub(crate) fn unfit(path: &Path) -> Option<&'static str> {
@@ -65,7 +65,7 @@ pub(super) fn parse(file: &File, seen: Stamp) -> Result<Option<State>, String> {
 
 /// Moves a file aside, so that a person can look at it later; never over an earlier one.
 pub(super) fn set_aside(path: &Path) -> Option<PathBuf> {
-    let names = (1..=MOST_SET_ASIDE).map(|number| match number {
+    let names = (1..=MAX_SET_ASIDE).map(|number| match number {
         1 => beside(path, ".damaged"),
         _ => beside(path, &format!(".damaged-{number}")),
     });
@@ -129,12 +129,16 @@ pub(super) fn discard(path: &Path) {
 }
 
 /// Writes the new content beside the old and renames it, both synced if power may fail: at no moment is the file
-/// partial.
-pub(crate) fn replace(path: &Path, content: &dyn Display, durability: Durability) -> io::Result<()> {
+/// partial. Returns the written file, which another process may have replaced by then.
+pub(crate) fn replace(path: &Path, content: &dyn Display, durability: Durability) -> io::Result<File> {
     let fresh = beside(path, ".new");
-    match write_new(&fresh, content, durability).and_then(|()| fs::rename(&fresh, path)) {
-        Ok(()) if durability == Durability::Power => File::open(folder_of(path)).and_then(|folder| folder.sync_all()),
-        Ok(()) => Ok(()),
+    match write_new(&fresh, content, durability).and_then(|file| fs::rename(&fresh, path).map(|()| file)) {
+        Ok(file) => {
+            if durability == Durability::Power {
+                File::open(folder_of(path)).and_then(|folder| folder.sync_all())?;
+            }
+            Ok(file)
+        }
         Err(error) => {
             let _ = fs::remove_file(&fresh);
             // A single file that is mounted into a container cannot be replaced, and its folder may not be writable.
@@ -151,7 +155,7 @@ pub(crate) fn replace(path: &Path, content: &dyn Display, durability: Durability
 }
 
 /// Never follows a link or overwrites a file: what a killed run left is removed first.
-fn write_new(path: &Path, content: &dyn Display, durability: Durability) -> io::Result<()> {
+fn write_new(path: &Path, content: &dyn Display, durability: Durability) -> io::Result<File> {
     let open = || OpenOptions::new().create_new(true).write(true).mode(0o600).open(path);
     let mut file = match open() {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -161,12 +165,16 @@ fn write_new(path: &Path, content: &dyn Display, durability: Durability) -> io::
         opened => opened?,
     };
     write!(file, "{content}")?;
-    if durability == Durability::Power { file.sync_all() } else { Ok(()) }
+    if durability == Durability::Power {
+        file.sync_all()?;
+    }
+    Ok(file)
 }
 
-fn write_over(path: &Path, content: &dyn Display) -> io::Result<()> {
+fn write_over(path: &Path, content: &dyn Display) -> io::Result<File> {
     let mut file = open_own(path, OpenOptions::new().write(true))?;
     file.set_len(0)?;
     write!(file, "{content}")?;
-    file.sync_all()
+    file.sync_all()?;
+    Ok(file)
 }

@@ -36,5 +36,5 @@ pub(crate) fn remember(path: &Path, memory: &PushMemory) -> io::Result<()> {
         return Err(io::Error::other(why));
     }
     make_private(folder_of(path))?;
-    replace(path, &memory.text(), Durability::Power)
+    replace(path, &memory.text(), Durability::Power).map(drop)
 }

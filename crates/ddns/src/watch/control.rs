@@ -22,7 +22,7 @@ use tokio::task::{AbortHandle, spawn_local, yield_now};
 use tokio::time::{sleep, timeout};
 
 use crate::environment::{Environment, max_files_per_kind};
-use crate::open_file::make_private;
+use crate::open_file::{Identity, identity, make_private};
 
 /// A client must send its request within this time, and take the response within it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -31,10 +31,10 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The length limit of a request, in bytes.
-const LONGEST: u64 = 64;
+const MAX_REQUEST_BYTES: u64 = 64;
 
 /// How many clients may be connected at once.
-const MOST: usize = 32;
+const MAX_CLIENTS: usize = 32;
 
 /// The line of each command, in the order of [`Command`].
 const COMMANDS: [(Command, &str); 4] = [
@@ -88,8 +88,8 @@ impl ControlRequest {
 /// The listening side.
 pub(super) struct Control {
     path: PathBuf,
-    /// Device and inode: another service may have put its own socket in this place.
-    file: Option<(u64, u64)>,
+    /// Another service may have put its own socket in this place.
+    file: Option<Identity>,
     requests: UnboundedReceiver<ControlRequest>,
     /// Accepts connections.
     task: AbortHandle,
@@ -145,7 +145,7 @@ async fn accept(listener: UnixListener, received: UnboundedSender<ControlRequest
             continue;
         };
         silent.retain(|client| !client.is_finished());
-        if Rc::strong_count(&connected) > MOST.min(max_files_per_kind().div_ceil(2)) {
+        if Rc::strong_count(&connected) > MAX_CLIENTS.min(max_files_per_kind().div_ceil(2)) {
             // Evict the oldest idle client; if there is none, refuse.
             let Some(oldest) = silent.pop_front() else { continue };
             oldest.abort();
@@ -162,13 +162,12 @@ async fn accept(listener: UnixListener, received: UnboundedSender<ControlRequest
     }
 }
 
-/// Device and inode of the file at this path.
-fn file_of(path: &Path) -> Option<(u64, u64)> {
-    fs::symlink_metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+fn file_of(path: &Path) -> Option<Identity> {
+    fs::symlink_metadata(path).ok().as_ref().map(identity)
 }
 
 async fn read_command(stream: UnixStream) -> Option<(Command, UnixStream)> {
-    let mut reader = BufReader::new(stream.take(LONGEST));
+    let mut reader = BufReader::new(stream.take(MAX_REQUEST_BYTES));
     let mut line = String::new();
     reader.read_line(&mut line).await.ok()?;
     let (command, _) = COMMANDS.iter().find(|(_, word)| *word == line.trim())?;

@@ -1,6 +1,7 @@
 //! Notices that a file of the configuration changed. ddns watches the folders, since editors put a new file in the
 //! place of the old one; changes of other files there are ignored.
 
+use std::io;
 use std::path::PathBuf;
 use std::task::{Context, Poll};
 use std::time::SystemTime;
@@ -16,11 +17,15 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Watches these files from now on. If that is not possible, no change is noticed.
-    pub(super) fn watch(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
+    /// Watches these files from now on. Returns why changes are noticed only when the service wakes anyway; `None` if
+    /// they are noticed at once.
+    pub(super) fn watch(&mut self, paths: impl IntoIterator<Item = PathBuf>) -> Option<io::Error> {
         self.known = paths.into_iter().map(|path| (path, None)).collect();
-        self.folders = Folders::around(self.known.iter().map(|(path, _)| path)).ok();
+        let folders = Folders::around(self.known.iter().map(|(path, _)| path));
         self.changed();
+        let (folders, failure) = folders.map_or_else(|error| (None, Some(error)), |folders| (Some(folders), None));
+        self.folders = folders;
+        failure
     }
 
     /// Whether a file changed after this time, perhaps before it was watched.
@@ -40,7 +45,7 @@ impl Files {
         changed
     }
 
-    /// Ready if a file changed.
+    /// Ready if a file changed. If the folders cannot be watched, every call looks at the files.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while let Some(folders) = &self.folders {
             match folders.poll(context) {
@@ -50,6 +55,6 @@ impl Files {
                 Poll::Pending => return Poll::Pending,
             }
         }
-        Poll::Pending
+        if self.changed() { Poll::Ready(()) } else { Poll::Pending }
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::open_file::{beside, folder_of, make_private, open_own};
+use crate::open_file::{Stamp, beside, folder_of, make_private, open_own};
 
 /// Held as long as the service uses the cache.
 pub(super) struct Lock {
@@ -21,22 +21,26 @@ impl Lock {
         let _ = make_private(folder_of(&path));
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true).read(true).mode(0o600);
-        let Ok(mut file) = open_own(&path, &mut options) else { return Ok(None) };
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::Error(_)) => return Ok(None),
-            Err(TryLockError::WouldBlock) => {
-                let holder = io::read_to_string(&file).unwrap_or_default();
-                let holder = match holder.trim() {
-                    "" => "another process".to_owned(),
-                    process => format!("process {process}"),
-                };
-                let cache = cache.display();
-                return Err(format!(
-                    "{holder} already uses the cache {cache}: stop it first, or set a different `cache`"
-                ));
+        let mut file = loop {
+            let Ok(file) = open_own(&path, &mut options) else { return Ok(None) };
+            match file.try_lock() {
+                // The previous holder may have removed the file before it was locked here: that keeps nobody out.
+                Ok(()) if file.metadata().is_ok_and(|metadata| !Stamp::of(&metadata).is_at(&path)) => {}
+                Ok(()) => break file,
+                Err(TryLockError::Error(_)) => return Ok(None),
+                Err(TryLockError::WouldBlock) => {
+                    let holder = io::read_to_string(&file).unwrap_or_default();
+                    let holder = match holder.trim() {
+                        "" => "another process".to_owned(),
+                        process => format!("process {process}"),
+                    };
+                    let cache = cache.display();
+                    return Err(format!(
+                        "{holder} already uses the cache {cache}: stop it first, or set a different `cache`"
+                    ));
+                }
             }
-        }
+        };
         let _ = file.set_len(0);
         let _ = writeln!(file, "{}", std::process::id());
         Ok(Some(Self { path, file }))
@@ -48,5 +52,30 @@ impl Drop for Lock {
         // Removed while it is still locked, so that no file of another process is removed.
         let _ = fs::remove_file(&self.path);
         let _ = self.file.unlock();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    /// Each holder removes the file that others are about to lock.
+    #[test]
+    fn watch_one_service_at_a_time_holds_a_cache() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (cache, is_held) = (folder.path().join("cache.json"), AtomicBool::new(false));
+        let take = || {
+            for _ in 0..500 {
+                if let Ok(Some(_lock)) = Lock::take(&cache) {
+                    assert!(!is_held.swap(true, Ordering::SeqCst), "two services hold it");
+                    thread::yield_now();
+                    is_held.store(false, Ordering::SeqCst);
+                }
+            }
+        };
+        thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(take))));
     }
 }

@@ -25,6 +25,7 @@ use crate::compose::cache_with_files;
 use crate::environment::Environment;
 use crate::group::GroupMember;
 use crate::http::Client;
+use crate::open_file::reason;
 use crate::output::log::{Log, RecentLines};
 
 pub(super) struct Service<'a> {
@@ -34,6 +35,8 @@ pub(super) struct Service<'a> {
     pub(super) systemd: Systemd,
     /// Why the kernel does not report changes of addresses, until this is logged; `None` if it does.
     pub(super) no_notifications: Option<io::Error>,
+    /// Whether it was logged that changed files are not noticed at once.
+    pub(super) is_blindness_logged: bool,
     pub(super) locks: Vec<(PathBuf, Option<Lock>)>,
     /// This host in its group; `None`: it is in no group.
     pub(super) member: Option<GroupMember>,
@@ -74,6 +77,7 @@ impl<'a> Service<'a> {
             client,
             systemd: Systemd::new(environment),
             no_notifications,
+            is_blindness_logged: false,
             locks: Vec::new(),
             member: None,
             is_new_group: false,
@@ -87,17 +91,25 @@ impl<'a> Service<'a> {
         }
     }
 
-    /// Locks the caches of these configurations, and releases others. If one cannot be locked, nothing changes.
+    /// Locks the caches of these configurations. If one cannot be locked, nothing changes.
     pub(super) fn lock(&mut self, configs: &[Valid]) -> Result<(), String> {
-        let paths: BTreeSet<PathBuf> =
-            entries(configs).filter_map(|entry| cache_with_files(entry, self.environment)).collect();
         let mut fresh = Vec::new();
-        for path in paths.iter().filter(|path| !self.locks.iter().any(|(known, _)| known == *path)) {
-            fresh.push((path.clone(), Lock::take(path).map_err(|why| why + second_member(configs))?));
+        for path in self.caches(configs).into_iter().filter(|path| !self.locks.iter().any(|(known, _)| known == path)) {
+            let lock = Lock::take(&path).map_err(|why| why + second_member(configs))?;
+            fresh.push((path, lock));
         }
-        self.locks.retain(|(path, _)| paths.contains(path));
         self.locks.extend(fresh);
         Ok(())
+    }
+
+    /// Releases all caches but those of these configurations. The run that wrote to the others must have ended.
+    pub(super) fn release_others(&mut self, configs: &[Valid]) {
+        let caches = self.caches(configs);
+        self.locks.retain(|(path, _)| caches.contains(path));
+    }
+
+    fn caches(&self, configs: &[Valid]) -> BTreeSet<PathBuf> {
+        entries(configs).filter_map(|entry| cache_with_files(entry, self.environment)).collect()
     }
 
     /// The files that the configurations were read from.
@@ -117,6 +129,16 @@ impl<'a> Service<'a> {
         log.info(format!("watching {count} record{plural}: every {}{at_once}", duration(interval)));
         if let Some(error) = self.no_notifications.take() {
             log.warning(format!("this system does not report address changes ({error}): only the interval finds them"));
+        }
+    }
+
+    /// Logs, once, that changed files are not noticed at once.
+    pub(super) fn log_blindness(&mut self, why: &io::Error, log: &Log<'_>) {
+        if !std::mem::replace(&mut self.is_blindness_logged, true) {
+            let why = reason(why);
+            log.warning(format!(
+                "changed configuration files cannot be noticed at once ({why}): they are loaded with the next check, or on SIGHUP"
+            ));
         }
     }
 

@@ -21,7 +21,7 @@ use crate::load::names_here;
 use crate::output::{refuse, say};
 
 /// The size limit of a response, in bytes: a hundred thousand domains of both families need less.
-const LARGEST: u64 = 128 << 20;
+const MAX_RESPONSE_BYTES: u64 = 128 << 20;
 
 /// The services that a command means.
 #[derive(Default)]
@@ -206,10 +206,10 @@ pub(crate) async fn request(path: &Path, command: Command) -> io::Result<String>
 async fn talk(mut stream: UnixStream, command: Command) -> io::Result<String> {
     stream.write_all(format!("{}\n", command.word()).as_bytes()).await?;
     let mut response = String::new();
-    stream.take(LARGEST).read_to_string(&mut response).await?;
+    stream.take(MAX_RESPONSE_BYTES).read_to_string(&mut response).await?;
     match response.len() as u64 {
         0 => Err(io::ErrorKind::UnexpectedEof.into()),
-        LARGEST.. => Err(io::ErrorKind::FileTooLarge.into()),
+        MAX_RESPONSE_BYTES.. => Err(io::ErrorKind::FileTooLarge.into()),
         _ => Ok(response),
     }
 }

@@ -34,6 +34,7 @@ impl Systemd {
     }
 
     pub(super) fn ready(&mut self, status: &str) {
+        status.clone_into(&mut self.last);
         self.notify(&format!("READY=1\nSTATUS={status}"));
     }
 

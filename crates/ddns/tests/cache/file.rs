@@ -4,10 +4,13 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::given::{files, home, with};
 use crate::support::secret_forms;
+use crate::support::tools::{skipped, tool};
+use crate::support::watching::{Endpoint, SOON, Watch, host, until};
 use crate::support::{Receiver, Run, Sandbox, mode};
 
 /// A warning, in whatever shape: `warning: …` or the level WARNING.
@@ -206,4 +209,32 @@ fn e5_without_a_home_the_temporary_folder_is_used() {
     let kept = files(&sandbox.path("tmp"));
     let cache = kept.iter().find(|file| file.ends_with("cache.json"));
     assert_eq!(mode(cache.unwrap_or_else(|| panic!("no cache.json below TMPDIR: {kept:?}"))), 0o600);
+}
+
+/// A process can write the file as soon as it is in its place, while the one that put it there still syncs the folder.
+#[test]
+fn e4_what_another_process_writes_while_the_folder_is_synced_is_kept() {
+    let Some(strace) = tool("strace") else { return skipped("`strace` is not installed") };
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    sandbox.write("config.json", endpoint.config(&json!({})).to_string());
+    sandbox.write("other.json", endpoint.config(&json!({"ipv4": ["other.example.com"]})).to_string());
+    let traced = sandbox.path("traced").display().to_string();
+    let strace = strace.display().to_string();
+    // The second sync is that of the folder.
+    let slow = ["-D", "-qq", "-o", &traced, "-e", "trace=fsync", "-e", "inject=fsync:delay_enter=3000000:when=2"];
+    let watch =
+        Watch::run(sandbox.command_by(&[&[strace.as_str()], &slow[..]].concat(), &["watch", "-c", "config.json"]));
+    until(SOON, "the folder is synced", || {
+        fs::read_to_string(&traced).unwrap_or_default().matches("fsync(").count() == 2
+    });
+    sandbox.run(&["-c", "other.json"]).expect(0).prints("accepted");
+    let is_synced = || fs::read_to_string(&traced).unwrap_or_default().matches("(DELAYED)").count() == 1;
+    assert!(!is_synced(), "the folder is synced: this proves nothing");
+    until(SOON, "the end of the sync", is_synced);
+    endpoint.receiver.set_ip("203.0.113.8");
+    watch.signal(Signal::USR1);
+    watch.prints("203.0.113.8: accepted");
+    watch.stop();
+    let cache = fs::read_to_string(sandbox.cache_file()).expect("the cache");
+    assert!(cache.contains("other.example.com") && cache.contains("203.0.113.8"), "{cache}");
 }

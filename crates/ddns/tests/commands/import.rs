@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::support::terminal::{at_terminal, fits};
+use crate::support::tools::inside;
 use crate::support::{Run, Sandbox, mode};
 
 const SECRET: &str = "s3cret-Pa55";
@@ -326,4 +327,28 @@ fn l14_a_client_that_still_runs_is_named() {
     client.kill().and_then(|()| client.wait()).expect("an end");
     assert!(for_programs.stdout.contains(r#""still_running": true"#), "{}", for_programs.stdout);
     reports(for_people, "is still running: stop it before ddns sends");
+}
+
+/// In a folder that is closed to this user, there may or may not be a file.
+#[test]
+fn l5_a_closed_folder_counts_only_where_nothing_else_was_found() {
+    // Of the host, only /root is there, which is closed to most users.
+    let setup =
+        "for folder in /etc /root; do mount -t tmpfs -o mode=755 none $folder || exit 77; done; chmod 000 /root";
+    if !inside("commands::import::l5_a_closed_folder_counts_only_where_nothing_else_was_found", setup) {
+        return;
+    }
+    let sandbox = Sandbox::new().env("DDNS_CONFIG_FILE_PATH", "closed/ddns-go.yaml");
+    fs::create_dir(sandbox.path("closed")).expect("a folder");
+    let run = |mode| {
+        fs::set_permissions(sandbox.path("closed"), fs::Permissions::from_mode(mode)).expect("a mode");
+        // As nobody.
+        let mut command = sandbox.command_by(&["unshare", "-U"], &["import", "--dry-run"]);
+        Run::of(&command.output().expect("the program starts"))
+    };
+    run(0o755).expect(2).prints("no configuration of another client was found");
+    run(0o000).expect(2).prints("closed/ddns-go.yaml cannot be read by this user").prints("sudo ddns import");
+    let settings = r#"{"settings": [{"provider": "easydns", "domain": "a.example.com", "username": "u", "token": "t", "ip_version": "ipv4"}]}"#;
+    sandbox.write("data/config.json", settings);
+    reports(run(0o000).expect(0), "data/config.json is a configuration of qdm12/ddns-updater");
 }

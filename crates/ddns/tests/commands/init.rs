@@ -290,3 +290,32 @@ fn init_new_config_writes_a_template_that_runs() {
     sandbox.run(&["--new-confg"]).expect(2).prints("did you mean --new-config?");
     sandbox.run(&["demo", "--new-config"]).expect(2);
 }
+
+#[test]
+fn h9_init_and_new_config_keep_a_domain_with_values_of_its_own() {
+    let sandbox = Sandbox::new();
+    let domain = r#"{"name":"a.example","interface_id":"::1"}"#;
+    let given = ["--id", "http://127.0.0.1:9/__IP__", "--ipv6", domain];
+    for (name, more) in [("a.json", &given[..]), ("b.json", &[&given[..], &["--ipv6", "b.example"]].concat())] {
+        sandbox.run(&[&["--new-config", name], more].concat()).expect(0);
+        let checked = sandbox.run(&["check", "-c", name]).expect(0).stdout;
+        assert!(checked.contains("a.example (interface_id") && checked.contains("no warnings"), "{checked}");
+        assert_eq!(checked.contains("b.example"), name == "b.json", "{checked}");
+    }
+    sandbox.run(&[&["init", "c.json"], &given[..]].concat()).expect(0);
+    let checked = sandbox.run(&["check", "-c", "c.json"]).expect(0).stdout;
+    assert!(checked.contains("a.example (interface_id") && checked.contains("no warnings"), "{checked}");
+}
+
+#[test]
+fn h13_init_and_new_config_take_values_in_files() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    sandbox.write("key", "s3cret\n");
+    let id = receiver.url("/__KEY__");
+    let given = ["--id", &id, "--ipv4", "a.example", "--extra", r#"{"__KEY__":{"file":"key"}}"#];
+    for command in [["--new-config", "a.json"], ["init", "b.json"]] {
+        sandbox.run(&[&command, &given[..]].concat()).expect(0).never_prints("was not read");
+        sandbox.run(&["-c", command[1], "--index4", &receiver.index4(), "--no-cache"]).expect(0);
+        assert_eq!(receiver.take().last().map(|one| one.target().to_owned()).as_deref(), Some("/s3cret"));
+    }
+}

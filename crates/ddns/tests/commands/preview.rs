@@ -406,3 +406,19 @@ fn h16_preview_names_a_ttl_and_a_line_that_are_not_known_yet() {
     let run = preview(&sandbox, &with(&config, &json!({"ttl": 60})), &["--wide"]).expect(0);
     assert!(run.stdout.contains("/u?ttl=60") && run.stdout.contains("for __LINE__ first."), "{}", run.stdout);
 }
+
+/// The response is cut where the session stands in it.
+#[test]
+fn h16_g2_lookup_shows_no_part_of_a_session() {
+    let receiver = Receiver::responding(|request| match request.target() {
+        "/login" => Response::with_body(200, r#"{"session": "s3ss10n-0f-m1ne"}"#),
+        _ => Response::with_body(403, &format!("{}s3ss10n-0f-m1ne", "x".repeat(494))),
+    });
+    let login = json!({"id": "/login", "secret": {"/session": "__SESSION__"}});
+    let find = json!({"id": "/find", "headers": {"X-Session": "__SESSION__"}, "take": {"/id": "__ID__"}});
+    let config = with(&home(&receiver.url("/records/__ID__?ip=__IP__")), &json!({"before": [login, find]}));
+    let sandbox = Sandbox::new();
+    sandbox.write("config.json", config.to_string());
+    let run = sandbox.run(&["preview", "--lookup", "--wide"]).expect(1);
+    assert!(run.stdout.contains("403 Forbidden: xxx") && !run.stdout.contains("s3ss"), "{}", run.stdout);
+}

@@ -36,7 +36,7 @@ fn h13_secrets_of_a_recipe_can_have_files_of_their_own() {
         .never_prints("s3cret");
     assert!(!sandbox.read("config.json").contains("s3cret"));
     assert_eq!(sandbox.read("keys/token"), "s3cret-of-mine\n");
-    assert_eq!(mode(&sandbox.path("keys/token")), 0o600);
+    assert_eq!((mode(&sandbox.path("keys")), mode(&sandbox.path("keys/token"))), (0o700, 0o600));
     sandbox.run(&[]).expect(0).never_prints("s3cret");
     assert_eq!(receiver.only().header("X-Gotify-Key"), Some("s3cret-of-mine"));
 }

@@ -229,6 +229,9 @@ fn h12_e7_recipes_check_names_the_place_of_a_mistake() {
     let early = check(&OWN.replace("name=__ZONE__&key", "name=__ZONE_ID__&key")).expect(2);
     early.prints("step 1 uses __ZONE_ID__, which no step before it takes").prints(" | ").prints("^");
     check(&OWN.replace("\"title\"", "\"titel\"")).expect(2).prints("did you mean `title`?");
+    check(&OWN.replace("\"title\"", "\"families\": [\"IPv4\"], \"title\""))
+        .expect(2)
+        .prints("`IPv4` is neither `ipv4`");
     check("{").expect(2).prints("not valid JSON");
     sandbox.run(&["recipes", "check"]).expect(2).prints("needs the file of a recipe");
     sandbox.run(&["recipes", "check", "no.json"]).expect(2).prints("the recipe does not exist");

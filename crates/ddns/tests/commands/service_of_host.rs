@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use crate::support::authority::Authority;
 use crate::support::stand_ins::StandIns;
 use crate::support::tools::{inside, sh};
 use crate::support::{Sandbox, mode};
@@ -75,6 +76,11 @@ fn closed_files_are_opened_to_the_group_of_the_service() {
     let run =
         place.run(&["service", "install", "--print"]).expect(0).prints("`web.allow_edit`: the service cannot write to");
     assert!(run.stdout.contains("chgrp ddns /etc/ddns/page\n"), "{}", run.stdout);
+    let notify = r#"{"notify": {"id": "https://n.example/?m=__MESSAGE__", "ssl": "/etc/ddns/ca.pem"}, "#;
+    place.configure("/etc/ddns/config.json", 0o644, &CONFIG.replacen('{', notify, 1));
+    place.configure("/etc/ddns/ca.pem", 0o600, &Authority::new("a test").pem);
+    let run = place.run(&["service", "install", "--print"]).expect(0);
+    assert!(run.stdout.contains("chgrp ddns /etc/ddns/ca.pem\n"), "{}", run.stdout);
     place.configure("/etc/ddns/config.json", 0o600, &with_file);
     place.configure("/etc/ddns/key", 0o400, "s3cret");
     place.run(&["service", "install"]).expect(0).never_prints("s3cret");

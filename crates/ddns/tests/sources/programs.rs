@@ -73,3 +73,19 @@ fn f6_a_run_that_a_signal_ends_leaves_no_program_behind() {
         until(SOON, "the child is gone", || state().is_empty() || state().contains(") Z "));
     }
 }
+
+/// As in the background of a script.
+#[test]
+fn f6_a_run_whose_signals_are_ignored_rests_while_a_program_runs() {
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
+    let source = json!({"index4": "shell:sleep 2; echo 203.0.113.7"});
+    sandbox.write("config.json", with(&home(&receiver.url("/")), &source).to_string());
+    let script = "trap '' INT TERM; \"$0\" \"$@\"; times >times";
+    assert!(sandbox.command_by(&["sh", "-c", script], &[]).status().expect("sh starts").success());
+    receiver.only();
+    let times = sandbox.read("times");
+    let seconds = |time: &str| time.split_once('m')?.1.strip_suffix('s')?.parse::<f64>().ok();
+    let spent: Vec<f64> =
+        times.lines().last().into_iter().flat_map(str::split_whitespace).filter_map(seconds).collect();
+    assert!(spent.len() == 2 && spent.iter().sum::<f64>() < 0.7, "{times}");
+}

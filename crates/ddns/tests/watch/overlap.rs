@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
@@ -192,5 +192,29 @@ fn watch_notifications_that_were_lost_lose_no_change() {
     thread::sleep(ms(4000));
     sh("ip addr add 203.0.113.7/24 dev d0");
     assert_eq!(endpoint.wait(before + 2, SOON).ip(), "203.0.113.7");
+    watch.stop();
+}
+
+/// Until the last request is settled, the service writes to the old cache.
+#[test]
+fn watch_an_old_cache_is_held_until_the_run_that_uses_it_ends() {
+    let sandbox = host();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&is_over);
+    let endpoint = Endpoint::responding(move |_| {
+        until(SOON, "the response may be sent", || told.load(Ordering::SeqCst));
+        Response::status(204)
+    });
+    sandbox.write("old.json", endpoint.config(&json!({})).to_string());
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    endpoint.wait(1, SOON);
+    sandbox.write("config.json", endpoint.config(&json!({"cache": "elsewhere.json"})).to_string());
+    watch.prints("the configuration changed: reloading");
+    let mut second = Watch::run(sandbox.command(&["watch", "-c", "old.json"]));
+    assert_eq!(second.ended(ms(4000)), 1, "{}", second.log());
+    second.prints("already uses the cache");
+    is_over.store(true, Ordering::SeqCst);
+    let lock = sandbox.cache_file().with_file_name("cache.json.watch");
+    until(SOON, "the old cache is free", || !lock.exists());
     watch.stop();
 }

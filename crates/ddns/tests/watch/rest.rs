@@ -224,3 +224,25 @@ fn g3_where_a_log_file_cannot_be_opened_again_lines_go_to_standard_error() {
     assert!(!sandbox.read("logs/ddns.log.1").contains("203.0.113.8"));
     watch.stop();
 }
+
+/// Where a limit of the system is reached, changed files are still noticed, later, and that is reported once.
+#[test]
+fn watch_without_inotify_looks_at_its_files_when_it_wakes_and_reports_it_once() {
+    let Some(strace) = tool("strace") else { return skipped("`strace` is not installed") };
+    for (call, error) in [("inotify_init1", "EMFILE"), ("inotify_add_watch", "ENOSPC")] {
+        let (sandbox, endpoint) = (host(), Endpoint::new());
+        sandbox.write("config.json", endpoint.config(&json!({})).to_string());
+        let (trace, inject) = (format!("trace={call}"), format!("inject={call}:error={error}"));
+        let starter = [strace.to_str().expect("a path"), "-D", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
+        let watch = Watch::run(sandbox.command_by(&starter, &["watch", "-c", "config.json"]));
+        watch.prints("accepted");
+        for number in 1..3 {
+            let domains = json!({"ipv4": ["home.example.com", format!("new{number}.example.com")]});
+            sandbox.write("config.json", endpoint.config(&domains).to_string());
+            watch.signal(Signal::USR1);
+            watch.prints(&format!("new{number}.example.com A 203.0.113.7: accepted"));
+        }
+        assert_eq!(watch.lines_with("cannot be noticed at once"), 1, "{}", watch.log());
+        watch.stop();
+    }
+}

@@ -214,3 +214,30 @@ fn g3_watch_writes_the_time_unless_the_journal_adds_it() {
     let log = journal.stop();
     assert!(!log.lines().any(is_timed), "{log}");
 }
+
+#[test]
+fn watch_signs_of_life_come_before_there_is_a_configuration() {
+    let sandbox = host();
+    let path = sandbox.path("notify");
+    let systemd = Systemd::at(&path);
+    let mut command = sandbox.command(&["watch", "--web", "127.0.0.1:0"]);
+    command.envs([("NOTIFY_SOCKET", path.display().to_string().as_str()), ("WATCHDOG_USEC", "200000")]);
+    let watch = Watch::run(command);
+    assert!(systemd.hears("READY=1").contains("STATUS=waiting for a configuration"));
+    (0..3).for_each(|_| drop(systemd.hears("WATCHDOG=1")));
+    watch.stop();
+}
+
+#[test]
+fn watch_notifies_systemd_of_its_state_after_a_reload_that_changes_nothing_in_it() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let path = sandbox.path("notify");
+    let systemd = Systemd::at(&path);
+    let watch = start(&sandbox, &endpoint.config(&json!({})), &[("NOTIFY_SOCKET", &path.display().to_string())]);
+    systemd.hears("READY=1");
+    let state = systemd.hears("STATUS=");
+    sandbox.write("config.json", endpoint.config(&json!({"concurrency": 2})).to_string());
+    assert!(systemd.hears("READY=1").contains("STATUS=looking up addresses"));
+    assert_eq!(systemd.hears("STATUS="), state);
+    watch.stop();
+}

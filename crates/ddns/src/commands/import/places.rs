@@ -41,10 +41,10 @@ pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<P
     let own = environment.get("DDNS_CONFIG_FILE_PATH").map(str::to_owned);
     let home = environment.home().map(|home| home.join(".ddns_go_config.yaml").display().to_string());
     let usual = PeerClient::ALL.into_iter().flat_map(PeerClient::places).map(str::to_owned);
-    let mut found: Vec<String> = usual.chain(own).chain(home).collect();
-    found.retain(|place| fs::metadata(place).is_ok_and(|it| it.is_file()) || is_forbidden(place));
+    let usual: Vec<String> = usual.chain(own).chain(home).collect();
+    let mut found: Vec<String> = usual.iter().filter(|place| is_file(place)).cloned().collect();
     found.dedup();
-    for place in default_places(environment).filter(|place| fs::metadata(place).is_ok_and(|it| it.is_file())) {
+    for place in default_places(environment).filter(|place| is_file(place)) {
         let is_other = |text: &PeerText| matches!(detected(&text.text), Detected::Other(_));
         if read_quietly(&place).is_ok_and(|text| is_other(&text)) {
             found.push(place);
@@ -53,6 +53,12 @@ pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<P
     let variables = all_variables();
     if variables.iter().any(|(name, _)| TELLING.contains(&name.as_str())) {
         found.push(ENVIRONMENT.to_owned());
+    }
+    if found.is_empty() {
+        // To other users, /root is always closed: that says nothing.
+        let is_roots = environment.home().is_some_and(|home| home.starts_with("/root"));
+        let mut closed = usual.into_iter().filter(|place| is_roots || !place.starts_with("/root/"));
+        found.extend(closed.find(|place| is_forbidden(place)));
     }
     match found.as_slice() {
         [] => Err(refuse(
@@ -71,6 +77,10 @@ pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<P
             Err(refuse(format!("there are several configurations:\n    {list}"), "name one: `ddns import FILE`"))
         }
     }
+}
+
+fn is_file(place: &str) -> bool {
+    fs::metadata(place).is_ok_and(|metadata| metadata.is_file())
 }
 
 fn is_forbidden(place: &str) -> bool {

@@ -71,7 +71,9 @@ pub(super) fn access(facts: &HostFacts, service: &ServiceSpec, configs: &[&Confi
 /// Every file that the service reads: its configurations, and what they name.
 fn needed(service: &ServiceSpec, configs: &[&Config]) -> Vec<String> {
     let named = configs.iter().flat_map(|config| config.files.iter().cloned());
-    let authorities = configs.iter().flat_map(|config| &config.entries).filter_map(|entry| match &entry.ssl {
+    let of_entries = configs.iter().flat_map(|config| &config.entries).map(|entry| &entry.ssl);
+    let of_notify = configs.iter().flat_map(|config| &config.notify).map(|notification| &notification.ssl);
+    let authorities = of_entries.chain(of_notify).filter_map(|ssl| match ssl {
         Ssl::Ca(path) => Some(path.clone()),
         _ => None,
     });

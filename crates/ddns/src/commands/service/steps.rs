@@ -48,7 +48,7 @@ fn write(path: &str, text: &str, mode: u32) -> Result<String, String> {
     let folder = Path::new(path).parent().unwrap_or(Path::new("/"));
     let written = fs::create_dir_all(folder)
         .and_then(|()| replace(Path::new(path), &text, Durability::Power))
-        .and_then(|()| fs::set_permissions(path, Permissions::from_mode(mode)));
+        .and_then(|_| fs::set_permissions(path, Permissions::from_mode(mode)));
     match written {
         Ok(()) => Ok(format!("{} {path}", if before.is_some() { "Updated" } else { "Wrote" })),
         Err(error) => Err(format!("{path} cannot be written ({error})")),

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::task::{Context, Poll, ready};
 
 use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
+use rustix::io::Errno;
 
 use super::readable::Readable;
 
 pub(crate) struct Folders(Readable);
 
 impl Folders {
-    /// Watches the folders that these files are in.
+    /// Watches the folders that these files are in; fails if one of them cannot be watched.
     pub(crate) fn around<'a>(files: impl Iterator<Item = &'a PathBuf>) -> io::Result<Self> {
         let inotify = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
         let events = WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO | WatchFlags::CREATE | WatchFlags::DELETE;
@@ -19,7 +20,10 @@ impl Folders {
             // A link may lead to another folder, which is watched, too.
             for folder in [Some(path.clone()), path.canonicalize().ok()].into_iter().flatten() {
                 let folder = folder.parent().filter(|folder| !folder.as_os_str().is_empty());
-                let _ = add_watch(&inotify, folder.unwrap_or(Path::new(".")), events);
+                match add_watch(&inotify, folder.unwrap_or(Path::new(".")), events) {
+                    Ok(_) | Err(Errno::NOENT) => {}
+                    Err(error) => return Err(error.into()),
+                }
             }
         }
         Readable::new(inotify).map(Self)

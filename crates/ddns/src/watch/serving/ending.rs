@@ -40,6 +40,7 @@ impl Serving<'_, '_> {
         if self.finish(engine::Event::Reload(Rc::clone(&plan)), events).await {
             return self.stop(events).await;
         }
+        self.service.release_others(&configs);
         self.service.is_stale = self.reload.is_pending();
         End::Reload(configs, plan)
     }
