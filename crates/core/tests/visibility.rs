@@ -508,6 +508,30 @@ fn k15_where_nobody_answers_three_times_the_resolver_is_asked() {
     assert!(!world.told.iter().any(|(at, what)| *at > MINUTE && matches!(what, What::Said { .. })));
 }
 
+/// The zone's servers may answer long before the resolver forgets what it cached.
+#[test]
+fn k11_k15_what_a_resolver_has_cached_delays_no_round() {
+    let by_resolver = |address: &'static str| {
+        let said = Ok((vec![ip(address)], Some(86_400)));
+        let servers = vec![ServerSight { server: "192.168.1.1".to_owned(), said }];
+        Sighting { servers, way: DnsWay::Resolver, why: None }
+    };
+    let mut world = World::one("true", move |now, sought, _| match sought.way {
+        DnsWay::Zone if now < 200 => silence(),
+        DnsWay::Zone => zone(&[&[OTHER]]),
+        DnsWay::Resolver => by_resolver(OTHER),
+    });
+    world.run(16 * MINUTE);
+    assert_eq!(world.asked_at(), [2, 5, 15, 45, 45, 120, 300, 600, 900]);
+    assert_eq!(world.sights(), [(900, DnsVerdict::NotVisible)]);
+    let dns = move |_, sought: &Sought, _| if sought.way == DnsWay::Zone { silence() } else { by_resolver(HOME) };
+    let mut world = World::one("true", dns);
+    world.run(23 * HOUR);
+    let by_resolver = world.asked.iter().filter(|(_, sought)| sought.way == DnsWay::Resolver).count();
+    assert!(by_resolver == 1 && world.asked.len() > 20, "{:?}", world.asked_at());
+    assert_eq!(world.dns_text(), "visible (by resolver, TTL 86400)");
+}
+
 #[test]
 fn k16_that_nobody_can_be_asked_is_said_once_an_hour() {
     let mut world = World::one("{\"every\": \"5m\"}", |_, _, _| silence());

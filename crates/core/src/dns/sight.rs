@@ -146,7 +146,10 @@ fn end(answer: &DnsAnswer, name: &DnsName, zone: &str) -> Result<ChainEnd, Strin
             _ => None,
         });
         match alias {
-            Some(target) if passed.contains(&target) || passed.len() > MAX_ALIASES => break,
+            Some(target) if passed.contains(&target) => break,
+            Some(_) if passed.len() > MAX_ALIASES => {
+                return Err(format!("has more than {MAX_ALIASES} CNAMEs in a row"));
+            }
             Some(target) if !is_within(target, zone) => return Ok(ChainEnd::Alias(target.clone())),
             Some(target) => passed.push(target),
             None => {

@@ -118,7 +118,7 @@ fn answer(apex: &str, all: &[DnsRecord], question: &DnsQuestion, is_resolver: bo
         return answer;
     }
     let mut name = question.name.clone();
-    for _ in 0..4 {
+    for _ in 0..16 {
         let here = of(&name);
         let fits = here.iter().filter(|record| match (&record.data, question.kind) {
             (DnsData::Address(ip), DnsKind::A) => ip.is_ipv4(),
@@ -245,6 +245,16 @@ fn k9_a_cname_is_followed_to_its_own_zone() {
         outside.zone(server, "example.com", text);
     }
     assert_eq!(outside.says("www.example.com"), "visible (1 server, TTL 300)");
+    let chain = |count: usize| {
+        let aliases = (1..count).map(|number| format!("c{number}.example.com CNAME c{}.example.com; ", number + 1));
+        let aliases: String = aliases.collect();
+        World::with(&format!("www.example.com CNAME c1.example.com; {aliases}c{count}.example.com A 203.0.113.7"))
+    };
+    assert_eq!(chain(8).says("www.example.com"), "visible (2 servers, TTL 300)");
+    assert_eq!(
+        chain(9).says("www.example.com"),
+        "unknown: ns1.example.com, ns2.example.com: has more than 8 CNAMEs in a row"
+    );
     let circle = World::with("www.example.com CNAME w.example.com; w.example.com CNAME www.example.com");
     let says = circle.says("www.example.com");
     assert!(says.starts_with("unknown: ") && says.contains("leads back to itself"), "{says}");

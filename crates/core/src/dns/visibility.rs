@@ -19,19 +19,19 @@ const BETWEEN_MISSES: u64 = 60;
 /// The pause after the first repair, in seconds. It doubles with each further repair, up to the longest pause.
 const REPAIR_PAUSE: u64 = 3600;
 
-const LONGEST_REPAIR_PAUSE: u64 = 86_400;
+const MAX_REPAIR_PAUSE_SECONDS: u64 = 86_400;
 
 /// Repairs end after this many in a row that changed nothing.
-const MOST_IN_VAIN: u8 = 3;
+const MAX_USELESS_REPAIRS: u8 = 3;
 
 /// Repairs end when the same other address has come back this often.
-const MOST_RETURNS: u8 = 2;
+const MAX_RETURNS: u8 = 2;
 
 /// Answers of a resolver count as cached for this long at most, in seconds.
-const LONGEST_WAIT: u64 = 86_400;
+const MAX_RESOLVER_TTL_SECONDS: u64 = 86_400;
 
 /// The reason for a verdict is cut to this length, in characters.
-const LONGEST_REASON: usize = 200;
+const MAX_REASON_CHARS: usize = 200;
 
 /// What is known about the visibility of one accepted address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +69,9 @@ pub struct DnsMemory {
     /// Rounds in a row in which the servers that should be asked gave no answer.
     #[serde(default, skip_serializing_if = "is_default")]
     unknown: u32,
+    /// Until then, the resolver that stood in for those servers repeats its cached answer.
+    #[serde(default, skip_serializing_if = "is_default")]
+    resolver_after: u64,
     /// Whether any server had the address in each of the last three rounds with an answer; the lowest bit is the latest.
     #[serde(default, skip_serializing_if = "is_default")]
     recent: u8,
@@ -96,8 +99,8 @@ impl Repairs {
     /// When the next repair may be sent; `None` if repairs have no lasting effect.
     fn next(&self) -> Option<u64> {
         let doublings = u32::from(self.count.saturating_sub(1)).min(8);
-        let pause = (REPAIR_PAUSE << doublings).min(LONGEST_REPAIR_PAUSE);
-        let is_given_up = self.in_vain >= MOST_IN_VAIN || self.returned >= MOST_RETURNS;
+        let pause = (REPAIR_PAUSE << doublings).min(MAX_REPAIR_PAUSE_SECONDS);
+        let is_given_up = self.in_vain >= MAX_USELESS_REPAIRS || self.returned >= MAX_RETURNS;
         (!is_given_up).then_some(if self.count == 0 { 0 } else { self.at + pause })
     }
 }
@@ -130,6 +133,7 @@ impl DnsMemory {
             was_told: false,
             began: now,
             unknown: 0,
+            resolver_after: 0,
             recent: 0,
             misses: (0, 0),
         }
@@ -183,7 +187,8 @@ impl DnsMemory {
 
     /// Whether to ask the resolver if none of the zone's servers answers in this round (K15).
     pub fn may_ask_resolver(&self, now: u64) -> bool {
-        self.unknown + 1 >= ROUNDS_BEFORE_RESOLVER && now >= self.accepted + RESOLVER_AFTER.as_secs()
+        let earliest = self.resolver_after.max(self.accepted + RESOLVER_AFTER.as_secs());
+        self.unknown + 1 >= ROUNDS_BEFORE_RESOLVER && now >= earliest
     }
 
     /// Whether it is the resolver's turn, for a caller that cannot ask the resolver after the zone's servers.
@@ -195,10 +200,13 @@ impl DnsMemory {
     #[must_use]
     pub fn seen(mut self, sighting: &Sighting, verify: &Verify, idle: u64, now: u64) -> (Self, Option<SightNews>) {
         let (former, former_ttl) = (self.verdict(), self.found.ttl);
-        self.found = judge(sighting, self.ip, verify);
-        let (verdict, ttl) = (self.verdict(), self.found.ttl);
+        let found = judge(sighting, self.ip, verify);
+        let (verdict, ttl) = (found.verdict, found.ttl);
         let is_late = now >= self.accepted + verify.within.as_secs();
         let (is_miss, is_unknown) = (verdict == DnsVerdict::NotVisible, verdict == DnsVerdict::Unknown);
+        // The zone's servers are still silent, and the resolver would say the same again.
+        let is_repeated = is_unknown && former.is_good() && self.unknown > 0 && now < self.resolver_after;
+        self.found = if is_repeated { self.found } else { found };
         // The servers that should be asked did not answer, whatever the resolver says.
         let is_stand_in = sighting.way != verify.way;
         self.unknown = if is_unknown || is_stand_in { self.unknown.saturating_add(1) } else { 0 };
@@ -217,14 +225,17 @@ impl DnsMemory {
         if self.verdict() != former || self.last == 0 {
             self.since = now;
         }
-        self.found.reason = self.found.reason.chars().take(LONGEST_REASON).collect();
+        self.found.reason = self.found.reason.chars().take(MAX_REASON_CHARS).collect();
         self.found.ttl = ttl.or(former_ttl.filter(|_| is_unknown));
         self.last = now;
         let news = self.news(other_address(sighting, self.ip), is_late);
         self.next = self.next_round(verify, idle, now);
-        if sighting.way == DnsWay::Resolver {
-            // Until then, the resolver repeats its cached answer.
-            self.next = self.next.max(now + u64::from(ttl.unwrap_or_default()).min(LONGEST_WAIT));
+        let repeated_until = now + u64::from(ttl.unwrap_or_default()).min(MAX_RESOLVER_TTL_SECONDS);
+        match (sighting.way, verify.way) {
+            (DnsWay::Resolver, DnsWay::Resolver) => self.next = self.next.max(repeated_until),
+            // The zone's servers may answer before that.
+            (DnsWay::Resolver, DnsWay::Zone) => self.resolver_after = repeated_until,
+            (DnsWay::Zone, _) => {}
         }
         (self, news)
     }

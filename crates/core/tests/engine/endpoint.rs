@@ -8,6 +8,7 @@ use ddns_core::engine::{Facts, RequestId, ResponseFacts};
 use ddns_core::net::family::Family;
 use ddns_core::schedule::limiter::Line;
 
+use crate::checks::name_of;
 use crate::laws::Sent;
 use crate::random::Random;
 use crate::setup::{EntryShape, Judging, MISSING, index};
@@ -143,11 +144,10 @@ impl Origin {
 
     /// The endpoint's answer to a request around an update.
     pub(crate) fn answer(&self, path: &str, is_old: bool) -> Facts {
-        let query = path.split_once('?').map_or("", |(_, query)| query);
-        let value = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+        let value = |name| value(path, name);
         let family = if value("t") == Some("A") { Family::V4 } else { Family::V6 };
         let has = if is_old { &self.had } else { &self.has };
-        let found = has.get(&(crate::checks::name_of(value("d").unwrap_or_default()), family));
+        let found = has.get(&(name_of(value("d").unwrap_or_default()), family));
         let body = match (path.split('?').next().unwrap_or_default(), found) {
             ("/login", _) => r#"{"session":"s"}"#.to_owned(),
             ("/find", Some(Some(ip))) => format!("{{\"list\":[{{\"id\":1,\"ip\":\"{ip}\"}}]}}"),
@@ -276,19 +276,18 @@ fn response(status: u16, body: &str, retry_after: Option<u64>) -> Facts {
     }))
 }
 
+/// The value of a parameter in the query of a path.
+fn value<'a>(path: &'a str, name: &str) -> Option<&'a str> {
+    let (_, query) = path.split_once('?')?;
+    query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+}
+
 /// The updates of a request, read from its path.
 pub(crate) fn members(entry: &EntryShape, path: &str) -> Vec<(Key, Option<IpAddr>)> {
-    let query = path.split_once('?').map_or("", |(_, query)| query);
-    let value = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+    let value = |name| value(path, name);
     let names = value("ds").or(value("d")).unwrap_or_default().replace("%2C", ",");
-    let name = |text: &str| {
-        let number = |text: &str| text.get(1..).and_then(|text| text.parse().ok()).unwrap_or(usize::MAX);
-        let mut labels = text.split('.');
-        let domain = number(labels.next().unwrap_or_default());
-        (number(labels.next().unwrap_or_default()), domain)
-    };
     let mut members = Vec::new();
-    for name in names.split(',').map(name) {
+    for name in names.split(',').map(name_of) {
         let mut add = |family: Family, text: &str| {
             let is_configured = name.1 < entry.domains[family.index()];
             if is_configured {

@@ -133,32 +133,40 @@ impl GroupStore {
     }
 
     /// Reads the state of the group. If it is doubtful, marks all its claims in doubt, in the store too. The very first holder
-    /// creates the salt.
-    pub(super) async fn load(&self, own: &Own, is_doubtful: bool) -> Result<LoadedState, Error> {
+    /// creates the salt. `load` is the number of this load: a write of an earlier one must not count as its own.
+    pub(super) async fn load(&self, own: &Own, is_doubtful: bool, load: u64) -> Result<LoadedState, Error> {
         let (keys, limit) = (&self.keys, self.settings.lease);
         let (found, _) = self.etcd.range(&Range::prefix(&keys.state()), limit).await?;
         let text = |key: &str| found.iter().find(|pair| pair.key == key).map(|pair| pair.value.as_str());
         let entries = entries(keys);
         let pairs = found.iter().filter_map(|pair| Some((pair.key.strip_prefix(&entries)?, pair.value.as_str())));
-        let known = text(&self.salt()).and_then(State::read_salt);
+        let salt = text(&self.salt());
+        let known = salt.and_then(State::read_salt);
         let is_new = known.is_none();
         let mut state = State::from_pairs(known.unwrap_or_else(new_salt), pairs);
+        // An earlier write of ours arrived late, or the lease is lost: the state must be read again, if at all.
+        let changed = || Error::Other("the group's state changed".to_owned());
         if is_new {
+            // An earlier write of the salt may arrive late.
+            let before = match salt {
+                Some(unreadable) => Compare::Value(self.salt(), unreadable.to_owned()),
+                None => Compare::absent(self.salt()),
+            };
+            let compares = [own.compares(keys), vec![before]].concat();
             let then = vec![Operation::Put(self.salt(), state.salt_text(), None)];
-            let transaction = Transaction { compares: own.compares(keys), then, ..Transaction::default() };
-            self.etcd.transaction(&transaction, limit).await?;
+            let transaction = Transaction { compares, then, ..Transaction::default() };
+            if !self.etcd.transaction(&transaction, limit).await?.succeeded {
+                return Err(changed());
+            }
         }
         let mut last = text(&written(keys)).map(str::to_owned);
         if is_doubtful {
             for (number, pairs) in state.doubt_all().chunks(MAX_PAIRS).enumerate() {
-                let name = format!("{}-doubt-{number}", own.created);
+                let name = format!("{}-{load}-doubt-{number}", own.created);
                 let write = Write { own: own.clone(), last, name: name.clone(), pairs: pairs.to_vec() };
                 match write.run(&self.etcd, keys, limit).await? {
                     Wrote::Done => last = Some(name),
-                    // An earlier write of ours arrived late, or the lease is lost: the state must be read again, if at all.
-                    Wrote::Behind(_) | Wrote::Refused => {
-                        return Err(Error::Other("the group's state changed".to_owned()));
-                    }
+                    Wrote::Behind(_) | Wrote::Refused => return Err(changed()),
                 }
             }
         }
@@ -174,3 +182,6 @@ fn with_lease(done: Result<Done, Error>) -> Result<Option<Done>, Error> {
         Err(error) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests;

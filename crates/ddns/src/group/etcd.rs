@@ -243,4 +243,4 @@ fn trust(group: &Group) -> TlsTrust<'_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

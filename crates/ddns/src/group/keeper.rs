@@ -46,6 +46,7 @@ pub(super) struct LeaseKeeper {
     loaded: Option<State>,
     /// The name of the last write. `None`: nothing was written yet.
     last_write: Option<String>,
+    /// How many writes and loads there were, for names of writes: no name is used twice, because a late write may have it.
     writes: u64,
     /// The last reported state, without the times that always change.
     said: Option<Standing>,
@@ -155,8 +156,13 @@ impl LeaseKeeper {
         }
         self.step(event, now);
         let deadline = self.member.machine(|machine| machine.deadline());
-        let standing = self.member.standing();
         self.member.hold(deadline.unwrap_or_default());
+        self.report();
+    }
+
+    /// Reports the state of this host if it changed.
+    fn report(&mut self) {
+        let standing = self.member.standing();
         let said = Some(Standing { held_for: None, lease_left: None, ..standing.clone() });
         if self.said != said {
             self.said = said;
@@ -188,16 +194,19 @@ impl LeaseKeeper {
         let _ = self.changes.send(change);
     }
 
-    fn call(&self, call: Call) {
+    fn call(&mut self, call: Call) {
         let (store, sent) = (Rc::clone(&self.store), steady_time());
         let load = match call {
-            Call::Load(created, is_doubtful) => Some((self.own(created), is_doubtful)),
+            Call::Load(created, is_doubtful) => {
+                self.writes += 1;
+                Some((self.own(created), is_doubtful, self.writes))
+            }
             _ => None,
         };
         self.calls.push(Box::pin(async move {
             let answer = match load {
-                Some((own, is_doubtful)) => {
-                    let loaded = store.load(&own, is_doubtful).await;
+                Some((own, is_doubtful, number)) => {
+                    let loaded = store.load(&own, is_doubtful, number).await;
                     loaded.map(|loaded| (Answer::Loaded(own.created), Some(loaded)))
                 }
                 None => store.answer(&call).await.map(|answer| (answer, None)),
@@ -266,7 +275,7 @@ impl LeaseKeeper {
             Ok(Wrote::Done) => {
                 self.last_write = Some(name);
                 self.member.committed(number);
-                self.member.cannot_write(None);
+                self.cannot_write(None);
                 // A drain may have waited for this write.
                 self.told();
             }
@@ -278,9 +287,14 @@ impl LeaseKeeper {
                 let why = format!(
                     "the store does not take what this host writes ({error}): no new address is sent until it does"
                 );
-                self.member.cannot_write(Some(why));
+                self.cannot_write(Some(why));
             }
         }
+    }
+
+    fn cannot_write(&mut self, why: Option<String>) {
+        self.member.cannot_write(why);
+        self.report();
     }
 
     fn told(&mut self) {

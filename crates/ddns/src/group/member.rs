@@ -92,11 +92,7 @@ impl GroupMember {
 
     /// Notes why the store refuses the writes of this host. `None`: it accepts them.
     pub(super) fn cannot_write(&self, why: Option<String>) {
-        let is_news = *self.0.unwritable.borrow() != why;
-        if is_news {
-            self.0.unwritable.replace(why);
-            self.0.wake.notify_one();
-        }
+        self.0.unwritable.replace(why);
     }
 
     /// The state of this host, with the name of the group.

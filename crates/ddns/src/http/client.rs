@@ -29,7 +29,6 @@ use std::time::Duration;
 use ddns_core::callback::{MAX_REDIRECTS, Request};
 use ddns_core::net::proxy::{Route, Server};
 use ddns_core::net::upnp::WanService;
-use ddns_core::net::url::Url;
 use ddns_core::text::duration::duration;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -200,6 +199,8 @@ impl Client {
                 }
             };
             if let (Some(server), 407) = (relay, response.status) {
+                // The proxy kept the request to itself.
+                sending.is_sent.set(was_sent);
                 return Err(format!("the proxy {server} {}", proxy::not_let_in(server)));
             }
             response.via.clone_from(&connection.via);
@@ -252,24 +253,22 @@ impl Client {
 
     /// Forgets the addresses of hosts, and how long connections take: another synchronization begins.
     pub(crate) fn refresh(&self) {
-        self.connector.refresh();
+        self.connector.dialer.refresh();
     }
 
     /// From now on, the system delivers no part of a request later than this, or after the request was given up (J3).
     /// `None`: the system decides.
     pub(crate) fn limit_unsent(&self, limit: Option<Duration>) {
-        self.connector.dialer.unsent_limit.set(limit);
+        if self.connector.dialer.unsent_limit.replace(limit) != limit {
+            // The kept connections have the previous limit.
+            self.idle.clear();
+        }
     }
 
     /// Closes the kept connections: nothing will be sent for a while.
     pub(crate) fn rest(&self) {
         self.idle.clear();
         self.refresh();
-    }
-
-    /// Goes as far as a request would start. If a step fails, it is the last one.
-    pub(crate) async fn probe(&self, url: &Url, how: How<'_>) -> Vec<ProbeStep> {
-        self.connector.probe(url, how).await
     }
 
     /// The addresses of a host that is not asked over HTTP (STUN).
@@ -310,6 +309,7 @@ fn fits<S>(connection: &Connection<S>, request: &Request, how: How<'_>) -> bool 
 mod tests {
     use ddns_core::net::proxy::Proxies;
     use ddns_core::net::ssl::Ssl;
+    use ddns_core::net::url::Url;
     use futures_util::future::{join, join_all, select};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::{TcpListener, TcpStream};
@@ -360,14 +360,46 @@ mod tests {
         join(join_all(ends), others).await;
     }
 
-    async fn request_of(stream: &mut TcpStream) {
+    /// Whether another request has come.
+    async fn request_of(stream: &mut TcpStream) -> bool {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             match stream.read_u8().await {
                 Ok(byte) => head.push(byte),
-                Err(_) => return,
+                Err(_) => return false,
             }
         }
+        true
+    }
+
+    #[test]
+    fn j3_a_connection_from_before_another_limit_of_unsent_data_is_not_used() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
+            let url = format!("http://{}/", listener.local_addr().expect("the port that was bound"));
+            let request = Request::new(Url::parse(&url).expect("an address"), None);
+            let (limit, want, over) = (Duration::from_secs(5), Want::Status, Over::Any);
+            let how = How { limit, want, over, proxies: Proxies::DIRECT, ssl: &Ssl::Auto, from: None };
+            let (client, opened) = (Client::default(), Cell::new(0));
+            let server = async {
+                loop {
+                    let (mut stream, _) = listener.accept().await.expect("a connection");
+                    opened.set(opened.get() + 1);
+                    let response = b"HTTP/1.1 204 No Content\r\nKeep-Alive: timeout=5\r\n\r\n";
+                    while request_of(&mut stream).await && stream.write_all(response).await.is_ok() {}
+                }
+            };
+            let requests = async {
+                let lease = Some(Duration::from_secs(15));
+                for (limit, expected) in [(None, 1), (None, 1), (lease, 2), (lease, 2), (None, 3)] {
+                    client.limit_unsent(limit);
+                    client.send(&request, how).await.expect("it is answered");
+                    assert_eq!(opened.get(), expected, "{limit:?}");
+                }
+            };
+            select(pin!(requests), pin!(server)).await;
+        });
     }
 
     /// After one kept connection broke, the others of its origin are as old, and each would cost an update, because

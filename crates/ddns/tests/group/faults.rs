@@ -128,7 +128,8 @@ fn j4_a_wrong_password_is_named_and_a_right_one_is_taken_after_a_reload() {
 fn j4_a_store_that_takes_no_writes_is_said() {
     let Some(etcd) = Etcd::start() else { return };
     let endpoint = Endpoint::new();
-    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
+    // So long that the next renewal is far away: it is said before.
+    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({"lease": "2m"}));
     let first = one.watch();
     endpoint.wait(1, SOON);
     // As a full disk does.

@@ -90,7 +90,7 @@ impl Proxy {
 }
 
 /// The lines up to the first empty one, byte by byte: what follows belongs to somebody else.
-fn read_head(stream: &mut TcpStream) -> io::Result<String> {
+pub fn read_head(stream: &mut TcpStream) -> io::Result<String> {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {

@@ -1,5 +1,7 @@
 //! Section E over proxies (E2): whatever a proxy does wrong is reported, with every route that was tried.
 
+use std::io::Write as _;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -7,7 +9,7 @@ use serde_json::json;
 use crate::support::authority::Authority;
 use crate::support::given::with;
 use crate::support::odd_server::refusing;
-use crate::support::proxies::{Proxy, Then, by};
+use crate::support::proxies::{Proxy, Then, by, read_head};
 use crate::support::{Receiver, Sandbox};
 
 /// What a proxy may respond with when it is asked for a tunnel, and what is reported.
@@ -90,6 +92,23 @@ fn e2_a_407_to_a_handed_on_request_is_the_proxys() {
     let proxy = Proxy::http(Then::Sends("HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n"));
     let run = Sandbox::new().sync(&by("http://dns.example.com/hook", json!([proxy.url()]))).expect(1);
     run.prints(&format!("failed: the proxy {} asks for a user and password (407)", proxy.url()));
+}
+
+/// The endpoint still has what it accepted before.
+#[test]
+fn e4_a_407_to_a_handed_on_request_leaves_no_doubt_about_what_was_accepted() {
+    let responses = Mutex::new(vec!["407 Login", "204 No Content"]);
+    let proxy = Proxy::serving(move |mut stream, seen| {
+        let status = responses.lock().expect("no test thread failed").pop().unwrap_or("204 No Content");
+        seen.lock().expect("no test thread failed").push(read_head(&mut stream)?);
+        stream.write_all(format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").as_bytes())
+    });
+    let sandbox = Sandbox::new();
+    for (ip, code) in [("203.0.113.7", 0), ("203.0.113.8", 1), ("203.0.113.7", 0)] {
+        let config = by("http://dns.example.com/hook?ip=__IP__", json!([proxy.url()]));
+        sandbox.sync(&with(&config, &json!({"index4": format!("shell:echo {ip}")}))).expect(code);
+    }
+    assert_eq!(proxy.seen().len(), 2, "{:?}", proxy.seen());
 }
 
 #[test]

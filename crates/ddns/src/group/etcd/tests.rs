@@ -5,7 +5,7 @@
 mod programs;
 #[allow(dead_code, unreachable_pub, reason = "shared with the tests of the program")]
 #[path = "../../../tests/support/etcd.rs"]
-mod server;
+pub(in crate::group) mod server;
 
 use std::fs;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use super::*;
 /// Long enough for a busy machine.
 const LIMIT: Duration = Duration::from_secs(20);
 
-fn run(test: impl Future<Output = ()>) {
+pub(in crate::group) fn run(test: impl Future<Output = ()>) {
     let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default()).expect("a runtime");
     runtime.block_on(test);
 }
@@ -43,7 +43,7 @@ fn group(secure: bool, ports: &[u16]) -> Group {
     }
 }
 
-fn client(ports: &[u16]) -> Etcd {
+pub(in crate::group) fn client(ports: &[u16]) -> Etcd {
     Etcd::new(&group(false, ports)).expect("a client")
 }
 

@@ -63,11 +63,6 @@ impl Connector {
         Box::pin(self.secure(connection, &peer, (how.ssl, deadline), again)).await
     }
 
-    /// Forgets the addresses of hosts, and how long connections take.
-    pub(super) fn refresh(&self) {
-        self.dialer.refresh();
-    }
-
     /// A connection to the endpoint over the first route that leads there.
     async fn reach(&self, url: &Url, how: How<'_>, deadline: Instant) -> Result<Connection, String> {
         let mut routes = how.proxies.routes(url);

@@ -54,7 +54,11 @@ impl Dialer {
     /// Forgets the addresses of hosts, and how long connections take.
     pub(super) fn refresh(&self) {
         self.names.refresh();
-        self.hosts.borrow_mut().clear();
+        // A host stays as long as it has connections, which count each other by it.
+        self.hosts.borrow_mut().retain(|_, host| {
+            host.usual.take();
+            Rc::strong_count(host) > 1
+        });
     }
 
     /// A connection to a host.
@@ -232,5 +236,40 @@ fn reason(error: &io::Error) -> String {
         io::ErrorKind::HostUnreachable => "host unreachable".to_owned(),
         io::ErrorKind::TimedOut => "timed out".to_owned(),
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// A request closes kept connections that may block it, unless it is alone; so it must see those from before.
+    #[test]
+    fn a7_a_refresh_keeps_the_hosts_that_have_connections() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
+            let port = listener.local_addr().expect("the port that was bound").port();
+            let dialer = Dialer::default();
+            let connection = async || {
+                let deadline = Instant::now() + Duration::from_secs(5);
+                let Ok(opened) = dialer.tcp(("127.0.0.1", port), Over::Any, None, deadline).await else {
+                    panic!("it is accepted");
+                };
+                opened.begin().await.expect("it begins")
+            };
+            let one = connection().await;
+            dialer.refresh();
+            assert!(one.is_alone() && one.host.usual.get().is_none());
+            let other = connection().await;
+            assert!(!one.is_alone() && !other.is_alone());
+            dialer.refresh();
+            assert!(!one.is_alone() && !other.is_alone());
+            drop((one, other));
+            dialer.refresh();
+            assert!(dialer.hosts.borrow().is_empty());
+        });
     }
 }

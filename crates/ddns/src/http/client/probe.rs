@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout};
 use x509_cert::Certificate;
 use x509_cert::der::Decode as _;
 
+use super::Client;
 use super::connect::Connector;
 use super::how::{How, Over};
 use super::stream::{Connection, Stream};
@@ -22,14 +23,14 @@ pub(crate) struct ProbeStep {
     pub(crate) result: Result<String, String>,
 }
 
-impl Connector {
+impl Client {
     /// Goes as far as a request would start. If a step fails, it is the last one.
-    pub(super) async fn probe(&self, url: &Url, how: How<'_>) -> Vec<ProbeStep> {
+    pub(crate) async fn probe(&self, url: &Url, how: How<'_>) -> Vec<ProbeStep> {
         let mut steps = Vec::new();
         // A proxy looks the name up itself.
         let is_direct = matches!(how.proxies.routes(url).next(), Some(Route::Direct));
         if is_direct && url.host.parse::<IpAddr>().is_err() {
-            let found = timeout(how.limit, self.dialer.names.look_up(&url.host, Over::Any)).await;
+            let found = timeout(how.limit, self.connector.dialer.names.look_up(&url.host, Over::Any)).await;
             let found = found.unwrap_or_else(|_| Err(format!("no response within {}", duration(how.limit))));
             let is_known = found.is_ok();
             let result = found.map(|ips| {
@@ -41,12 +42,12 @@ impl Connector {
                 return steps;
             }
         }
-        match self.open(url, how).await {
+        match open(&self.connector, url, how).await {
             Ok(connection) => steps.extend(described(&connection, how.ssl)),
             Err(why) => {
                 // A connection without TLS shows which of the two failed.
                 let plain = Url { secure: false, ..url.clone() };
-                let without = if url.secure { self.open(&plain, how).await.ok() } else { None };
+                let without = if url.secure { open(&self.connector, &plain, how).await.ok() } else { None };
                 let peer = without.as_ref().map(peer);
                 steps.extend(peer.map(|peer| ProbeStep { name: "connection", result: Ok(peer) }));
                 steps.push(ProbeStep { name: if without.is_some() { "TLS" } else { "connection" }, result: Err(why) });
@@ -54,12 +55,12 @@ impl Connector {
         }
         steps
     }
+}
 
-    async fn open(&self, url: &Url, how: How<'_>) -> Result<Connection, String> {
-        let opened = timeout(how.limit, self.connect(url, how, Instant::now() + how.limit)).await;
-        let late = || format!("no connection to {} within {}", url.origin(), duration(how.limit));
-        opened.unwrap_or_else(|_| Err(late()))
-    }
+async fn open(connector: &Connector, url: &Url, how: How<'_>) -> Result<Connection, String> {
+    let opened = timeout(how.limit, connector.connect(url, how, Instant::now() + how.limit)).await;
+    let late = || format!("no connection to {} within {}", url.origin(), duration(how.limit));
+    opened.unwrap_or_else(|_| Err(late()))
 }
 
 fn peer(connection: &Connection) -> String {
