@@ -63,7 +63,7 @@ pub use stores::{Durability, Stored, Ticket};
 pub use visibility::RoundId;
 
 /// How many secrets taken by steps the engine remembers and masks.
-const MOST_SECRETS: usize = 256;
+const MAX_STEP_SECRETS: usize = 256;
 
 /// The number of a lookup, unique in an engine.
 pub type LookupId = u64;
@@ -577,13 +577,13 @@ impl Engine {
     fn hide(&mut self, at: usize, secrets: Vec<String>) {
         let (known, finder) = &mut self.found_secrets;
         // A secret that is used again moves to the end, so that it is not dropped.
-        let is_fresh = |secret: &String| known.iter().rev().take(MOST_SECRETS / 4).any(|known| known == secret);
+        let is_fresh = |secret: &String| known.iter().rev().take(MAX_STEP_SECRETS / 4).any(|known| known == secret);
         let new: Vec<String> = secrets.iter().filter(|secret| !is_fresh(secret)).cloned().collect();
         if !new.is_empty() {
             known.retain(|secret| !new.contains(secret));
             known.extend(new);
             // The oldest belong to sessions that ended long ago.
-            known.drain(..known.len().saturating_sub(MOST_SECRETS));
+            known.drain(..known.len().saturating_sub(MAX_STEP_SECRETS));
             *finder = Some(Secrets::new(known.iter().cloned(), &[]));
         }
         if !secrets.is_empty() {

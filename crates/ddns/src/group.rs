@@ -31,7 +31,7 @@ pub(crate) use keeper::LeaseNotice;
 pub(crate) use member::GroupMember;
 
 /// How many characters of the host's name are in the default name of its member.
-const LONGEST_HOST: usize = 40;
+const MAX_HOST_CHARS: usize = 40;
 
 /// How long this host tries to tell the store that it leaves.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(3);
@@ -83,7 +83,7 @@ fn random_name() -> String {
     let host = uname();
     let host = host.nodename().to_string_lossy();
     let is_allowed = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-');
-    let host: String = host.chars().filter(is_allowed).take(LONGEST_HOST).collect();
+    let host: String = host.chars().filter(is_allowed).take(MAX_HOST_CHARS).collect();
     let number = getrandom::u32().unwrap_or_else(|_| std::process::id());
     format!("{host}-{number:08x}")
 }

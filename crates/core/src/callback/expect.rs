@@ -18,7 +18,7 @@ use condition::ResponseBody;
 pub const BODY_LIMIT: usize = 64 * 1024;
 
 /// The longest pause that counts, whatever the endpoint asks for: some send a time of day instead of seconds.
-pub const LONGEST_PAUSE: Duration = Duration::from_secs(86_400);
+pub const MAX_PAUSE: Duration = Duration::from_secs(86_400);
 
 /// How to judge whether an update was accepted.
 #[derive(Debug, Clone, PartialEq)]

@@ -339,8 +339,8 @@ impl Variables {
             "__LINE__" => self.line.is_none(),
             _ => false,
         };
-        let kept = is_unset.then(taken).flatten();
-        kept.or_else(|| of(&BUILT_IN)).or_else(extra).or_else(taken).or_else(|| of(&YIELDING).filter(|variable| self.exists(*variable)))
+        let kept = is_unset.then(taken).flatten().or_else(|| of(&BUILT_IN));
+        kept.or_else(extra).or_else(taken).or_else(|| of(&YIELDING).filter(|variable| self.exists(*variable)))
     }
 
     pub(super) fn with<'a>(&'a self, subject: Subject<'a>, moment: Moment, taken: &'a Taken) -> Values<'a> {

@@ -24,7 +24,7 @@ pub(super) struct LookupState {
 }
 
 /// How many lookups of an entry and family may run at once: one that may have started too early, and one after it.
-const MOST_AT_ONCE: u32 = 2;
+const MAX_LOOKUPS_AT_ONCE: u32 = 2;
 
 /// The lookups of an entry and family. A round does not replace a lookup that takes longer than the interval: the next round
 /// would replace the new one, too, and no lookup would ever end.
@@ -44,7 +44,7 @@ pub(super) struct EntryLookups {
 impl EntryLookups {
     /// Whether to start another lookup. `is_fresh`: the address must be looked up after this moment.
     fn begins(&mut self, is_fresh: bool) -> bool {
-        let begins = self.under_way == 0 || is_fresh && self.under_way < MOST_AT_ONCE;
+        let begins = self.under_way == 0 || is_fresh && self.under_way < MAX_LOOKUPS_AT_ONCE;
         self.again |= is_fresh && !begins;
         if begins {
             self.begun += 1;

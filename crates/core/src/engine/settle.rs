@@ -456,8 +456,6 @@ pub(super) fn wrong_clock(response: &ResponseFacts, now: u64) -> Option<String> 
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
 
     #[test]
@@ -474,13 +472,12 @@ mod tests {
         }
     }
 
-    /// The body of a step may have 1 MiB, and each update that shares the step shows it.
+    /// The body of a step may have 1 MiB, and each update that shares the step shows it. In the square of the length, this
+    /// would take minutes.
     #[test]
     fn i7_a_hostile_text_takes_no_longer_than_another() {
-        let begin = Instant::now();
         for text in ["<", "<a", "<a ", "</", "< >"] {
-            bare(&text.repeat((1 << 20) / text.len()));
+            assert!(bare(&text.repeat((1 << 20) / text.len())).starts_with(text.trim_end()));
         }
-        assert!(begin.elapsed().as_secs() < 5, "{:?}", begin.elapsed());
     }
 }

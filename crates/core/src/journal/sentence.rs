@@ -123,8 +123,8 @@ fn line(settled: &Settled, origin: Option<&str>, has_body: bool, is_remembered: 
 /// The other address in ``good 192.0.2.2``: the service set an address that ddns did not send (dyndns2).
 pub fn set_instead(words: &str, sent: IpAddr) -> Option<IpAddr> {
     let rest = ["good ", "nochg "].iter().find_map(|code| words.strip_prefix(code))?;
-    let set = rest.split([' ', ',']).filter_map(|word| word.parse().ok());
-    set.filter(|ip: &IpAddr| ip.is_ipv4() == sent.is_ipv4()).find(|ip| *ip != sent)
+    let addresses = rest.split([' ', ',']).filter_map(|word| word.parse().ok());
+    addresses.filter(|ip: &IpAddr| ip.is_ipv4() == sent.is_ipv4()).find(|ip| *ip != sent)
 }
 
 /// ``200 `badauth` ``: a status and the words of the service. Words about a request before or after the update are already quoted.

@@ -6,7 +6,7 @@ use std::time::Duration;
 const FIRST: Duration = Duration::from_secs(5);
 
 /// The shortest wait, whatever the jitter.
-const LEAST: Duration = Duration::from_secs(1);
+const MIN_DELAY: Duration = Duration::from_secs(1);
 
 /// Exponential backoff with full jitter, from 5 s, doubled up to a cap: hosts that failed together do not return together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Backoff {
 
     /// How long to wait after this many consecutive failures. `jitter` is from 0 to 1.
     pub fn delay(self, failures: u32, jitter: f64) -> Duration {
-        self.step(failures).mul_f64(jitter.clamp(0.0, 1.0)).max(LEAST)
+        self.step(failures).mul_f64(jitter.clamp(0.0, 1.0)).max(MIN_DELAY)
     }
 }
 
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn the_delay_is_anywhere_in_the_step_but_never_nothing() {
         let backoff = Backoff { cap: Duration::from_secs(300) };
-        assert_eq!(backoff.delay(3, 0.0), LEAST);
+        assert_eq!(backoff.delay(3, 0.0), MIN_DELAY);
         assert_eq!(backoff.delay(3, 0.5), Duration::from_secs(10));
         assert!(backoff.delay(3, 0.999) < Duration::from_secs(20));
     }

@@ -16,7 +16,7 @@ pub(super) const STEPS: [Duration; 2] = [Duration::from_millis(2), Duration::fro
 pub(super) const GAP: Duration = Duration::from_secs(1);
 
 /// However long an address flaps, lookups are at most this far apart.
-pub(super) const LONGEST_GAP: Duration = Duration::from_secs(30);
+pub(super) const MAX_GAP: Duration = Duration::from_secs(30);
 
 /// How many addresses to remember: one that comes back is not new.
 pub(super) const REMEMBERED: usize = 16;
@@ -86,7 +86,7 @@ impl Debounce {
             None => Duration::ZERO,
             Some(before) => STEPS.get(before).copied().unwrap_or_else(|| {
                 let doubled = (before - STEPS.len()).min(10);
-                GAP.saturating_mul(1 << doubled).min(LONGEST_GAP)
+                GAP.saturating_mul(1 << doubled).min(MAX_GAP)
             }),
         }
     }

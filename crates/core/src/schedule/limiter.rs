@@ -1,6 +1,6 @@
 //! How many requests may be under way at once.
 //!
-//! `auto` begins with one: a wrong key costs one failure, not sixty. Each clean round doubles the limit, up to [`MOST`]; an
+//! `auto` begins with one: a wrong key costs one failure, not sixty. Each clean round doubles the limit, up to [`MAX_LIMIT`]; an
 //! endpoint that is overloaded or out of reach halves it. More than [`ENOUGH`] requests are under way only while the endpoint
 //! is slow: with a fast one, they would only wait elsewhere and cost memory here.
 //!
@@ -18,7 +18,7 @@ use crate::config::Concurrency;
 use crate::update::outcome::Outcome;
 
 /// The highest limit of `auto`.
-const MOST: usize = 64;
+const MAX_LIMIT: usize = 64;
 
 /// Enough for an endpoint that responds within [`QUICK`]: 16,000 requests per second.
 const ENOUGH: usize = 32;
@@ -34,7 +34,7 @@ const SETTLE: Duration = Duration::from_millis(25);
 const SLOW: Duration = Duration::from_millis(250);
 
 /// The maximum length of a round, as a multiple of the limit.
-const LONGEST_ROUND: usize = 512;
+const MAX_ROUND: usize = 512;
 
 /// The state of an endpoint's accept queue (its connections that wait to be accepted) when a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Limiter {
             Concurrency::Auto => (1, Some(0)),
             Concurrency::Fixed(number) => (number.get().into(), None),
         };
-        let (since, careful_from, patience, line) = (Duration::ZERO, MOST, 1, Line::Free);
+        let (since, careful_from, patience, line) = (Duration::ZERO, MAX_LIMIT, 1, Line::Free);
         Self { limit, clean, since, careful_from, full_at: None, patience, line, beside: 0 }
     }
 
@@ -94,7 +94,7 @@ impl Limiter {
 
     /// Whether another request could start if the ones under way hang.
     pub fn could_hang(&self, under_way: usize) -> bool {
-        self.clean.is_some() && (1..MOST).contains(&under_way)
+        self.clean.is_some() && (1..MAX_LIMIT).contains(&under_way)
     }
 
     /// This many requests are under way and hang: one more may start.
@@ -143,7 +143,7 @@ impl Limiter {
         };
         if self.clean.is_some() {
             (self.limit, self.careful_from) = (limit, limit);
-            self.patience = (8 * self.patience).min(LONGEST_ROUND);
+            self.patience = (8 * self.patience).min(MAX_ROUND);
             (self.clean, self.since, self.full_at) = (Some(0), now, Some(now));
         }
     }
@@ -154,7 +154,7 @@ impl Limiter {
             limit @ ENOUGH.. if is_quick => (limit / 2).max(ENOUGH),
             // With a connection each, requests are quick enough: more would find the accept queue full.
             limit @ FEW.. if is_quick && self.line != Line::Free => limit,
-            limit if limit >= self.careful_from => (limit + 1).min(MOST),
+            limit if limit >= self.careful_from => (limit + 1).min(MAX_LIMIT),
             limit => (limit * 2).min(self.careful_from),
         };
         if self.limit > self.careful_from {
@@ -263,16 +263,16 @@ mod tests {
     #[test]
     fn a6_one_more_may_start_beside_those_that_hang_until_they_end() {
         let mut limiter = Limiter::new(Concurrency::Auto);
-        for hanging in 1..MOST {
+        for hanging in 1..MAX_LIMIT {
             assert!(!limiter.has_room(hanging) && limiter.could_hang(hanging), "{hanging}");
             limiter.hang(hanging);
             assert!(limiter.has_room(hanging) && !limiter.has_room(hanging + 1), "{hanging}");
         }
-        assert!(!limiter.could_hang(MOST) && !limiter.could_hang(0));
-        limiter.learn(&failed(), Duration::ZERO, MOST - 1);
-        assert!(!limiter.has_room(MOST - 1), "its place went with it");
-        limiter.learn(&Outcome::Accepted(204), Duration::ZERO, MOST - 2);
-        assert!(limiter.has_room(MOST - 2), "the next one takes the place of one that was accepted");
+        assert!(!limiter.could_hang(MAX_LIMIT) && !limiter.could_hang(0));
+        limiter.learn(&failed(), Duration::ZERO, MAX_LIMIT - 1);
+        assert!(!limiter.has_room(MAX_LIMIT - 1), "its place went with it");
+        limiter.learn(&Outcome::Accepted(204), Duration::ZERO, MAX_LIMIT - 2);
+        assert!(limiter.has_room(MAX_LIMIT - 2), "the next one takes the place of one that was accepted");
         limiter.learn(&Outcome::of_status(503), Duration::ZERO, 9);
         assert!(!limiter.has_room(9), "an overload takes all of them");
         limiter.hang(9);
@@ -329,7 +329,7 @@ mod tests {
                     _ => limiter.learn(&Outcome::Accepted(200), now, 0),
                 }
                 match concurrency {
-                    Concurrency::Auto => prop_assert!((1..=MOST).contains(&limiter.limit())),
+                    Concurrency::Auto => prop_assert!((1..=MAX_LIMIT).contains(&limiter.limit())),
                     Concurrency::Fixed(number) => prop_assert_eq!(limiter.limit(), usize::from(number.get())),
                 }
             }

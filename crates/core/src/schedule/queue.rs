@@ -13,7 +13,7 @@ mod lanes;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
-use crate::callback::expect::LONGEST_PAUSE;
+use crate::callback::expect::MAX_PAUSE;
 use crate::config::Concurrency;
 use crate::schedule::backoff::Backoff;
 use crate::schedule::limiter::Line;
@@ -25,10 +25,10 @@ use lanes::Lanes;
 pub use lane::{Lane, LaneKey, Pause, UpdateId};
 
 /// With this many requests in all lanes, a lane that has one under way starts no other...
-const MANY: usize = 256;
+const FAIR_SHARE_FROM: usize = 256;
 
 /// ...and with this many, no lane starts any.
-const MOST: usize = 768;
+const MAX_REQUESTS: usize = 768;
 
 /// How often another request may start beside requests that hang (A6).
 const HANGING: Duration = Duration::from_millis(250);
@@ -228,7 +228,7 @@ impl Queue {
                 }
                 state.limiter.hang(state.sending);
             }
-            if self.sending >= MOST || (self.sending >= MANY && state.sending > 0) {
+            if self.sending >= MAX_REQUESTS || (self.sending >= FAIR_SHARE_FROM && state.sending > 0) {
                 self.crowded.push(lane);
                 continue;
             }
@@ -273,7 +273,7 @@ impl Queue {
         match self.backoff {
             Some(backoff) if outcome.is_retried() => {
                 let requested =
-                    requested.map(|requested| retry_after::spread(requested.min(LONGEST_PAUSE), backoff.cap, jitter));
+                    requested.map(|requested| retry_after::spread(requested.min(MAX_PAUSE), backoff.cap, jitter));
                 self.plan_retry(job, lane, backoff, (outcome, requested), now, jitter);
                 self.change_pause(lane, |state| state.fail(outcome, requested, backoff, now, jitter));
             }

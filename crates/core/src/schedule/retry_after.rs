@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::callback::expect::LONGEST_PAUSE;
+use crate::callback::expect::MAX_PAUSE;
 
 /// Reads a number of seconds, or a date in any of the three forms of HTTP; `None` if it is neither. `now`: seconds since the
 /// epoch, by the clock that made the date.
@@ -13,7 +13,7 @@ pub fn parse(text: &str, now: u64) -> Option<Duration> {
     } else {
         http_seconds(text)?.saturating_sub(now)
     };
-    Some(Duration::from_secs(seconds).min(LONGEST_PAUSE))
+    Some(Duration::from_secs(seconds).min(MAX_PAUSE))
 }
 
 /// An HTTP date in seconds since the epoch; `None` if it is not one.

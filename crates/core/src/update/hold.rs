@@ -11,13 +11,13 @@ use crate::update::Update;
 use crate::update::outcome::{Outcome, Why};
 
 /// How much of a service's text is kept, in characters.
-const LONGEST_WORDS: usize = 200;
+const MAX_REASON_CHARS: usize = 200;
 
 /// After this many responses in a row that nothing changed, the update is not sent again until its address changes.
-const MOST_UNCHANGED: u8 = 3;
+const MAX_NOCHG: u8 = 3;
 
 /// The longest wait that counts, in seconds. An end further in the future is from a wrong clock.
-const LONGEST_WAIT: u64 = 31 * 86_400;
+const MAX_WAIT_SECONDS: u64 = 31 * 86_400;
 
 /// What ddns remembers of one update besides its claim.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -66,7 +66,7 @@ impl Stopped {
     /// The stop of an update with this address; `None`: the outcome is not a stop.
     pub fn by(outcome: &Outcome, ip: IpAddr, now: u64) -> Option<Self> {
         let Outcome::Stopped { words, until_address, .. } = outcome else { return None };
-        let why = words.chars().take(LONGEST_WORDS).collect();
+        let why = words.chars().take(MAX_REASON_CHARS).collect();
         Some(Self { ip, at: now, until_address: *until_address, why })
     }
 }
@@ -99,7 +99,7 @@ impl Hold {
                 Self { stopped: stopped.map(|new| before.map_or(new.clone(), |old| old.or_stronger(new))), ..none }
             }
             Outcome::Failed(Why::Wait { wait: Some(wait), .. }) => {
-                Self { wait_until: now + wait.as_secs().min(LONGEST_WAIT), stopped: self.stopped, ..none }
+                Self { wait_until: now + wait.as_secs().min(MAX_WAIT_SECONDS), stopped: self.stopped, ..none }
             }
             Outcome::Accepted(_) | Outcome::AlreadyThere | Outcome::Made(_) => none,
             // While the request was under way, a stop of all updates of the entry may have come.
@@ -126,7 +126,7 @@ impl Hold {
 
     /// Until when an update is held back, in seconds since the epoch, and why.
     pub fn until(&self, min_interval: Duration, now: u64) -> Option<(u64, HeldBy)> {
-        let is_ahead = |until: &u64| *until > now && *until <= now + LONGEST_WAIT;
+        let is_ahead = |until: &u64| *until > now && *until <= now + MAX_WAIT_SECONDS;
         let wait = Some(self.wait_until).filter(is_ahead).map(|until| (until, HeldBy::Service));
         // A request sent in the future was sent by a wrong clock.
         let interval =
@@ -136,7 +136,7 @@ impl Hold {
 
     /// Whether the service has responded often enough that it already has the address.
     pub fn nochg_limit_reached(&self) -> bool {
-        self.unchanged >= MOST_UNCHANGED
+        self.unchanged >= MAX_NOCHG
     }
 
     /// The latest time in the hold.
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(until(NOW - 5, NOW + 10, 60), Some((55, HeldBy::MinInterval)));
         assert_eq!(until(NOW - 60, NOW, 60), None, "both are over");
         assert_eq!(until(NOW + 10, 0, 60), None, "sent by a clock that ran ahead");
-        assert_eq!(until(0, NOW + LONGEST_WAIT + 1, 0), None, "no service asks for that");
+        assert_eq!(until(0, NOW + MAX_WAIT_SECONDS + 1, 0), None, "no service asks for that");
         assert_eq!(until(u64::MAX, u64::MAX, 60), None, "the file may say anything");
     }
 
@@ -303,7 +303,7 @@ mod tests {
     fn h4_however_long_a_service_asks_to_wait_it_is_respected_for_a_month() {
         let domain = Domain::parse("a.example").expect("a domain");
         let update = Update { domain: &domain, family: Family::V4, ip: "203.0.113.7".parse().expect("an address") };
-        for (asked, seconds) in [(60, 60), (LONGEST_WAIT + 1, LONGEST_WAIT), (u64::MAX, LONGEST_WAIT)] {
+        for (asked, seconds) in [(60, 60), (MAX_WAIT_SECONDS + 1, MAX_WAIT_SECONDS), (u64::MAX, MAX_WAIT_SECONDS)] {
             let wait = Some(Duration::from_secs(asked));
             let outcome = Outcome::Failed(Why::Wait { status: 200, words: String::new(), wait });
             let hold = Hold::default().settled(&outcome, &update, false, NOW);
@@ -316,10 +316,10 @@ mod tests {
         let domain = Domain::parse("a.example").expect("a domain");
         let ip = "203.0.113.7".parse().expect("an address");
         let update = Update { domain: &domain, family: Family::V4, ip };
-        let words = "w".repeat(LONGEST_WORDS + 1);
+        let words = "w".repeat(MAX_REASON_CHARS + 1);
         let stop = Outcome::Stopped { status: 200, words, until_address: false, all: true };
         let stopped = Stopped::by(&stop, ip, NOW);
-        assert_eq!(stopped.as_ref().map(|stopped| stopped.why.len()), Some(LONGEST_WORDS));
+        assert_eq!(stopped.as_ref().map(|stopped| stopped.why.len()), Some(MAX_REASON_CHARS));
         let failed = Outcome::Failed(Why::NoResponse { why: String::new(), reached: true });
         let wait = |wait| Outcome::Failed(Why::Wait { status: 200, words: String::new(), wait });
         for (outcome, is_kept) in [

@@ -31,7 +31,7 @@ const KEEP: Duration = Duration::from_secs(90 * 86_400);
 const CLOCK_SLACK: u64 = 86_400;
 
 /// How long a mark may last, in seconds. Longer ones are not believed: no request takes that long.
-const LONGEST_MARK: u64 = 2 * 3600;
+const MAX_MARK_SECONDS: u64 = 2 * 3600;
 
 /// A salted hash of a callback (E3): identifies the callback and reveals nothing about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -103,7 +103,7 @@ impl InDoubt {
 
 /// Whether a request that ends at `until` may be under way. An end too far in the future is from a wrong clock.
 pub(super) fn may_be_under_way(until: u64, now: u64) -> bool {
-    until > now && until <= now + LONGEST_MARK
+    until > now && until <= now + MAX_MARK_SECONDS
 }
 
 impl From<InDoubt> for UnderWay {

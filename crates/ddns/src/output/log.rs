@@ -32,7 +32,7 @@ use crate::open_file::{bits, folder_of, reason};
 const MIN_MASKED_BYTES: usize = 8;
 
 /// How many sessions of services are masked; older ones are forgotten.
-const MOST_FOUND: usize = 256;
+const MAX_SESSIONS: usize = 256;
 
 /// How many lines are kept for the page.
 const MAX_RECENT: usize = 100;
@@ -195,7 +195,7 @@ impl<'a> Log<'a> {
         found.retain(|known| !secrets.contains(known));
         found.extend(secrets);
         // Forget sessions that ended long ago.
-        found.drain(..found.len().saturating_sub(MOST_FOUND));
+        found.drain(..found.len().saturating_sub(MAX_SESSIONS));
     }
 
     /// Keeps the progress line below the lines of this log.

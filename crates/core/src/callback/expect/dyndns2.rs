@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::{Judgement, LONGEST_PAUSE, Meaning};
+use super::{Judgement, MAX_PAUSE, Meaning};
 
 /// Permanent refusals: asking again does not help.
 const STOP: [&str; 10] =
@@ -69,5 +69,5 @@ fn wanted(code: &str) -> Option<Duration> {
         _ => (rest, 1),
     };
     let number: u32 = number.parse().ok()?;
-    Some(Duration::from_secs(u64::from(number) * unit).min(LONGEST_PAUSE))
+    Some(Duration::from_secs(u64::from(number) * unit).min(MAX_PAUSE))
 }

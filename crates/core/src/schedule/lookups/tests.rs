@@ -3,7 +3,7 @@ use std::net::Ipv4Addr;
 use proptest::prelude::*;
 
 use super::*;
-use crate::schedule::debounce::{GAP, LONGEST_GAP, STEPS};
+use crate::schedule::debounce::{GAP, MAX_GAP, STEPS};
 
 const INTERVAL: Duration = Duration::from_secs(300);
 
@@ -63,10 +63,10 @@ fn an_address_that_flaps_is_damped_and_the_last_change_is_not_lost() {
     }
     assert!(lookups.len() < 12, "{lookups:?}");
     let last = schedule.wake_at().expect("the last change");
-    assert!(last <= ms(101_000) + LONGEST_GAP);
+    assert!(last <= ms(101_000) + MAX_GAP);
     assert!(schedule.due(last, 0.5).families[0], "it is not lost");
     // When it is quiet again, ddns reacts to the next change at once.
-    let later = last + LONGEST_GAP * 3;
+    let later = last + MAX_GAP * 3;
     let _ = schedule.due(later, 0.5);
     schedule.network_changed(Family::V4, later);
     assert!(schedule.due(later, 0.5).families[0]);
@@ -121,7 +121,7 @@ fn addresses_that_go_back_and_forth_are_damped() {
     assert_eq!(delays[..2], [1, 1], "the first time it is not known that they will");
     let late = delays.iter().filter(|delay| **delay > 1000).count();
     assert!(late > 30, "{delays:?}");
-    assert!(delays.iter().all(|delay| *delay <= LONGEST_GAP.as_millis()), "{delays:?}");
+    assert!(delays.iter().all(|delay| *delay <= MAX_GAP.as_millis()), "{delays:?}");
 }
 
 #[test]
@@ -216,7 +216,7 @@ proptest! {
             schedule.network_changed(Family::V4, now);
             let since: Duration = *waiting.get_or_insert(now);
             let at = schedule.wake_at().expect("a lookup");
-            prop_assert!(at >= now && at <= since.max(now) + LONGEST_GAP);
+            prop_assert!(at >= now && at <= since.max(now) + MAX_GAP);
         }
         prop_assert!(lookups.windows(2).all(|pair| pair[1] >= pair[0] + STEPS[0]), "{lookups:?}");
         let more = STEPS.len() + 1;

@@ -157,14 +157,14 @@ fn never_more_than_the_most_are_under_way() {
         let lane = queue.lane(LaneKey::Origin(format!("http://{job}")), Concurrency::Auto);
         queue.push(job, lane);
     }
-    assert_eq!(started(&mut queue, Duration::ZERO).len(), MOST);
+    assert_eq!(started(&mut queue, Duration::ZERO).len(), MAX_REQUESTS);
 }
 
-/// A lane with a high limit, full with [`MANY`] requests, and more jobs behind them.
+/// A lane with a high limit, full with [`FAIR_SHARE_FROM`] requests, and more jobs behind them.
 fn full_lane(queue: &mut Queue) -> Lane {
     let lane = queue.lane(LaneKey::Origin("http://large".to_owned()), fixed(1000));
     (0..1000).for_each(|job| queue.push(job, lane));
-    assert_eq!(started(queue, Duration::ZERO).len(), MANY, "one lane alone gets no more");
+    assert_eq!(started(queue, Duration::ZERO).len(), FAIR_SHARE_FROM, "one lane alone gets no more");
     lane
 }
 
@@ -447,7 +447,7 @@ fn lanes_that_are_over_make_room_for_others_and_those_that_are_needed_stay() {
     queue.keep(kept);
     queue.push(1, retrying);
     assert_eq!(queue.start(now), Some((1, retrying)));
-    queue.finish((1, retrying), &Outcome::of_status(404), Some(LONGEST_PAUSE), now, 0.0);
+    queue.finish((1, retrying), &Outcome::of_status(404), Some(MAX_PAUSE), now, 0.0);
     let mut used = HashSet::new();
     for number in 0..10_000 {
         let (own, pausing) = (lane(&mut queue, &format!("{number}")), lane(&mut queue, &format!("pausing-{number}")));

@@ -38,7 +38,7 @@ pub(super) const STREAKS: &str = ",\n\"streaks\":";
 const PART: usize = 16_384;
 
 /// About the shortest line of an entry, in bytes; only an estimate of how many entries to reserve.
-const LEAST_LINE: usize = 40;
+const TYPICAL_LINE_BYTES: usize = 40;
 
 /// The text of the cache file.
 impl fmt::Display for State {
@@ -139,7 +139,7 @@ impl State {
         let salt = hex::bytes(salt.strip_suffix("\",\"callbacks\":{")?).filter(|salt| !salt.is_empty())?;
         let mut state = Self::new(salt);
         let mut claims: Option<&mut Claims> = None;
-        let mut left = lines.len() / LEAST_LINE;
+        let mut left = lines.len() / TYPICAL_LINE_BYTES;
         for line in lines.lines() {
             if let Some(line) = line.strip_prefix(" \"") {
                 let (name, parts) = line.split_once("\":[")?;
