@@ -130,6 +130,19 @@ impl Group {
         for (seconds, what) in [(1, What::Mood(Mood::Good)), (2, What::Grant), (30, What::Grant), (60, What::Grant)] {
             self.at(TROUBLE + Duration::from_secs(seconds), what);
         }
+        // The lease stays where it is now. Reloads come while the store is being written, and nothing else mends what they break.
+        let begin = TROUBLE + Duration::from_secs(70);
+        self.at(begin, What::Mood(Mood::Any));
+        for host in 0..self.hosts.len() {
+            for change in 0..20 {
+                let at = begin + Duration::from_millis(500 * change);
+                let what = if change < 10 { What::Address(host, Family::V4) } else { What::Mood(Mood::Any) };
+                self.at(at, what);
+                let soon = self.random.up_to(Duration::from_millis(200));
+                self.at(at + soon, What::Reload(host));
+            }
+        }
+        self.at(begin + Duration::from_secs(20), What::Mood(Mood::Good));
     }
 
     fn at(&mut self, time: Duration, what: What) {
