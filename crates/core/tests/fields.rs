@@ -20,7 +20,7 @@ use ddns_core::web::controls::controls;
 use serde_json::{Value, json};
 
 /// What is looked for in what may be seen.
-const SENTINEL: &str = "Qx7Zk3Wv";
+const SENTINEL: &str = "quxzikwov";
 
 const WHSEC: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
