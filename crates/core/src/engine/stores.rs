@@ -313,8 +313,19 @@ impl Engine {
             }
             ours.change(&key, claim);
             ours.set_hold(&key, hold.clone());
-            // An update that was sent stays in doubt, whatever services told other processes.
-            let base = if sent.contains(&id) { self.stores[store].state.hold(&key) } else { Hold::default() };
+            let mut base = Hold::default();
+            if sent.contains(&id) {
+                // An update that was sent stays in doubt, whatever services told other processes, and beside a mark of theirs:
+                // they did not know of ours.
+                let state = &mut self.stores[store].state;
+                base = state.hold(&key);
+                let theirs = state.entry(&key).in_doubt.filter(|doubt| doubt.is_foreign(own, now));
+                let ours = claim.in_doubt.filter(|ours| theirs.is_some_and(|theirs| theirs.ip != ours.ip));
+                if let Some(ours) = ours.filter(|ours| ours.by == own) {
+                    base.under_way.push(ours.into());
+                    state.set_hold(&key, base.clone());
+                }
+            }
             changed.claims = true;
             changed.holds.insert(key, base);
         }

@@ -85,25 +85,27 @@ impl World {
             && !self.was_paused(process, heard.at.saturating_sub(shape.timeout()))
             && self.processes[process].used.get(&key).is_none_or(|files| files.len() < 2)
             && !self.flights_of(key).any(is_later)
-            && !self.was_marked_elsewhere(process, shape, key, heard.at)
+            && !self.was_misled_by_clock(process, shape, key, heard.at)
     }
 
-    /// Whether the process could take the mark of a former callback for a live one at that time: the mark of a killed process looks
-    /// current after the clock was set back.
-    fn was_marked_elsewhere(&self, process: usize, shape: &EntryShape, key: Key, then: Duration) -> bool {
+    /// Whether the clock, after it was set back, could mislead the process at that time about a former callback: the mark of a killed
+    /// process looks current, or what was accepted before looks newer than a request that was sent since.
+    fn was_misled_by_clock(&self, process: usize, shape: &EntryShape, key: Key, then: Duration) -> bool {
         let known = &self.processes[process];
         let content = shape.cache.and_then(|file| self.files[file].content.as_ref());
         let entry = known.shape.entries.iter().position(|entry| entry.number == shape.number);
         let (Some(Ok(state)), Some(entry), Some(engine)) = (content, entry, &known.engine) else { return false };
         let clock = engine.clock().saturating_sub(self.now.saturating_sub(then).as_secs());
+        let began = clock.saturating_sub(shape.timeout().as_secs());
+        let was_set = self.counts.contains_key("clock set");
         let (_, own) = self.claim(process, entry, key, state);
         let is_other = |other: &ClaimKey| {
             other.callback != own.callback && other.domain == own.domain && other.family == own.family
         };
-        state
-            .keys()
-            .filter(is_other)
-            .any(|other| state.entry(&other).in_doubt.is_some_and(|doubt| doubt.until >= clock))
+        state.keys().filter(is_other).map(|other| state.entry(&other)).any(|other| {
+            other.in_doubt.is_some_and(|doubt| doubt.until >= clock)
+                || was_set && other.accepted.is_some_and(|accepted| accepted.at >= began)
+        })
     }
 
     /// Notes the answer of a request that a process is about to receive.
