@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use ddns_core::address::observation::{Choice, Observed};
 use ddns_core::address::source::Source;
-use ddns_core::callback::{Parcel, Timestamp};
+use ddns_core::callback::{SendableBatch, Timestamp};
 use ddns_core::config::lint::lint;
 use ddns_core::config::listing::listing;
 use ddns_core::config::raw::{self, Document};
@@ -28,7 +28,7 @@ fuzz_target!(|text: &str| {
             let choice = Choice { ip: family.documentation(), why: String::new() };
             let found = Observed::by(&Source::Default, &choice);
             for domain in entry.domains_of(family) {
-                let Some(parcel) = Parcel::of([entry.sendable(domain, family, found)]) else { continue };
+                let Some(parcel) = SendableBatch::of([entry.sendable(domain, family, found)]) else { continue };
                 let Ok(request) = entry.callback.render(&parcel, now) else { continue };
                 let url = &request.url;
                 assert!(url.path.bytes().all(|byte| byte.is_ascii_graphic()), "{:?}", url.path);

@@ -4,16 +4,22 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use ddns_core::dns::{Asking, DnsWay, NoAnswer, Replies, Sought, Verify, Zones, answer_to, judge, query, round};
+use ddns_core::dns::{
+    DnsQuery, DnsServerKind, NoAnswer, Replies, ServerQuestion, Verify, Zones, answer_to, judge, query, round,
+};
 use ddns_core::net::family::Family;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let server: SocketAddr = "192.0.2.53:53".parse().expect("an address");
-    let sought = Sought {
+    let dns_query = DnsQuery {
         name: "a.b.example.com".into(),
         family: Family::V4,
-        way: if bytes.first().is_some_and(|byte| byte % 8 == 0) { DnsWay::Resolver } else { DnsWay::Zone },
+        way: if bytes.first().is_some_and(|byte| byte % 8 == 0) {
+            DnsServerKind::Resolver
+        } else {
+            DnsServerKind::Zone
+        },
         servers: Vec::new(),
         resolvers: vec![server],
         most: 4,
@@ -21,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     // Each question gets the next piece of the input behind its own bytes: flags, counts, records.
     let mut pieces = bytes.split(|byte| *byte == 0xfe);
-    let mut reply = |Asking { question, .. }: &Asking| {
+    let mut reply = |ServerQuestion { question, .. }: &ServerQuestion| {
         let (piece, mut packet) = (pieces.next().ok_or(NoAnswer::Silent)?, query(7, question).ok_or(NoAnswer::Silent)?);
         let (head, records) = piece.split_at(piece.len().min(8));
         packet[2..2 + head.len().min(2)].copy_from_slice(&head[..head.len().min(2)]);
@@ -33,7 +39,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let (mut zones, mut replies) = (Zones::default(), Replies::default());
     for _ in 0..1000 {
-        match round(&sought, &mut zones, &replies, Duration::from_secs(1)) {
+        match round(&dns_query, &mut zones, &replies, Duration::from_secs(1)) {
             Ok(seen) => {
                 let said = judge(&seen, "203.0.113.7".parse().expect("an address"), &Verify::default());
                 assert!(!said.sentence(None, &Verify::default()).contains(['\n', '\x1b']));

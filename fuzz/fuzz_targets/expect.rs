@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ddns_core::callback::expect::{Expect, Judgement, Meaning, suspicious};
+use ddns_core::callback::expect::{Expect, ResponseVerdict, Meaning, suspicious};
 use ddns_core::net::family::Family;
 use ddns_core::update::Update;
 use ddns_core::update::domain::Domain;
@@ -39,7 +39,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
 });
 
-fn judge(expect: &Expect, status: u16, body: &[u8], domains: usize) -> Vec<Judgement> {
+fn judge(expect: &Expect, status: u16, body: &[u8], domains: usize) -> Vec<ResponseVerdict> {
     expect.judge((status, body), (domains, &[Family::V4.documentation()]), true, &|found, wanted| found == wanted)
 }
 
@@ -58,7 +58,7 @@ fn check_accepted(expect: &Expect, status: u16, verdict: Meaning) {
 }
 
 /// Whatever a service says, it is written to the cache and reads back, and holds an update back for a month at most.
-fn check_memory(status: u16, judgement: Judgement, ip: IpAddr) {
+fn check_memory(status: u16, judgement: ResponseVerdict, ip: IpAddr) {
     let words = judgement.words;
     let outcome = match judgement.verdict {
         Meaning::Accepted => Outcome::Accepted(status),

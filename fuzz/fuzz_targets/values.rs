@@ -4,7 +4,7 @@
 
 use ddns_core::address::observation::{Choice, Observed};
 use ddns_core::address::source::Source;
-use ddns_core::callback::{Parcel, Request, Timestamp};
+use ddns_core::callback::{SendableBatch, Request, Timestamp};
 use ddns_core::config::Entry;
 use ddns_core::net::family::Family;
 use ddns_core::text::json::{Dialect, Value, parse, pretty};
@@ -55,10 +55,10 @@ fn seen(entry: &Entry) -> Result<Vec<String>, String> {
     entry.callback.redacted(parcel(entry).batch(), NOW, "agent", false).map(|request| request.lines())
 }
 
-fn parcel(entry: &Entry) -> Parcel<'_> {
+fn parcel(entry: &Entry) -> SendableBatch<'_> {
     let choice = Choice { ip: Family::V4.documentation(), why: String::new() };
     let found = Observed::by(&Source::Default, &choice);
-    Parcel::of([entry.sendable(&entry.domains_of(Family::V4)[0], Family::V4, found)]).expect("an update")
+    SendableBatch::of([entry.sendable(&entry.domains_of(Family::V4)[0], Family::V4, found)]).expect("an update")
 }
 
 fn check_body(format: &str, body: &str, value: &str) {

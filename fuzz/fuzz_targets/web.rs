@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use ddns_core::config::web::Web;
 use ddns_core::web::form;
 use ddns_core::web::session::Id;
-use ddns_core::web::visit::{Turned, is_own_site, visit};
+use ddns_core::web::visit::{VisitRefusal, is_own_site, visit};
 use http::Request;
 use libfuzzer_sys::fuzz_target;
 
@@ -52,6 +52,6 @@ fuzz_target!(|text: &str| {
                 assert!(origin.is_some_and(|origin| origin.to_ascii_lowercase().contains(name)));
             }
         }
-        Err(turned) => assert!(turned != Turned::Proxy || is_forwarded),
+        Err(turned) => assert!(turned != VisitRefusal::Proxy || is_forwarded),
     }
 });

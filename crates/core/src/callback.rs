@@ -24,7 +24,7 @@ mod variables;
 
 pub use address::is_long;
 pub use body::{Body, Format};
-pub use combine::{Batch, Combine, Parcel};
+pub use combine::{Batch, Combine, SendableBatch};
 pub use header::Header;
 pub use notice::{Notice, Outbound, Subject};
 pub use redacted::{Redacted, RedactedProxy};

@@ -6,10 +6,10 @@
 
 mod ask;
 mod message;
+mod observation;
 mod own_address;
 mod pace;
 mod resolvers;
-mod sight;
 mod verdict;
 mod visibility;
 mod walk;
@@ -18,14 +18,14 @@ mod zones;
 #[cfg(test)]
 mod tests;
 
-pub use ask::{Asking, DnsReply, DnsWay, NoAnswer, Replies, Sought};
+pub use ask::{DnsQuery, DnsReply, DnsServerKind, NoAnswer, Replies, ServerQuestion};
 pub use message::{DnsAnswer, DnsClass, DnsData, DnsKind, DnsName, DnsQuestion, DnsRecord, answer_to, query};
+pub use observation::{DnsObservation, MAX_SERVERS, MAX_SERVERS_AT_END, SeenAddresses, ServerAnswer, round};
 pub use own_address::{own_address, own_address_question};
 pub use pace::{Pace, SAME_AGAIN};
 pub use resolvers::resolvers;
-pub use sight::{MAX_SERVERS, MAX_SERVERS_AT_END, SeenAddresses, ServerSight, Sighting, round};
 pub use verdict::{DnsVerdict, ROUNDS_BEFORE_RESOLVER, SeenInDns, Verify, judge, next_round, why_not_asked};
-pub use visibility::{DnsMemory, Repairs, SightNews};
+pub use visibility::{DnsMemory, Repairs, VisibilityEvent};
 pub use zones::Zones;
 
 /// The port of DNS servers.

@@ -33,7 +33,7 @@ use std::time::Duration;
 use crate::address::lookup::Lookup;
 use crate::address::observation::Observation;
 use crate::callback::{Request, Timestamp};
-use crate::dns::{Sighting, Sought};
+use crate::dns::{DnsObservation, DnsQuery};
 use crate::journal::{JournalEvent, Last, What};
 use crate::net::family::Family;
 use crate::schedule::backoff::Backoff;
@@ -48,17 +48,17 @@ use claims::{AllGivenUp, Before};
 use in_flight::{InFlight, StepMemory};
 use observe::{EntryLookups, LookupState};
 use plan::{Plan, StoreId};
-use queueing::Todo;
+use queueing::PendingTask;
 use reload::Closing;
 use replaced::Replaced;
-use stores::{AHEAD, StoreState};
-use visibility::Lookout;
+use stores::{MARK_MARGIN, StoreState};
+use visibility::DnsSchedule;
 
 pub use lease::{LeaseEvent, Note, Term};
 pub use previews::{Preview, Previews, all_redacted, redacted};
 pub use reload::GRACE;
 pub use settle::{Facts, ResponseFacts};
-pub use steps::ANSWER_LIMIT;
+pub use steps::MAX_ANSWER_BYTES;
 pub use stores::{Durability, Stored, Ticket};
 pub use visibility::RoundId;
 
@@ -151,7 +151,7 @@ pub enum Event {
         /// The round that ended.
         round: RoundId,
         /// What the DNS servers said.
-        sighting: Sighting,
+        observation: DnsObservation,
         /// How many questions since the last round were answered, and how many were not.
         questions: [u32; 2],
     },
@@ -164,7 +164,7 @@ pub enum Reads {
     Status,
     /// The status and the body, both of which `expect` judges (H4).
     Verdict,
-    /// The body, up to [`ANSWER_LIMIT`]: it answers a step.
+    /// The body, up to [`MAX_ANSWER_BYTES`]: it answers a step.
     Answer,
 }
 
@@ -219,7 +219,7 @@ pub enum Effect {
         /// The number to report in [`Event::SeenInDns`].
         round: RoundId,
         /// What to ask. If it names no resolvers, use those of the system.
-        sought: Box<Sought>,
+        dns_query: Box<DnsQuery>,
     },
     /// Mask secrets in the log from now on.
     Hide {
@@ -265,14 +265,14 @@ pub struct Engine {
     chance: Chance,
     /// Random numbers for DNS only, so that asking DNS changes no other decision.
     dns_chance: Chance,
-    lookout: Lookout,
+    dns_schedule: DnsSchedule,
     /// Identifies the marks of this run.
     own: u32,
     out: Out,
     entries: Vec<EntryState>,
     stores: Vec<StoreState>,
     /// Tasks that wait for stores to be read.
-    todos: VecDeque<Todo>,
+    todos: VecDeque<PendingTask>,
     queue: Queue,
     /// `None` in a single run.
     schedule: Option<Schedule>,
@@ -360,10 +360,10 @@ impl Engine {
             now,
             epoch: now,
             own: chance.number(),
-            ahead: AHEAD,
+            ahead: MARK_MARGIN,
             chance,
             dns_chance: Chance(!seed),
-            lookout: Lookout::default(),
+            dns_schedule: DnsSchedule::default(),
             out: Out::default(),
             entries: Vec::new(),
             stores: Vec::new(),
@@ -440,7 +440,7 @@ impl Engine {
             Event::Persisted { store, upto, result } => self.persisted(store, upto, result),
             Event::Lease(event) => self.on_lease(event),
             Event::WaitForDns(patience) => self.wait_for_dns(patience),
-            Event::SeenInDns { round, sighting, questions } => self.seen_in_dns(round, &sighting, questions),
+            Event::SeenInDns { round, observation, questions } => self.seen_in_dns(round, &observation, questions),
         }
         self.advance();
     }

@@ -14,7 +14,7 @@ mod state;
 
 pub use days::{DAYS, Day, Days};
 pub use endpoint::{Endpoint, tell_apart};
-pub use event::{About, EventKind, Held, JournalEvent, Settled, SightChange, What};
+pub use event::{About, EventKind, Held, JournalEvent, Settled, VisibilityChange, What};
 pub use filter::{Filter, RecordKind};
 pub use record::{Record, RecordWriter};
 pub use sentence::{sentence, set_instead};

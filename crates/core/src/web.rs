@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod addition;
+pub mod attempts;
 pub mod check;
 pub mod controls;
 pub mod edit;
@@ -10,6 +11,5 @@ pub mod list;
 pub mod overview;
 pub mod push;
 pub mod session;
-pub mod tries;
 pub mod visit;
 pub mod when;

@@ -375,7 +375,7 @@ fn i5_each_row_is_taken_inherited_or_refused_by_notifications() {
                 merge(&mut config, json!({"notify": {"id": "https://n.example/"}}));
                 valid(&config).expect(field.name).0.notify
             });
-            assert_eq!(one != other, field.request == RequestPart::Way, "{}", field.name);
+            assert_eq!(one != other, field.request == RequestPart::Transport, "{}", field.name);
         }
     }
 }

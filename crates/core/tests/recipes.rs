@@ -11,7 +11,7 @@ use ddns_core::address::observation::{Choice, Observed};
 use ddns_core::address::source::Source;
 use ddns_core::callback::expect::Meaning;
 use ddns_core::callback::steps::{Found, Search, StepEnd};
-use ddns_core::callback::{Callback, Moment, Parcel, Request, SIGNATURE_HEADERS, Timestamp};
+use ddns_core::callback::{Callback, Moment, Request, SIGNATURE_HEADERS, SendableBatch, Timestamp};
 use ddns_core::config::files::{FileContents, named_in};
 use ddns_core::config::lint::lint;
 use ddns_core::config::raw::{self, Document};
@@ -237,7 +237,7 @@ fn sent(block: &Block, entry: &Entry, members: &[(Family, usize)], is_absent: bo
         entry.sendable(&entry.domains_of(*family)[*place], *family, found)
     };
     let updates: Vec<_> = members.iter().map(update).collect();
-    let parcel = Parcel::of(updates.iter().copied()).expect("updates");
+    let parcel = SendableBatch::of(updates.iter().copied()).expect("updates");
     let (callback, moment) = (&entry.callback, Moment::from(NOW));
     let (mut template, mut taken) = (&callback.request, vec![None; callback.taken_count()]);
     for (number, step) in callback.steps().iter().enumerate() {

@@ -12,11 +12,11 @@ use ddns_core::address::source::Source;
 use ddns_core::callback::Timestamp;
 use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, validate};
-use ddns_core::dns::{DnsVerdict, DnsWay, ServerSight, Sighting, Sought};
+use ddns_core::dns::{DnsObservation, DnsQuery, DnsServerKind, DnsVerdict, ServerAnswer};
 use ddns_core::engine::plan::{ConfigIdentity, Plan, StorePlace};
 use ddns_core::engine::{Effect, Engine, Event, Facts, Mode, Now, Out, ResponseFacts};
 use ddns_core::journal::What;
-use ddns_core::schedule::limiter::Line;
+use ddns_core::schedule::limiter::AcceptQueue;
 
 const HOME: &str = "203.0.113.7";
 const OTHER: &str = "198.51.100.4";
@@ -28,23 +28,23 @@ fn ip(text: &str) -> IpAddr {
 }
 
 /// What the servers of a zone say.
-fn zone(said: &[&[&str]]) -> Sighting {
-    let server = |(number, ips): (usize, &&[&str])| ServerSight {
+fn zone(said: &[&[&str]]) -> DnsObservation {
+    let server = |(number, ips): (usize, &&[&str])| ServerAnswer {
         server: format!("ns{number}.example.net"),
         said: Ok((ips.iter().map(|text| ip(text)).collect(), Some(300))),
     };
-    Sighting { servers: said.iter().enumerate().map(server).collect(), way: DnsWay::Zone, why: None }
+    DnsObservation { servers: said.iter().enumerate().map(server).collect(), way: DnsServerKind::Zone, why: None }
 }
 
-fn silence() -> Sighting {
-    Sighting { servers: Vec::new(), way: DnsWay::Zone, why: Some("port 53 is blocked".to_owned()) }
+fn silence() -> DnsObservation {
+    DnsObservation { servers: Vec::new(), way: DnsServerKind::Zone, why: Some("port 53 is blocked".to_owned()) }
 }
 
 /// A name, what DNS says at a time, and whether that is a drift.
-type DriftCase = (&'static str, fn(u64) -> Sighting, bool);
+type DriftCase = (&'static str, fn(u64) -> DnsObservation, bool);
 
 /// What DNS says: the time, what is asked, and what the endpoint has.
-type Dns = Box<dyn Fn(u64, &Sought, IpAddr) -> Sighting>;
+type Dns = Box<dyn Fn(u64, &DnsQuery, IpAddr) -> DnsObservation>;
 
 struct World {
     engine: Engine,
@@ -58,14 +58,14 @@ struct World {
     accepted: Option<IpAddr>,
     sent: Vec<(u64, String)>,
     /// Who was asked when, about what.
-    asked: Vec<(u64, Sought)>,
+    asked: Vec<(u64, DnsQuery)>,
     /// What was told.
     told: Vec<(u64, What)>,
     ended: bool,
 }
 
 impl World {
-    fn new(mode: Mode, fields: &str, dns: impl Fn(u64, &Sought, IpAddr) -> Sighting + 'static) -> Self {
+    fn new(mode: Mode, fields: &str, dns: impl Fn(u64, &DnsQuery, IpAddr) -> DnsObservation + 'static) -> Self {
         let text = format!(
             r#"{{"dns": "callback", "id": "http://127.0.0.1:9/?d=__DOMAIN__&ip=__IP__", "index4": "default",
                 "cache_max_age": 31536000, "log": {{"level": "WARNING"}}, {fields}}}"#
@@ -74,7 +74,7 @@ impl World {
     }
 
     /// One with this configuration.
-    fn of(mode: Mode, text: &str, dns: impl Fn(u64, &Sought, IpAddr) -> Sighting + 'static) -> Self {
+    fn of(mode: Mode, text: &str, dns: impl Fn(u64, &DnsQuery, IpAddr) -> DnsObservation + 'static) -> Self {
         let text = text.to_owned();
         let document = Rc::new(Document { name: "config.json".to_owned(), text, fetched: false });
         let written = raw::read(&document).expect("a configuration");
@@ -97,7 +97,7 @@ impl World {
     }
 
     /// One domain.
-    fn one(verify: &str, dns: impl Fn(u64, &Sought, IpAddr) -> Sighting + 'static) -> Self {
+    fn one(verify: &str, dns: impl Fn(u64, &DnsQuery, IpAddr) -> DnsObservation + 'static) -> Self {
         let more = format!(r#""ipv4": ["home.example.com"], "verify": {verify}"#);
         let mut world = Self::new(Mode::Service, &more, dns);
         world.on(Event::Begin);
@@ -147,14 +147,14 @@ impl World {
                     date: None,
                     via: None,
                     is_relayed: false,
-                    line: Line::Free,
+                    line: AcceptQueue::Free,
                 };
                 Some(Event::Settled { request, facts: Facts::Response(Box::new(facts)) })
             }
-            Effect::AskDns { round, sought } => {
-                let sighting = (self.dns)(now, &sought, self.accepted.expect("asked after acceptance"));
-                self.asked.push((now, *sought));
-                Some(Event::SeenInDns { round, sighting, questions: [1, 0] })
+            Effect::AskDns { round, dns_query } => {
+                let observation = (self.dns)(now, &dns_query, self.accepted.expect("asked after acceptance"));
+                self.asked.push((now, *dns_query));
+                Some(Event::SeenInDns { round, observation, questions: [1, 0] })
             }
             Effect::Idle { .. } => {
                 self.ended = true;
@@ -183,11 +183,11 @@ impl World {
 
     /// What was told of DNS: when, and what.
     fn sights(&self) -> Vec<(u64, DnsVerdict)> {
-        let sight = |(at, what): &(u64, What)| match what {
-            What::Sight(sight) => Some((*at, sight.verdict)),
+        let visibility = |(at, what): &(u64, What)| match what {
+            What::Visibility(visibility) => Some((*at, visibility.verdict)),
             _ => None,
         };
-        self.told.iter().filter_map(sight).collect()
+        self.told.iter().filter_map(visibility).collect()
     }
 
     fn dns_text(&self) -> String {
@@ -200,14 +200,14 @@ fn k11_an_accepted_address_is_asked_about_until_it_is_visible() {
     let mut world = World::one("true", |now, _, _| zone(&[&[if now < 50 { OTHER } else { HOME }], &[HOME]]));
     world.run(30 * MINUTE);
     assert_eq!(world.asked_at(), [2, 5, 15, 45, 120]);
-    assert!(world.asked.iter().all(|(_, sought)| sought.most == 4), "{:?}", world.asked);
+    assert!(world.asked.iter().all(|(_, dns_query)| dns_query.most == 4), "{:?}", world.asked);
     assert_eq!(world.sights(), [(120, DnsVerdict::Visible)]);
     assert_eq!(world.dns_text(), "visible (2 servers, TTL 300)");
     // Then once an hour, give or take a tenth, and one server.
     world.run(26 * HOUR);
     let idle = &world.asked[5..];
     assert!((22..=29).contains(&idle.len()), "{}", idle.len());
-    assert!(idle.iter().all(|(_, sought)| sought.most == 1));
+    assert!(idle.iter().all(|(_, dns_query)| dns_query.most == 1));
     assert_eq!(world.sent.len(), 1);
 }
 
@@ -221,7 +221,7 @@ fn k11_what_is_not_visible_in_time_is_reported_once() {
     assert_eq!(world.asked_at(), rounds);
     assert_eq!(world.sights(), [(1200, DnsVerdict::NotVisible)]);
     // At the end of `within` all servers are asked.
-    assert_eq!(world.asked.iter().map(|(_, sought)| sought.most).collect::<Vec<_>>()[7..], [4, 13]);
+    assert_eq!(world.asked.iter().map(|(_, dns_query)| dns_query.most).collect::<Vec<_>>()[7..], [4, 13]);
     world.run(5 * HOUR);
     assert_eq!(world.asked_at()[9..13], [1800, 3600, 7200, 14_400]);
     assert_eq!(world.sights(), [(1200, DnsVerdict::NotVisible), (1800, DnsVerdict::Drifted)]);
@@ -335,7 +335,7 @@ fn k13_where_the_same_other_address_comes_back_twice_it_stops() {
 
 #[test]
 fn k13_whatever_holds_an_update_back_comes_first() {
-    let dns = |now: u64, _: &Sought, _: IpAddr| zone(&[&[if now < 100 { HOME } else { OTHER }]]);
+    let dns = |now: u64, _: &DnsQuery, _: IpAddr| zone(&[&[if now < 100 { HOME } else { OTHER }]]);
     let more = r#""ipv4": ["home.example.com"], "verify": {"repair": true}, "min_interval": "12h""#;
     let mut world = World::new(Mode::Service, more, dns);
     world.on(Event::Begin);
@@ -474,16 +474,16 @@ fn k14_ten_thousand_names_at_rest_take_ten_thousand_questions_a_day() {
         let first = world.asked.len();
         assert_eq!(first, names, "each once after acceptance");
         if names > 100 {
-            assert!(world.asked.iter().all(|(_, sought)| sought.most <= 4));
-            let single = world.asked.iter().filter(|(_, sought)| sought.most == 1).count();
+            assert!(world.asked.iter().all(|(_, dns_query)| dns_query.most <= 4));
+            let single = world.asked.iter().filter(|(_, dns_query)| dns_query.most == 1).count();
             assert!(single > names * 9 / 10, "{single}");
         }
         world.run(24 * HOUR + 50 * MINUTE);
         let idle = world.asked.len() - first;
         assert!(idle <= most && idle * 2 >= most.min(names * 24), "{idle} of {most}");
         let mut by_name: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-        for (at, sought) in &world.asked {
-            by_name.entry(&sought.name).or_default().push(*at);
+        for (at, dns_query) in &world.asked {
+            by_name.entry(&dns_query.name).or_default().push(*at);
         }
         assert_eq!(by_name.len(), names);
     }
@@ -491,15 +491,15 @@ fn k14_ten_thousand_names_at_rest_take_ten_thousand_questions_a_day() {
 
 #[test]
 fn k15_where_nobody_answers_three_times_the_resolver_is_asked() {
-    let mut world = World::one("true", |_, sought, _| match sought.way {
-        DnsWay::Zone => silence(),
-        DnsWay::Resolver => Sighting { way: DnsWay::Resolver, ..zone(&[&[HOME]]) },
+    let mut world = World::one("true", |_, dns_query, _| match dns_query.way {
+        DnsServerKind::Zone => silence(),
+        DnsServerKind::Resolver => DnsObservation { way: DnsServerKind::Resolver, ..zone(&[&[HOME]]) },
     });
     world.run(10 * MINUTE);
-    let ways: Vec<(u64, DnsWay)> = world.asked.iter().map(|(at, sought)| (*at, sought.way)).collect();
-    let zone = DnsWay::Zone;
+    let ways: Vec<(u64, DnsServerKind)> = world.asked.iter().map(|(at, dns_query)| (*at, dns_query.way)).collect();
+    let zone = DnsServerKind::Zone;
     // At 15 s it is too early for a resolver.
-    assert_eq!(ways, [(2, zone), (5, zone), (15, zone), (45, zone), (45, DnsWay::Resolver)]);
+    assert_eq!(ways, [(2, zone), (5, zone), (15, zone), (45, zone), (45, DnsServerKind::Resolver)]);
     assert_eq!(world.dns_text(), "visible (by resolver, TTL 300)");
     // From then on it is asked in each round.
     world.run(6 * HOUR);
@@ -513,21 +513,23 @@ fn k15_where_nobody_answers_three_times_the_resolver_is_asked() {
 fn k11_k15_what_a_resolver_has_cached_delays_no_round() {
     let by_resolver = |address: &'static str| {
         let said = Ok((vec![ip(address)], Some(86_400)));
-        let servers = vec![ServerSight { server: "192.168.1.1".to_owned(), said }];
-        Sighting { servers, way: DnsWay::Resolver, why: None }
+        let servers = vec![ServerAnswer { server: "192.168.1.1".to_owned(), said }];
+        DnsObservation { servers, way: DnsServerKind::Resolver, why: None }
     };
-    let mut world = World::one("true", move |now, sought, _| match sought.way {
-        DnsWay::Zone if now < 200 => silence(),
-        DnsWay::Zone => zone(&[&[OTHER]]),
-        DnsWay::Resolver => by_resolver(OTHER),
+    let mut world = World::one("true", move |now, dns_query, _| match dns_query.way {
+        DnsServerKind::Zone if now < 200 => silence(),
+        DnsServerKind::Zone => zone(&[&[OTHER]]),
+        DnsServerKind::Resolver => by_resolver(OTHER),
     });
     world.run(16 * MINUTE);
     assert_eq!(world.asked_at(), [2, 5, 15, 45, 45, 120, 300, 600, 900]);
     assert_eq!(world.sights(), [(900, DnsVerdict::NotVisible)]);
-    let dns = move |_, sought: &Sought, _| if sought.way == DnsWay::Zone { silence() } else { by_resolver(HOME) };
+    let dns = move |_, dns_query: &DnsQuery, _| {
+        if dns_query.way == DnsServerKind::Zone { silence() } else { by_resolver(HOME) }
+    };
     let mut world = World::one("true", dns);
     world.run(23 * HOUR);
-    let by_resolver = world.asked.iter().filter(|(_, sought)| sought.way == DnsWay::Resolver).count();
+    let by_resolver = world.asked.iter().filter(|(_, dns_query)| dns_query.way == DnsServerKind::Resolver).count();
     assert!(by_resolver == 1 && world.asked.len() > 20, "{:?}", world.asked_at());
     assert_eq!(world.dns_text(), "visible (by resolver, TTL 86400)");
 }
@@ -546,7 +548,7 @@ fn k16_that_nobody_can_be_asked_is_said_once_an_hour() {
 
 #[test]
 fn k2_asking_changes_nothing_about_updates() {
-    let dns = |now: u64, _: &Sought, _: IpAddr| match now / 97 % 4 {
+    let dns = |now: u64, _: &DnsQuery, _: IpAddr| match now / 97 % 4 {
         0 => zone(&[&[HOME]]),
         1 => zone(&[&[OTHER], &[OTHER]]),
         2 => silence(),

@@ -19,7 +19,7 @@ use lexopt::{Arg, Parser};
 pub(crate) use fields::time;
 
 use crate::output::layout::{WIDE, width_of};
-use table::{ALONE, CommandSpec, FORCE, NEW_CONFIG, Name, RETRY_STOPPED, VERIFY};
+use table::{CommandSpec, FORCE, NEW_CONFIG, Name, RETRY_STOPPED, SYNC_OPTIONS, VERIFY};
 
 /// What the user asked for.
 #[derive(Debug)]
@@ -27,9 +27,9 @@ pub(crate) enum Invocation {
     /// No command: one synchronization.
     Synchronize(CliSettings),
     /// A command with its words and options.
-    Command(Name, Given),
+    Command(Name, ParsedArgs),
     /// `--new-config`: writes a commented template to the file that the word names.
-    Template(Given),
+    Template(ParsedArgs),
     /// A text to print: `--help`, `--version`.
     Show(String),
 }
@@ -49,7 +49,7 @@ pub(crate) struct CliSettings {
 
 /// The words and options of a command.
 #[derive(Debug, Default)]
-pub(crate) struct Given {
+pub(crate) struct ParsedArgs {
     /// For a command that takes files or fields.
     pub(crate) settings: CliSettings,
     /// The command's own options, in the order in which they were typed; the value is empty for a flag.
@@ -57,7 +57,7 @@ pub(crate) struct Given {
     words: Vec<String>,
 }
 
-impl Given {
+impl ParsedArgs {
     /// Whether one of the command's own options was given.
     pub(crate) fn has(&self, option: &'static str) -> bool {
         self.value(option).is_some()
@@ -121,7 +121,7 @@ pub(crate) struct ReportFormat {
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Invocation, Diagnostic> {
     let mut parser = Parser::from_args(arguments);
     let mut command: Option<&'static CommandSpec> = None;
-    let mut given = Given::default();
+    let mut given = ParsedArgs::default();
     let mut is_first = true;
     while let Some(argument) = parser.next().map_err(mistakes::misread)? {
         match argument {
@@ -172,7 +172,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Inv
 }
 
 /// Adds a word, if the command takes one here.
-fn take_word(given: &mut Given, command: Option<&CommandSpec>, word: String) -> Result<(), Diagnostic> {
+fn take_word(given: &mut ParsedArgs, command: Option<&CommandSpec>, word: String) -> Result<(), Diagnostic> {
     let Some((command, taken)) = command.and_then(|command| Some((command, command.word.as_ref()?))) else {
         return Err(mistakes::unexpected(&word, false));
     };
@@ -189,12 +189,12 @@ fn take_word(given: &mut Given, command: Option<&CommandSpec>, word: String) -> 
 
 /// Takes one of the command's own options, or the option of a field.
 fn take_option(
-    given: &mut Given,
+    given: &mut ParsedArgs,
     command: Option<&CommandSpec>,
     name: &str,
     parser: &mut Parser,
 ) -> Result<(), Diagnostic> {
-    let own = command.map_or(&ALONE[..], |command| command.options);
+    let own = command.map_or(&SYNC_OPTIONS[..], |command| command.options);
     let is_meant = |known: &str| known == name || known == name.replace('_', "-");
     if let Some(choice) = own.iter().find(|choice| is_meant(choice.name)) {
         let values = match choice.value {

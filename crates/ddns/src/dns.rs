@@ -9,7 +9,9 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ddns_core::dns::{Asking, DnsReply, Pace, Replies, SAME_AGAIN, Sighting, Sought, Zones, resolvers, round};
+use ddns_core::dns::{
+    DnsObservation, DnsQuery, DnsReply, Pace, Replies, SAME_AGAIN, ServerQuestion, Zones, resolvers, round,
+};
 use futures_util::future::{FutureExt as _, LocalBoxFuture, Shared, join_all};
 use tokio::time::sleep;
 
@@ -32,17 +34,17 @@ type SharedReply = Shared<LocalBoxFuture<'static, DnsReply>>;
 pub(crate) struct DnsClient {
     zones: RefCell<Zones>,
     pace: RefCell<Pace>,
-    replies: RefCell<HashMap<Asking, (Duration, SharedReply)>>,
+    replies: RefCell<HashMap<ServerQuestion, (Duration, SharedReply)>>,
     /// How many questions were answered, and how many were not, since the counts were last taken.
     counts: Rc<Cell<[u32; 2]>>,
 }
 
 impl DnsClient {
     /// One round: asks until the core knows what the servers say.
-    pub(crate) async fn round(&self, sought: &Sought) -> Sighting {
+    pub(crate) async fn round(&self, dns_query: &DnsQuery) -> DnsObservation {
         let mut replies = Replies::default();
         loop {
-            let wanted = match round(sought, &mut self.zones.borrow_mut(), &replies, steady_time()) {
+            let wanted = match round(dns_query, &mut self.zones.borrow_mut(), &replies, steady_time()) {
                 Ok(seen) => return seen,
                 Err(wanted) => wanted,
             };
@@ -57,7 +59,7 @@ impl DnsClient {
     }
 
     /// The reply to a question. The same question within two seconds gets the same reply (K14).
-    fn ask(&self, asking: Asking) -> SharedReply {
+    fn ask(&self, asking: ServerQuestion) -> SharedReply {
         let (mut replies, now) = (self.replies.borrow_mut(), steady_time());
         let is_fresh = |(at, reply): &&(Duration, SharedReply)| *at + SAME_AGAIN > now || reply.peek().is_none();
         if let Some((_, reply)) = replies.get(&asking).filter(is_fresh) {

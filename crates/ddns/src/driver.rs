@@ -11,7 +11,7 @@ use ddns_core::address::lookup::Lookup;
 use ddns_core::address::observation::Choice;
 use ddns_core::address::source::Source;
 use ddns_core::callback::Request;
-use ddns_core::dns::{Sighting, Sought};
+use ddns_core::dns::{DnsObservation, DnsQuery};
 use ddns_core::engine::plan::{Plan, StoreId, StorePlace};
 use ddns_core::engine::{
     Effect, Engine, Event, Facts, LookupId, Note, Out, Reads, RequestId, ResponseFacts, RoundId, Term, Ticket,
@@ -26,7 +26,7 @@ use tokio::time::timeout_at;
 use crate::clock::steady_time;
 use crate::compose::now;
 use crate::dns::{DnsClient, system_resolvers};
-use crate::http::{Client, Failure, Response, Want};
+use crate::http::{BodyUse, Client, Failure, Response};
 use crate::lookup::{self, Query};
 use crate::open_file::reason;
 use crate::output::log::Log;
@@ -58,7 +58,7 @@ pub(crate) struct Driver<'a> {
     lookups: FuturesUnordered<LocalBoxFuture<'a, (LookupId, Lookup)>>,
     requests: FuturesUnordered<LocalBoxFuture<'a, SentRequest>>,
     writes: FuturesUnordered<LocalBoxFuture<'static, (StoreId, Ticket)>>,
-    rounds: FuturesUnordered<LocalBoxFuture<'static, (RoundId, Sighting)>>,
+    rounds: FuturesUnordered<LocalBoxFuture<'static, (RoundId, DnsObservation)>>,
     /// `None` before the first round.
     dns: Option<Rc<DnsClient>>,
     /// Addresses that replace those of the sources, by [`Family::index`].
@@ -184,7 +184,7 @@ impl<'a> Driver<'a> {
             }
             Effect::Discard { store } => self.files[store].as_mut()?.discard(),
             Effect::Send { request, entry, message, term, reads } => self.send(request, entry, message, (term, reads)),
-            Effect::AskDns { round, sought } => self.ask_dns(round, *sought),
+            Effect::AskDns { round, dns_query } => self.ask_dns(round, *dns_query),
             Effect::Hide { entry, secrets } => self.logs[self.plan.config_of(entry)].hide(secrets),
             Effect::Cancel => self.requests = FuturesUnordered::new(),
             Effect::Tell(note) => self.lease.as_ref()?.tell(note),
@@ -207,12 +207,12 @@ impl<'a> Driver<'a> {
         }));
     }
 
-    fn ask_dns(&mut self, round: RoundId, mut sought: Sought) {
-        if sought.resolvers.is_empty() {
-            sought.resolvers = system_resolvers();
+    fn ask_dns(&mut self, round: RoundId, mut dns_query: DnsQuery) {
+        if dns_query.resolvers.is_empty() {
+            dns_query.resolvers = system_resolvers();
         }
         let dns = Rc::clone(self.dns.get_or_insert_default());
-        self.rounds.push(Box::pin(async move { (round, dns.round(&sought).await) }));
+        self.rounds.push(Box::pin(async move { (round, dns.round(&dns_query).await) }));
     }
 
     fn send(&self, number: RequestId, entry: usize, message: Box<Request>, (term, reads): (Option<Term>, Reads)) {
@@ -242,9 +242,9 @@ impl<'a> Driver<'a> {
             }
             return Poll::Ready(Event::Settled { request, facts: self.facts(entry, result) });
         }
-        if let Poll::Ready(Some((round, sighting))) = self.rounds.poll_next_unpin(context) {
+        if let Poll::Ready(Some((round, observation))) = self.rounds.poll_next_unpin(context) {
             let questions = self.dns.as_ref().map(|dns| dns.take_counts()).unwrap_or_default();
-            return Poll::Ready(Event::SeenInDns { round, sighting, questions });
+            return Poll::Ready(Event::SeenInDns { round, observation, questions });
         }
         match self.writes.poll_next_unpin(context) {
             Poll::Ready(Some((store, upto))) => Poll::Ready(Event::Persisted { store, upto, result: Ok(()) }),
@@ -280,10 +280,10 @@ impl<'a> Driver<'a> {
     }
 }
 
-fn want(reads: Reads) -> Want {
+fn want(reads: Reads) -> BodyUse {
     match reads {
-        Reads::Status => Want::Status,
-        Reads::Verdict => Want::Verdict,
-        Reads::Answer => Want::Answer,
+        Reads::Status => BodyUse::Status,
+        Reads::Verdict => BodyUse::Verdict,
+        Reads::Answer => BodyUse::Answer,
     }
 }

@@ -13,7 +13,7 @@ use ddns_core::text::order;
 use rustix::process::{Resource, getrlimit};
 
 /// If the limit of open files is below this, ddns tests whether enough are left.
-const PLENTY: usize = 256;
+const ENOUGH_OPEN_FILES: usize = 256;
 
 /// The limit of open files in this process. ddns does not raise it: the programs of `cmd:` and `shell:` would inherit
 /// that.
@@ -29,14 +29,14 @@ pub(crate) fn max_open_files() -> usize {
 /// is for the service and its requests, which continue however many clients there are.
 pub(crate) fn max_files_per_kind() -> usize {
     /// How many files a service has open at rest.
-    const OWN: usize = 24;
-    (max_open_files().saturating_sub(OWN) / 2).max(2)
+    const RESERVED_FILES: usize = 24;
+    (max_open_files().saturating_sub(RESERVED_FILES) / 2).max(2)
 }
 
 /// Fails if fewer files can be opened than any run needs: tokio would panic, and other callers would report misleading
 /// errors.
 pub(crate) fn spare_files() -> io::Result<()> {
-    if max_open_files() < PLENTY {
+    if max_open_files() < ENOUGH_OPEN_FILES {
         let _sixteen: Vec<_> = (0..8).map(|_| UnixStream::pair()).collect::<io::Result<_>>()?;
     }
     Ok(())
@@ -68,7 +68,7 @@ pub(crate) struct Environment {
 }
 
 /// The prefix of ddns's own variables.
-const OURS: &str = "DDNS_";
+const VARIABLE_PREFIX: &str = "DDNS_";
 
 /// Whether ddns reads a variable that is not called `DDNS_…`.
 fn is_known(name: &str) -> bool {
@@ -99,7 +99,8 @@ impl Environment {
             Self { variables: Vec::new(), unreadable: Vec::new(), ambiguous: Vec::new(), read_at: SystemTime::now() };
         for (name, value) in env::vars_os() {
             let Ok(mut name) = name.into_string() else { continue };
-            let is_ours = name.get(..OURS.len()).is_some_and(|start| start.eq_ignore_ascii_case(OURS));
+            let is_ours =
+                name.get(..VARIABLE_PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(VARIABLE_PREFIX));
             if value.is_empty() || !(is_ours || is_known(&name)) {
                 continue;
             }
@@ -125,7 +126,7 @@ impl Environment {
 
     /// Every `DDNS_…` variable that is set and not empty.
     pub(crate) fn ours(&self) -> impl Iterator<Item = (&str, &str)> {
-        let ours = self.variables.iter().filter(|(name, _)| name.starts_with(OURS));
+        let ours = self.variables.iter().filter(|(name, _)| name.starts_with(VARIABLE_PREFIX));
         ours.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
@@ -137,7 +138,7 @@ impl Environment {
     }
 
     /// The names of the variables that [`Environment::of_service`] leaves out.
-    pub(crate) fn unseen_by_services(&self) -> Vec<&str> {
+    pub(crate) fn not_passed_to_services(&self) -> Vec<&str> {
         self.variables.iter().map(|(name, _)| name.as_str()).filter(|name| is_for_us(name)).collect()
     }
 
@@ -224,7 +225,7 @@ pub(crate) fn has_program(name: &str) -> bool {
 
 /// Whether a variable configures ddns: a field, or a proxy.
 fn is_for_us(name: &str) -> bool {
-    name.starts_with(OURS) || proxy::is_variable(name)
+    name.starts_with(VARIABLE_PREFIX) || proxy::is_variable(name)
 }
 
 /// The usual spelling of a `DDNS_…` name, which may be in any case, with dots in place of underscores.

@@ -13,7 +13,7 @@ use ddns_core::config::group::Group;
 use ddns_core::config::validate::Valid;
 use ddns_core::lease::messages::news;
 use ddns_core::lease::role_change::RoleChange;
-use ddns_core::lease::standing::Standing;
+use ddns_core::lease::status::MemberStatus;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_group::machine::{Machine, Settings};
 use ddns_group::view::Keys;
@@ -34,7 +34,7 @@ pub(crate) use member::GroupMember;
 const MAX_HOST_CHARS: usize = 40;
 
 /// How long this host tries to tell the store that it leaves.
-pub(crate) const FAREWELL: Duration = Duration::from_secs(3);
+pub(crate) const LEAVE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The group that this host has joined.
 pub(crate) struct Joined {
@@ -42,7 +42,7 @@ pub(crate) struct Joined {
     pub(crate) group: Group,
     changes: UnboundedReceiver<LeaseNotice>,
     /// The state that was last logged.
-    said: Option<Standing>,
+    said: Option<MemberStatus>,
     task: AbortHandle,
 }
 
@@ -98,7 +98,7 @@ impl Joined {
     }
 
     /// Logs the state of this host in its group if it changed. Returns whether the lease was taken over, given back or lost.
-    pub(crate) fn say(&mut self, now: Standing, log: &Log<'_>) -> Option<RoleChange> {
+    pub(crate) fn say(&mut self, now: MemberStatus, log: &Log<'_>) -> Option<RoleChange> {
         for (level, line) in news(&self.group.name, self.said.as_ref(), &now) {
             log.line(level, || line);
         }

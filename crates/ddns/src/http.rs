@@ -7,6 +7,6 @@ pub(crate) mod server;
 
 pub(crate) use body::Whole;
 pub(crate) use client::{
-    BODY_LIMIT, Client, Failure, How, Over, Pem, ProbeStep, Response, Streaming, TlsTrust, WANTS_CERTIFICATE, Want,
-    certificates, private_key, read_ca,
+    AddressFamilies, BodyUse, Client, Failure, How, MAX_BODY_BYTES, Pem, ProbeStep, Response, Streaming, TlsTrust,
+    WANTS_CERTIFICATE, certificates, private_key, read_ca,
 };

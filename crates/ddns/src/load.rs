@@ -104,7 +104,7 @@ pub(crate) async fn examine(
     }
     diagnostics.extend(resolve_pushes(&mut valid, |entry| push_path(entry, environment)));
     diagnostics.extend(missing_authorities(&valid));
-    diagnostics.extend(written_that_are_read(&valid, &identities, environment));
+    diagnostics.extend(overwritten_inputs(&valid, &identities, environment));
     let result = if has_errors(&diagnostics) {
         Err(without_repeats(diagnostics))
     } else {
@@ -230,7 +230,7 @@ fn push_path(entry: &Entry, environment: &Environment) -> PathBuf {
 
 /// Refuses `--cache config.json` with `-c config.json`: the cache, or the log, would overwrite a configuration or a
 /// secret.
-fn written_that_are_read(valid: &[Valid], files: &[Identity], environment: &Environment) -> Vec<Diagnostic> {
+fn overwritten_inputs(valid: &[Valid], files: &[Identity], environment: &Environment) -> Vec<Diagnostic> {
     let there = |path: &str| fs::metadata(environment.path(path)).map(|metadata| identity(&metadata)).ok();
     let secrets: Vec<Identity> =
         valid.iter().flat_map(|(config, _)| &config.files).filter_map(|path| there(path)).collect();

@@ -36,7 +36,7 @@ use std::process::exit;
 use tokio::runtime::LocalOptions;
 
 use cli::table::Name;
-use cli::{Given, Invocation};
+use cli::{Invocation, ParsedArgs};
 use output::Ended;
 
 fn main() {
@@ -51,7 +51,7 @@ fn main() {
 }
 
 /// Runs one command: a line for each row of the table.
-fn command(name: Name, given: Given) -> u8 {
+fn command(name: Name, given: ParsedArgs) -> u8 {
     match name {
         Name::Demo => wait_for(commands::demo::run()),
         Name::Watch => wait_for(watch::run(given.settings)),

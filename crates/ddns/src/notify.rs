@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use ddns_core::callback::expect::{BODY_LIMIT, Expect, Meaning};
+use ddns_core::callback::expect::{Expect, MAX_JUDGED_BODY_BYTES, Meaning};
 use ddns_core::callback::{Moment, Notice, USER_AGENT};
 use ddns_core::config::validate::Valid;
 use ddns_core::config::{Config, Notification};
@@ -24,7 +24,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::sleep;
 
 use crate::clock::{steady_time, unix_time};
-use crate::http::{Client, Failure, How, Over, Response, Want};
+use crate::http::{AddressFamilies, BodyUse, Client, Failure, How, Response};
 use crate::output::log::Log;
 use ddns_core::net::status::with_reason;
 
@@ -35,7 +35,7 @@ const TRIES: u32 = 3;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// How many characters of a response are shown.
-const MAX_SAID: usize = 200;
+const MAX_RESPONSE_CHARS: usize = 200;
 
 /// Failed lookups within this time belong to the same change of the network.
 const STEP: Duration = Duration::from_secs(1);
@@ -122,9 +122,9 @@ impl<'a> Notifier<'a> {
                     }
                 }
                 What::Role(change) => self.each.iter_mut().for_each(|one| one.ledger.change_role(change)),
-                What::Sight(sight) => {
-                    let meant = self.each.iter_mut().filter(|one| one.entries.contains(&sight.about.entry));
-                    meant.for_each(|one| one.ledger.sight(sight));
+                What::Visibility(visibility) => {
+                    let meant = self.each.iter_mut().filter(|one| one.entries.contains(&visibility.about.entry));
+                    meant.for_each(|one| one.ledger.visibility(visibility));
                 }
                 What::Held(_) | What::SourceRecovered { .. } | What::DnsQuestions { .. } | What::Said { .. } => {}
             }
@@ -171,13 +171,13 @@ impl<'a> Notifier<'a> {
     pub(crate) fn review(&mut self, engine: &mut Engine) {
         for number in 0..self.each.len() {
             let one = &mut self.each[number];
-            let mut standings = Vec::new();
+            let mut streak_statuses = Vec::new();
             for at in one.entries.clone() {
-                standings.extend(engine.standings(one.key(at, engine), at));
+                streak_statuses.extend(engine.streak_statuses(one.key(at, engine), at));
             }
             let entries = one.entries.clone();
             let waiting = || entries.flat_map(|at| engine.waiting(at)).collect();
-            let (changes, outgoing) = one.ledger.review(standings, waiting, steady_time(), unix_time().seconds);
+            let (changes, outgoing) = one.ledger.review(streak_statuses, waiting, steady_time(), unix_time().seconds);
             for (about, streak) in changes {
                 let key = one.key(about.entry, engine);
                 engine.set_streak(key, &about, streak);
@@ -376,7 +376,7 @@ pub(crate) async fn try_example(
         }
         Err(NotSent { why, .. }) => format!("not sent: {why}"),
     };
-    let said = secrets.mask(&line).chars().take(MAX_SAID).collect();
+    let said = secrets.mask(&line).chars().take(MAX_RESPONSE_CHARS).collect();
     Some(TriedExample { origin, message: notice.message, said, has_arrived })
 }
 
@@ -391,8 +391,8 @@ pub(crate) fn how(notification: &Notification, limit: Duration) -> How<'_> {
     let needs_body = notification.callback.request.expect.as_ref().is_some_and(Expect::needs_body);
     How {
         limit,
-        want: if needs_body { Want::Verdict } else { Want::Status },
-        over: Over::Any,
+        want: if needs_body { BodyUse::Verdict } else { BodyUse::Status },
+        over: AddressFamilies::Any,
         proxies: &notification.proxies,
         ssl: &notification.ssl,
         from: None,
@@ -405,7 +405,7 @@ fn judged(notification: &Notification, notice: &Notice, response: &Response) -> 
     let Some(expect) = &notification.callback.request.expect else {
         return if (200..300).contains(&response.status) { Ok(()) } else { Err(status) };
     };
-    if expect.needs_body() && !response.is_whole && response.body.len() < BODY_LIMIT {
+    if expect.needs_body() && !response.is_whole && response.body.len() < MAX_JUDGED_BODY_BYTES {
         return Err(format!("{status}, but the rest of the response did not arrive, and `expect` needs it"));
     }
     let about = (notice.into(), Moment::from(unix_time()), &[][..]);

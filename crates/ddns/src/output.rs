@@ -39,7 +39,7 @@ pub(crate) fn say(text: &str) {
 
 /// Standard error without waiting, if it is a pipe or a terminal. Opened anew, because other processes may share the
 /// original.
-static UNWAITED: LazyLock<Option<File>> = LazyLock::new(|| {
+static NONBLOCKING_STDERR: LazyLock<Option<File>> = LazyLock::new(|| {
     let kind = fstat(io::stderr()).map(|stat| FileType::from_raw_mode(stat.st_mode)).ok();
     let may_wait = matches!(kind, Some(FileType::Fifo | FileType::CharacterDevice));
     let flags = bits(OFlags::NONBLOCK | OFlags::NOCTTY);
@@ -50,12 +50,12 @@ static UNWAITED: LazyLock<Option<File>> = LazyLock::new(|| {
 static SKIPPED: AtomicUsize = AtomicUsize::new(0);
 
 /// How long to wait for a reader of standard error. A pipe or a terminal that stays full must not hold up updates.
-const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+const STDERR_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// Writes a line of a service's log to standard error unchanged, unless nobody reads there. The next line that can be
 /// written says how many are missing.
 pub(crate) fn say_or_skip(line: &str) {
-    let Some(mut stderr) = UNWAITED.as_ref() else {
+    let Some(mut stderr) = NONBLOCKING_STDERR.as_ref() else {
         let _ = io::stderr().write_all(line.as_bytes());
         return;
     };
@@ -65,7 +65,10 @@ pub(crate) fn say_or_skip(line: &str) {
         _ => format!("\n({skipped} of these lines are missing: nobody read them)\n{line}").into(),
     };
     let mut written = stderr.write(text.as_bytes());
-    if skipped == 0 && is_full(&written) && poll(&mut [PollFd::new(stderr, PollFlags::OUT)], Some(&PATIENCE)).is_ok() {
+    if skipped == 0
+        && is_full(&written)
+        && poll(&mut [PollFd::new(stderr, PollFlags::OUT)], Some(&STDERR_TIMEOUT)).is_ok()
+    {
         written = stderr.write(text.as_bytes());
     }
     let is_skipped = is_full(&written) || written.is_ok_and(|length| length < text.len());

@@ -33,10 +33,10 @@ use crate::lookup::{Query, look_up, own_address};
 use crate::output::log::Log;
 
 /// How long services on the internet may take to say which address they see.
-const PATIENCE: Duration = Duration::from_secs(4);
+const PUBLIC_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// How long the router may take: enough for both of its protocols.
-const ROUTER_PATIENCE: Duration = Duration::from_secs(5);
+const ROUTER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The longest text of a response that is shown, in characters.
 const MAX_TEXT: usize = 500;
@@ -58,8 +58,8 @@ pub(crate) async fn ask_around(survey: &mut Survey, first: Family, client: &Clie
         let why = || lookup.failed().next().map_or("no response in time".to_owned(), |(_, why)| why.to_owned());
         Some(lookup.address().ok_or_else(why))
     };
-    let public = |family: Family| ask(family, Source::Public, PATIENCE);
-    let router = ask(Family::V4, Source::Router(None), ROUTER_PATIENCE);
+    let public = |family: Family| ask(family, Source::Public, PUBLIC_TIMEOUT);
+    let router = ask(Family::V4, Source::Router(None), ROUTER_TIMEOUT);
     let (v4, v6, router) = join3(public(Family::V4), public(Family::V6), router).await;
     (survey.public, survey.router) = ([v4, v6], router.and_then(Result::ok));
 }
@@ -159,7 +159,7 @@ pub(crate) struct RedactedRequest {
     /// The request with those around it, in order.
     pub(crate) all: String,
     /// Which values ddns asks the service for first; `None`: there are none.
-    pub(crate) sought: Option<String>,
+    pub(crate) lookup_note: Option<String>,
     /// The families without an address: the request shows an example instead, and cannot be sent (A8).
     pub(crate) missing: Vec<Family>,
 }
@@ -214,8 +214,8 @@ fn sent(
     } else {
         shown.clone()
     };
-    let sought = entry.callback.sought(&entry.callback.request);
-    Some(RedactedRequest { entry: number, about: about.join(", "), origin, shown, all, sought, missing, members })
+    let lookup_note = entry.callback.lookup_note(&entry.callback.request);
+    Some(RedactedRequest { entry: number, about: about.join(", "), origin, shown, all, lookup_note, missing, members })
 }
 
 /// A request as lines of text, or why there is none.

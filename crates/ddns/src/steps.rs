@@ -1,17 +1,17 @@
 //! Sends the steps of one update for `preview --lookup` and set-up: no result is shared, kept or remembered.
 
 use ddns_core::callback::steps::{Found, Search, StepEnd};
-use ddns_core::callback::{Moment, Parcel, RequestTemplate};
+use ddns_core::callback::{Moment, RequestTemplate, SendableBatch};
 use ddns_core::config::Entry;
-use ddns_core::engine::ANSWER_LIMIT;
+use ddns_core::engine::MAX_ANSWER_BYTES;
 use ddns_core::net::status::with_reason;
 use ddns_core::text::json::Value;
 use ddns_core::text::secrets::Secrets;
 
-use crate::http::{Client, How, Over, Want};
+use crate::http::{AddressFamilies, BodyUse, Client, How};
 
 /// What the steps of an update found.
-pub(crate) struct Walked<'a> {
+pub(crate) struct StepResults<'a> {
     /// The request that follows the steps.
     pub(crate) template: &'a RequestTemplate,
     pub(crate) taken: Vec<Option<Value>>,
@@ -20,8 +20,8 @@ pub(crate) struct Walked<'a> {
 }
 
 /// How requests of an entry are sent.
-pub(crate) fn how(entry: &Entry, want: Want) -> How<'_> {
-    How { limit: entry.timeout, want, over: Over::Any, proxies: &entry.proxies, ssl: &entry.ssl, from: None }
+pub(crate) fn how(entry: &Entry, want: BodyUse) -> How<'_> {
+    How { limit: entry.timeout, want, over: AddressFamilies::Any, proxies: &entry.proxies, ssl: &entry.ssl, from: None }
 }
 
 /// The secrets that the steps found.
@@ -33,12 +33,13 @@ fn found_secrets(entry: &Entry, taken: &[Option<Value>]) -> Secrets {
 /// Sends the steps. The error is a masked phrase.
 pub(crate) async fn walk<'a>(
     (entry, secrets): (&'a Entry, &Secrets),
-    parcel: &Parcel<'_>,
+    parcel: &SendableBatch<'_>,
     moment: Moment,
     client: &Client,
-) -> Result<Walked<'a>, String> {
+) -> Result<StepResults<'a>, String> {
     let callback = &entry.callback;
-    let mut walked = Walked { template: &callback.request, taken: vec![None; callback.taken_count()], is_there: false };
+    let mut walked =
+        StepResults { template: &callback.request, taken: vec![None; callback.taken_count()], is_there: false };
     for (number, step) in callback.steps().iter().enumerate() {
         // No message contains a session that a step opened.
         let found = found_secrets(entry, &walked.taken);
@@ -51,9 +52,9 @@ pub(crate) async fn walk<'a>(
             let asks = page.as_deref().and_then(|page| Some((step.next.as_ref()?.1.as_str(), page)));
             let request = callback.render_as(&step.request, (parcel, moment, &walked.taken), asks).map_err(place)?;
             let response =
-                client.send(&request, how(entry, Want::Answer)).await.map_err(|failure| place(failure.why))?;
+                client.send(&request, how(entry, BodyUse::Answer)).await.map_err(|failure| place(failure.why))?;
             let status = response.status;
-            let is_whole = response.is_whole && response.body.len() < ANSWER_LIMIT;
+            let is_whole = response.is_whole && response.body.len() < MAX_ANSWER_BYTES;
             let text = std::str::from_utf8(&response.body).ok().filter(|_| is_whole || !(200..300).contains(&status));
             let Some(text) = text else { return Err(place("the response is incomplete, or not UTF-8".to_owned())) };
             let about = (parcel.batch().into(), moment, &walked.taken[..]);

@@ -22,7 +22,7 @@ pub(crate) use file::{replace, unfit};
 pub(crate) use pushed::{pushed_beside, recall, remember};
 
 /// How long to wait for the lock of another process before ddns does without the file.
-const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A cache file.
 pub(crate) struct FileStore {
@@ -88,7 +88,7 @@ impl FileStore {
 
     fn write(&mut self, store: StoreId, engine: &mut Engine, durability: Durability) -> io::Result<()> {
         // After a failure, ddns does not wait for the lock again.
-        let (file, seen) = lock(&self.path, if self.has_failed { Duration::ZERO } else { LOCK_PATIENCE })?;
+        let (file, seen) = lock(&self.path, if self.has_failed { Duration::ZERO } else { LOCK_TIMEOUT })?;
         if self.seen != Some(seen) {
             engine.merge(store, parse(&file, seen).ok().flatten());
             // A process that could not wait for the lock may have removed the file: what was read does not count then.

@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::clock::{steady_time, unix_time};
 
 /// Larger files are not copied into the trace.
-const MAX_FILE: usize = 1 << 20;
+const MAX_FILE_BYTES: usize = 1 << 20;
 
 /// A domain, its record type and the address.
 type TracedUpdate = (String, &'static str, IpAddr);
@@ -87,7 +87,7 @@ impl DriverTrace {
             }
             Event::Persisted { store, result: Ok(()), .. } => {
                 let file = file_of(plan, *store)?;
-                let text = fs::read_to_string(&file).ok().filter(|text| text.len() <= MAX_FILE);
+                let text = fs::read_to_string(&file).ok().filter(|text| text.len() <= MAX_FILE_BYTES);
                 Some(Traced::Persisted { file, text })
             }
             _ => None,

@@ -142,7 +142,7 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, plan: &
     page::open(configs, events, log);
     service.log_start(configs, intervals.iter().min().copied().unwrap_or_default(), log);
     if let Some(why) = &unwatched {
-        service.log_blindness(why, log);
+        service.log_missing_notifications(why, log);
     }
     let reload = Reload::new(is_stale);
     let (logs, reloading, next_watchdog) = (&logs, Vec::new(), None);

@@ -2,6 +2,7 @@
 //! asks the event loop, which answers between two of its steps.
 
 mod api;
+mod attempt_queue;
 mod configuration;
 mod events;
 mod history_queries;
@@ -17,9 +18,8 @@ mod server;
 mod site;
 mod sources;
 pub(crate) mod tls;
-mod try_line;
 pub(crate) mod views;
 mod wizard;
 
 pub(crate) use server::PageServer;
-pub(crate) use site::{Ask, Configured, answer};
+pub(crate) use site::{Configured, SiteRequest, answer};

@@ -6,7 +6,7 @@
 //! until then, less a margin for clocks and elections, no other member can hold.
 
 mod calls;
-mod standing;
+mod status;
 mod step;
 mod take;
 
@@ -219,7 +219,7 @@ struct Readiness {
 }
 
 /// How much longer a member waits before it campaigns for each place behind the first: the members before it may be dead.
-const RANK: Duration = Duration::from_millis(300);
+const CAMPAIGN_STAGGER: Duration = Duration::from_millis(300);
 
 /// How long a member with a higher `prefer` must be ready before it gets the lease, in leases.
 const PREFERRED_AFTER: u32 = 4;

@@ -74,7 +74,7 @@ pub const FORMS: &str = "default, public, url:ADDRESS, a number (0, 1, …), int
                          shell:COMMAND, stun:HOST, dns, dns:SERVER/NAME, router, push, push:NAME, quorum:N(SOURCE, …), or false";
 
 /// The forms that may stand without a colon.
-const ALONE: [&str; 5] = ["default", "public", "dns", "router", "push"];
+const PLAIN_SOURCES: [&str; 5] = ["default", "public", "dns", "router", "push"];
 
 /// The forms that may have a value after a colon.
 const PREFIXES: [&str; 10] = ["url", "interface", "regex", "cmd", "shell", "stun", "quorum", "dns", "router", "push"];
@@ -83,7 +83,7 @@ const PREFIXES: [&str; 10] = ["url", "interface", "regex", "cmd", "shell", "stun
 const MAX_PATTERN_BYTES: usize = 500;
 
 /// The value of these forms runs to the end of the text, separators included (B9).
-const TAKES_ALL: [&str; 4] = ["url:", "regex:", "cmd:", "shell:"];
+const UNSPLIT_PREFIXES: [&str; 4] = ["url:", "regex:", "cmd:", "shell:"];
 
 impl Source {
     /// Reads one source. The error is a sentence to put after the name of the field.
@@ -140,8 +140,10 @@ impl Source {
                 };
                 let is_interface =
                     text.starts_with(['e', 'w', 'b', 'p', 't', 'u']) && text.ends_with(|c: char| c.is_ascii_digit());
-                let meant = match nearest(&form, ALONE.into_iter().chain(["false"]).chain(PREFIXES)) {
-                    Some(near) if ALONE.contains(&near) || near == "false" => format!(": did you mean `{near}`?"),
+                let meant = match nearest(&form, PLAIN_SOURCES.into_iter().chain(["false"]).chain(PREFIXES)) {
+                    Some(near) if PLAIN_SOURCES.contains(&near) || near == "false" => {
+                        format!(": did you mean `{near}`?")
+                    }
                     Some(near) => format!(": did you mean `{near}:`?"),
                     None if rest.is_none() && named != "this" && is_interface => {
                         format!(": did you mean `interface:{text}`?")
@@ -209,9 +211,9 @@ impl Source {
 
     /// A word of a `cmd:` source that only a shell understands, such as `|`.
     pub(crate) fn sign_for_shell(&self) -> Option<&str> {
-        const SIGNS: [&str; 9] = ["|", "||", "&&", ";", ">", ">>", "<", "2>&1", "2>/dev/null"];
+        const SHELL_OPERATORS: [&str; 9] = ["|", "||", "&&", ";", ">", ">>", "<", "2>&1", "2>/dev/null"];
         let Self::Command(words) = self else { return None };
-        words.iter().map(String::as_str).find(|word| SIGNS.contains(word))
+        words.iter().map(String::as_str).find(|word| SHELL_OPERATORS.contains(word))
     }
 
     /// Whether this source runs a program, which is refused in a configuration from a URL (B12).
@@ -317,7 +319,7 @@ fn split_sources(text: &str) -> Vec<&str> {
     let mut items = Vec::new();
     let (mut start, mut from) = (0, 0);
     while let Some(comma) = text[from..].find(',').map(|skip| from + skip) {
-        let takes_all = TAKES_ALL.iter().any(|form| starts_with(text[start..].trim_start(), form));
+        let takes_all = UNSPLIT_PREFIXES.iter().any(|form| starts_with(text[start..].trim_start(), form));
         if !takes_all || begins_a_source(&text[comma + 1..]) {
             items.push(&text[start..comma]);
             start = comma + 1;
@@ -332,7 +334,7 @@ fn begins_a_source(text: &str) -> bool {
     let item = text.split(',').next().unwrap_or_default().trim();
     let (form, is_alone) = item.split_once(':').map_or((item, true), |(form, _)| (form.trim(), false));
     let is = |word: &&str| form.eq_ignore_ascii_case(word);
-    if is_alone { ALONE.iter().any(is) || is(&"local") } else { PREFIXES.iter().any(is) }
+    if is_alone { PLAIN_SOURCES.iter().any(is) || is(&"local") } else { PREFIXES.iter().any(is) }
 }
 
 /// The name of a program without its folders.
@@ -379,7 +381,7 @@ pub fn split_list(text: &str) -> Vec<&str> {
     let mut rest = text;
     loop {
         rest = rest.trim_start();
-        let takes_all = TAKES_ALL.iter().any(|form| starts_with(rest, form));
+        let takes_all = UNSPLIT_PREFIXES.iter().any(|form| starts_with(rest, form));
         let end = match () {
             () if takes_all => None,
             // Separators within the parentheses of a quorum belong to it.

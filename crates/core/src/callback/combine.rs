@@ -24,12 +24,12 @@ pub struct Batch<'a> {
 
 /// The updates of one request that can be sent (A8).
 #[derive(Debug)]
-pub struct Parcel<'a> {
+pub struct SendableBatch<'a> {
     first: Update<'a>,
     others: Vec<Update<'a>>,
 }
 
-impl<'a> Parcel<'a> {
+impl<'a> SendableBatch<'a> {
     /// `None`: there are no updates.
     pub fn of(updates: impl IntoIterator<Item = Sendable<'a>>) -> Option<Self> {
         let mut updates = updates.into_iter().map(|update| *update);

@@ -15,7 +15,7 @@ use crate::text::json::{Dialect, Node, Value, parse};
 use condition::ResponseBody;
 
 /// How many bytes of a body are judged.
-pub const BODY_LIMIT: usize = 64 * 1024;
+pub const MAX_JUDGED_BODY_BYTES: usize = 64 * 1024;
 
 /// The longest pause that counts, whatever the endpoint asks for: some send a time of day instead of seconds.
 pub const MAX_PAUSE: Duration = Duration::from_secs(86_400);
@@ -50,7 +50,7 @@ pub struct Conditions {
 
 /// What a response means for one domain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judgement {
+pub struct ResponseVerdict {
     /// The meaning of the response.
     pub verdict: Meaning,
     /// The text of the service: the line that decided, or the whole text.
@@ -121,8 +121,8 @@ impl Expect {
         (domains, sent): (usize, &[IpAddr]),
         is_kept: bool,
         agrees: Agrees<'_>,
-    ) -> Vec<Judgement> {
-        let text = String::from_utf8_lossy(&body[..body.len().min(BODY_LIMIT)]);
+    ) -> Vec<ResponseVerdict> {
+        let text = String::from_utf8_lossy(&body[..body.len().min(MAX_JUDGED_BODY_BYTES)]);
         // Some pages start with a byte order mark, which must not keep `^` from matching.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         match self {
@@ -138,7 +138,7 @@ impl Conditions {
         [&self.forget, &self.stop, &self.wait, &self.none, &self.reject].into_iter().chain(&self.accept).flatten()
     }
 
-    pub(super) fn judge<'c>(&'c self, status: u16, text: &str, is_kept: bool, agrees: Agrees<'_>) -> Judgement {
+    pub(super) fn judge<'c>(&'c self, status: u16, text: &str, is_kept: bool, agrees: Agrees<'_>) -> ResponseVerdict {
         let is_success = (200..300).contains(&status);
         let json: Option<Node> =
             self.all().any(Condition::needs_json).then(|| parse(text, Dialect::STRICT).ok()).flatten();
@@ -171,7 +171,7 @@ impl Conditions {
             },
         });
         let words = decided.and_then(|condition| condition.line_in(text)).unwrap_or_else(|| text.trim());
-        Judgement { verdict, words: words.to_owned(), because }
+        ResponseVerdict { verdict, words: words.to_owned(), because }
     }
 }
 

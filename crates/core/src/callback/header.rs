@@ -5,7 +5,7 @@ use super::template::{self, Part};
 use super::variables::{Values, Variables};
 
 /// Headers that ddns sets itself: they follow from the URL, the body and the connection.
-const OURS: [&str; 5] = ["Host", "Content-Length", "Transfer-Encoding", "Connection", "Accept-Encoding"];
+const MANAGED_HEADERS: [&str; 5] = ["Host", "Content-Length", "Transfer-Encoding", "Connection", "Accept-Encoding"];
 
 /// Headers whose values are not secret. A redirect to another origin carries only these.
 const PUBLIC: [&str; 3] = ["Accept", "Content-Type", "User-Agent"];
@@ -34,7 +34,7 @@ impl Header {
             let hint = "use letters, digits and dashes, e.g. `X-Api-Key`";
             return Err(("contains an invalid header name".to_owned(), hint));
         };
-        if OURS.contains(&name.as_str()) {
+        if MANAGED_HEADERS.contains(&name.as_str()) {
             let hint = match name.as_str() {
                 "Accept-Encoding" => "leave it out: ddns never asks for compressed responses",
                 _ => "leave it out: ddns sets it for each request",

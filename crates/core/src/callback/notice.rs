@@ -1,6 +1,6 @@
 //! What a request is about: updates, or an event to report (I5).
 
-use super::combine::{Batch, Parcel};
+use super::combine::{Batch, SendableBatch};
 use crate::update::Update;
 
 /// The texts of a notification's placeholders.
@@ -24,8 +24,8 @@ pub struct Notice {
 #[derive(Debug, Clone, Copy)]
 pub struct Outbound<'a>(pub(super) Subject<'a>);
 
-impl<'a> From<&'a Parcel<'a>> for Outbound<'a> {
-    fn from(parcel: &'a Parcel<'a>) -> Self {
+impl<'a> From<&'a SendableBatch<'a>> for Outbound<'a> {
+    fn from(parcel: &'a SendableBatch<'a>) -> Self {
         Self(Subject::Updates(parcel.batch()))
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
-use super::expect::{Conditions, Expect, Judgement, Meaning, Pointer};
+use super::expect::{Conditions, Expect, Meaning, Pointer, ResponseVerdict};
 use super::key::short;
 use super::notice::Outbound;
 use super::request::Request;
@@ -24,7 +24,7 @@ pub use super::variables::Taken;
 pub use search::{Found, Search};
 
 /// What a request depends on: its updates, the time, and the values that steps took.
-pub type Basis<'a> = (Subject<'a>, Moment, &'a Taken);
+pub type RequestContext<'a> = (Subject<'a>, Moment, &'a Taken);
 
 /// The result of one page of a step's response.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub enum StepEnd {
     /// What the step found. `Nothing` only if `absent` is sent in place of the update.
     Found(Found),
     /// The service refused the request.
-    Refused(Judgement),
+    Refused(ResponseVerdict),
     /// The response is of no use; the phrase says why.
     Failed(String),
 }
@@ -229,7 +229,7 @@ impl Callback {
     pub fn ask_key(
         &self,
         step: &LookupStep,
-        (subject, moment, taken): Basis<'_>,
+        (subject, moment, taken): RequestContext<'_>,
         compares: bool,
     ) -> Option<Fingerprint> {
         let moment = Moment { now: Timestamp { seconds: 0, micros: 0 }, ..moment };
@@ -270,7 +270,7 @@ impl Callback {
     }
 
     /// A sentence that names the placeholders of a request whose values steps will take; `None`: there are none.
-    pub fn sought(&self, template: &RequestTemplate) -> Option<String> {
+    pub fn lookup_note(&self, template: &RequestTemplate) -> Option<String> {
         let mut names: Vec<&str> = Vec::new();
         for variable in template.variables().filter(|variable| matches!(variable, Variable::Taken(_, false))) {
             let name = self.variables.name_of(variable);
@@ -317,7 +317,7 @@ impl Callback {
     pub fn take_page(
         &self,
         number: usize,
-        about: Basis<'_>,
+        about: RequestContext<'_>,
         is_kept: bool,
         (status, text): (u16, &str),
         search: &mut Search,
@@ -347,7 +347,14 @@ impl Callback {
         }
     }
 
-    fn judge_step(&self, step: &LookupStep, about: Basis<'_>, is_kept: bool, status: u16, text: &str) -> Judgement {
+    fn judge_step(
+        &self,
+        step: &LookupStep,
+        about: RequestContext<'_>,
+        is_kept: bool,
+        status: u16,
+        text: &str,
+    ) -> ResponseVerdict {
         let conditions = |expect: &Option<Expect>| match expect {
             Some(Expect::Conditions(conditions)) => Some(conditions.clone()),
             Some(Expect::Dyndns2) | None => None,
@@ -367,11 +374,11 @@ impl Callback {
     pub fn judge(
         &self,
         expect: &Expect,
-        about: Basis<'_>,
+        about: RequestContext<'_>,
         is_kept: bool,
         (status, body): (u16, &[u8]),
         domains: usize,
-    ) -> Vec<Judgement> {
+    ) -> Vec<ResponseVerdict> {
         let values = self.values(about);
         let sent: Vec<_> = match about.0 {
             Subject::Updates(batch) => batch.iter().map(|update| update.ip).collect(),
@@ -381,7 +388,7 @@ impl Callback {
         expect.judge((status, body), (domains, &sent), is_kept, &agrees)
     }
 
-    fn values<'a>(&'a self, (subject, moment, taken): Basis<'a>) -> Values<'a> {
+    fn values<'a>(&'a self, (subject, moment, taken): RequestContext<'a>) -> Values<'a> {
         self.variables.with(subject, moment, taken)
     }
 }

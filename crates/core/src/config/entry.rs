@@ -35,14 +35,14 @@ const DYNDNS2_MAX_AGE: Duration = Duration::from_secs(28 * 86_400);
 const MAX_MIN_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
 
 /// Makes one entry.
-pub(super) struct Maker<'a, 'b> {
+pub(super) struct EntryBuilder<'a, 'b> {
     pub(super) reader: SettingReader<'a>,
     /// Where the entry begins, for errors about something missing.
     pub(super) start: &'b Start,
     pub(super) around: &'b Surroundings,
 }
 
-impl Maker<'_, '_> {
+impl EntryBuilder<'_, '_> {
     /// `None`: something is wrong, which is noted as an error.
     pub(super) fn entry(mut self) -> Option<Entry> {
         let before = self.errors();

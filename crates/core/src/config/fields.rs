@@ -148,7 +148,7 @@ pub enum RequestPart {
     /// receives what is meant for another.
     Content,
     /// It says how to reach the endpoint; notifications inherit it.
-    Way,
+    Transport,
     /// No role that could disclose anything.
     Nothing,
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::entry::Maker;
+use super::entry::EntryBuilder;
 use super::fields::{FIELDS, Field, FieldUse, Key, RequestPart, names, used, used_by};
 use super::layers::{Layers, Surroundings};
 use super::raw::{Raw, Setting};
@@ -42,7 +42,7 @@ pub(super) fn notify(
                        earlier runs";
         reader.warn_whole(Key::Notify, message, "leave `cache` on");
     }
-    let inherited = [&around.options, file, &around.environment].map(|layer| layer.only(RequestPart::Way));
+    let inherited = [&around.options, file, &around.environment].map(|layer| layer.only(RequestPart::Transport));
     let objects = objects.iter();
     objects.filter_map(|node| notification(node, setting, &inherited, around, &mut reader)).collect()
 }
@@ -68,7 +68,7 @@ fn notification(
     let start = setting.start(Field::of(Key::Notify), node);
     let layers = Layers(vec![options, &own, file, environment]);
     let reader = SettingReader { layers, diagnostics: &mut *whole.diagnostics };
-    let mut maker = Maker { reader, start: &start, around };
+    let mut maker = EntryBuilder { reader, start: &start, around };
     let callback = maker.notice();
     let proxies = maker.proxy(callback.as_ref().map(|callback| &callback.request.target));
     let (ssl, timeout) = (maker.ssl(), maker.timeout());

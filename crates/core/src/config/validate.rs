@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 use std::time::Duration;
 
-use super::entry::Maker;
+use super::entry::EntryBuilder;
 use super::fields::{Field, Key};
 use super::files::named_in;
 use super::group::group;
@@ -59,7 +59,7 @@ pub fn validate(name: &str, written: Option<FileLayers>, around: &Surroundings) 
         // The whole file has one log, which `debug` in any of its entries makes detailed.
         is_debug |= reader.flag(Key::Debug) == Some(true);
         reader.text(Key::Recipe);
-        let maker = Maker { reader, start, around };
+        let maker = EntryBuilder { reader, start, around };
         valid.extend(maker.entry());
     }
     let notify = notify(around, &file, (&valid, interval.is_some()), &mut diagnostics);
@@ -89,7 +89,7 @@ pub fn validate_text(name: &str, text: &str) -> Result<Valid, Vec<Diagnostic>> {
 pub fn for_fetching(around: &Surroundings) -> Result<(Proxies, Ssl), Vec<Diagnostic>> {
     let (empty, mut diagnostics) = (Raw::default(), Diagnostics::default());
     let reader = SettingReader { layers: around.layers(&empty, &empty), diagnostics: &mut diagnostics };
-    let mut maker = Maker { reader, start: &Start::Whole(Place::Nowhere), around };
+    let mut maker = EntryBuilder { reader, start: &Start::Whole(Place::Nowhere), around };
     let (proxies, ssl) = (maker.proxy(None), maker.ssl());
     match ssl {
         Some(ssl) if diagnostics.errors() == 0 => Ok((proxies, ssl)),

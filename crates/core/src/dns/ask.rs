@@ -26,7 +26,7 @@ const MAX_QUESTIONS: usize = 200;
 vocabulary! {
     /// Who is asked about a name.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-    pub enum DnsWay {
+    pub enum DnsServerKind {
         /// The servers of its zone.
         #[default]
         Zone = "zone",
@@ -37,13 +37,13 @@ vocabulary! {
 
 /// What a round has to find out.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Sought {
+pub struct DnsQuery {
     /// The name to ask about.
     pub name: DnsName,
     /// The family of the addresses to look for.
     pub family: Family,
     /// Who is asked.
-    pub way: DnsWay,
+    pub way: DnsServerKind,
     /// Hosts and ports to ask instead of the zone's servers; empty: the zone's servers.
     pub servers: Vec<(String, u16)>,
     /// The resolvers that know the servers of the top level, and the addresses of name servers.
@@ -54,27 +54,27 @@ pub struct Sought {
     pub seed: u64,
 }
 
-impl Sought {
+impl DnsQuery {
     /// The same task for the resolver.
     #[must_use]
     pub fn by_resolver(self) -> Self {
-        Self { way: DnsWay::Resolver, servers: Vec::new(), ..self }
+        Self { way: DnsServerKind::Resolver, servers: Vec::new(), ..self }
     }
 
     /// Who is asked, for people.
     pub fn asked(&self) -> String {
         let name = |(host, port): &(String, u16)| if *port == 53 { host.clone() } else { format!("{host}:{port}") };
         match self.way {
-            DnsWay::Resolver => "the resolver".to_owned(),
-            DnsWay::Zone if self.servers.is_empty() => "the resolver or the servers of the zone".to_owned(),
-            DnsWay::Zone => self.servers.iter().map(name).collect::<Vec<_>>().join(", "),
+            DnsServerKind::Resolver => "the resolver".to_owned(),
+            DnsServerKind::Zone if self.servers.is_empty() => "the resolver or the servers of the zone".to_owned(),
+            DnsServerKind::Zone => self.servers.iter().map(name).collect::<Vec<_>>().join(", "),
         }
     }
 }
 
 /// One question to one server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Asking {
+pub struct ServerQuestion {
     /// The address of the server.
     pub server: SocketAddr,
     /// The question.
@@ -106,11 +106,11 @@ impl fmt::Display for NoAnswer {
 pub type DnsReply = Result<DnsAnswer, NoAnswer>;
 
 /// Every reply of a round so far.
-pub type Replies = HashMap<Asking, DnsReply>;
+pub type Replies = HashMap<ServerQuestion, DnsReply>;
 
 /// Why there is no result yet, or none at all.
-pub(super) enum Open {
-    /// The questions in [`Look::wanted`] must be asked first.
+pub(super) enum Unresolved {
+    /// The questions in [`RoundPass::wanted`] must be asked first.
     Wanted,
     /// The result cannot be known, for this reason.
     Unknown(String),
@@ -124,42 +124,46 @@ pub(super) struct NameServer {
 }
 
 /// One pass over everything that is known in a round.
-pub(super) struct Look<'a> {
-    pub(super) sought: &'a Sought,
+pub(super) struct RoundPass<'a> {
+    pub(super) dns_query: &'a DnsQuery,
     pub(super) zones: &'a mut Zones,
     pub(super) replies: &'a Replies,
     /// Questions without a reply.
-    pub(super) wanted: Vec<Asking>,
+    pub(super) wanted: Vec<ServerQuestion>,
     pub(super) now: Duration,
 }
 
-impl<'a> Look<'a> {
+impl<'a> RoundPass<'a> {
     /// The reply to a question. A question without a reply is added to `wanted`.
-    fn reply(&mut self, asking: Asking) -> Result<&'a DnsReply, Open> {
+    fn reply(&mut self, asking: ServerQuestion) -> Result<&'a DnsReply, Unresolved> {
         match self.replies.get(&asking) {
             Some(reply) => return Ok(reply),
             None if self.replies.len() >= MAX_QUESTIONS => {
-                return Err(Open::Unknown("it takes too many questions".to_owned()));
+                return Err(Unresolved::Unknown("it takes too many questions".to_owned()));
             }
             // Two names may lead to the same server.
             None if self.wanted.contains(&asking) => {}
             None => self.wanted.push(asking),
         }
-        Err(Open::Wanted)
+        Err(Unresolved::Wanted)
     }
 
     /// The answer of the first resolver that gives one, and that resolver.
-    pub(super) fn resolver(&mut self, name: &DnsName, kind: DnsKind) -> Result<(SocketAddr, &'a DnsAnswer), Open> {
+    pub(super) fn resolver(
+        &mut self,
+        name: &DnsName,
+        kind: DnsKind,
+    ) -> Result<(SocketAddr, &'a DnsAnswer), Unresolved> {
         let question = DnsQuestion { name: name.clone(), kind, class: DnsClass::IN, is_recursive: true };
         let mut why = Vec::new();
-        for server in &self.sought.resolvers {
-            match self.reply(Asking { server: *server, question: question.clone() })? {
+        for server in &self.dns_query.resolvers {
+            match self.reply(ServerQuestion { server: *server, question: question.clone() })? {
                 Ok(answer) if matches!(answer.code, 0 | 3) => return Ok((*server, answer)),
                 Ok(answer) => why.push(format!("the resolver {} says {}", server.ip(), code(answer.code))),
                 Err(no) => why.push(format!("the resolver {} {no}", server.ip())),
             }
         }
-        Err(Open::Unknown(why.join("; ")))
+        Err(Unresolved::Unknown(why.join("; ")))
     }
 
     /// The answer of a server itself (without recursion), or why there is none.
@@ -168,11 +172,11 @@ impl<'a> Look<'a> {
         server: &NameServer,
         name: &DnsName,
         kind: DnsKind,
-    ) -> Result<Result<&'a DnsAnswer, String>, Open> {
+    ) -> Result<Result<&'a DnsAnswer, String>, Unresolved> {
         let question = DnsQuestion { name: name.clone(), kind, class: DnsClass::IN, is_recursive: false };
         let mut why = NOT_FOUND.to_owned();
         for address in &server.addresses {
-            match self.reply(Asking { server: *address, question: question.clone() })? {
+            match self.reply(ServerQuestion { server: *address, question: question.clone() })? {
                 Ok(answer) => return Ok(Ok(answer)),
                 // A silent address says more than an unreachable one.
                 Err(NoAnswer::Unreachable) if why != NOT_FOUND => {}
@@ -183,7 +187,7 @@ impl<'a> Look<'a> {
     }
 
     /// The addresses of these hosts, all looked up at once.
-    pub(super) fn servers(&mut self, hosts: &[(DnsName, u16)]) -> Result<Vec<NameServer>, Open> {
+    pub(super) fn servers(&mut self, hosts: &[(DnsName, u16)]) -> Result<Vec<NameServer>, Unresolved> {
         let mut servers = Vec::new();
         for (host, port) in hosts {
             let ips = interleaved(host.parse().map_or_else(|_| self.addresses(host), |ip| vec![ip]));
@@ -194,8 +198,8 @@ impl<'a> Look<'a> {
     }
 
     /// `found`, unless questions must be asked first.
-    pub(super) fn when_answered<T>(&self, found: T) -> Result<T, Open> {
-        if self.wanted.is_empty() { Ok(found) } else { Err(Open::Wanted) }
+    pub(super) fn when_answered<T>(&self, found: T) -> Result<T, Unresolved> {
+        if self.wanted.is_empty() { Ok(found) } else { Err(Unresolved::Wanted) }
     }
 
     fn addresses(&mut self, host: &DnsName) -> Vec<IpAddr> {
@@ -216,7 +220,7 @@ impl<'a> Look<'a> {
     /// Some of these hosts, drawn anew for each round and each name, so that questions about many names are spread
     /// evenly over all servers.
     pub(super) fn drawn<Host: Hash>(&self, hosts: impl IntoIterator<Item = Host>, most: usize) -> Vec<Host> {
-        let Sought { seed, name, .. } = self.sought;
+        let DnsQuery { seed, name, .. } = self.dns_query;
         let mut hosts: Vec<Host> = hosts.into_iter().collect();
         let lots = BuildHasherDefault::<DefaultHasher>::default();
         order::sort_by_key(&mut hosts, |host| lots.hash_one((seed, name, host)));

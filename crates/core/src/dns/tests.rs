@@ -65,7 +65,7 @@ impl World {
         self.odd.insert(ip(server), reply);
     }
 
-    fn reply(&self, Asking { server, question }: &Asking) -> DnsReply {
+    fn reply(&self, ServerQuestion { server, question }: &ServerQuestion) -> DnsReply {
         let zones = self.zones.get(&server.ip()).ok_or(NoAnswer::Silent)?;
         let is_resolver = server.ip() == ip(RESOLVER);
         assert_eq!(question.is_recursive, is_resolver);
@@ -77,10 +77,10 @@ impl World {
         self.odd.get(&server.ip()).map_or(Ok(answer.clone()), |odd| odd(answer))
     }
 
-    fn look(&self, sought: &Sought, zones: &mut Zones) -> (Sighting, Vec<Asking>) {
+    fn look(&self, dns_query: &DnsQuery, zones: &mut Zones) -> (DnsObservation, Vec<ServerQuestion>) {
         let (mut replies, mut asked) = (Replies::default(), Vec::new());
         loop {
-            match round(sought, zones, &replies, Duration::from_secs(5)) {
+            match round(dns_query, zones, &replies, Duration::from_secs(5)) {
                 Ok(seen) => return (seen, asked),
                 Err(asking) => {
                     assert!(!asking.is_empty() && asked.len() < 300);
@@ -99,7 +99,7 @@ impl World {
     }
 
     fn judged(&self, name: &str, verify: &Verify) -> String {
-        let seen = self.look(&sought(name), &mut Zones::default()).0;
+        let seen = self.look(&dns_query(name), &mut Zones::default()).0;
         judge(&seen, ip("203.0.113.7"), verify).sentence(None, &Verify::default())
     }
 }
@@ -139,11 +139,11 @@ fn answer(apex: &str, all: &[DnsRecord], question: &DnsQuestion, is_resolver: bo
     answer
 }
 
-fn sought(name: &str) -> Sought {
-    Sought {
+fn dns_query(name: &str) -> DnsQuery {
+    DnsQuery {
         name: name.into(),
         family: Family::V4,
-        way: DnsWay::Zone,
+        way: DnsServerKind::Zone,
         servers: Vec::new(),
         resolvers: vec![SocketAddr::new(ip(RESOLVER), 53)],
         most: MAX_SERVERS,
@@ -223,7 +223,7 @@ fn k8_exact_and_k10_proxied() {
     let private = World::with("home.example.com A 192.168.1.5");
     assert!(private.judged("home.example.com", &proxied).starts_with("not visible: "));
     let looks = |world: &World| {
-        let seen = world.look(&sought("home.example.com"), &mut Zones::default()).0;
+        let seen = world.look(&dns_query("home.example.com"), &mut Zones::default()).0;
         judge(&seen, ip("203.0.113.7"), &Verify::default()).looks_proxied
     };
     assert!(looks(&other) && !looks(&private) && !looks(&both) && !looks(&World::with("")));
@@ -280,7 +280,7 @@ fn k4_the_resolver_hears_of_the_top_level_and_of_servers_alone() {
     let mut world = World::with(HOME);
     // The resolver has a zone of the same name, with another address.
     world.zone(RESOLVER, "example.com", "home.example.com A 192.168.1.5; ns1.example.com A 192.168.1.9");
-    let (seen, asked) = world.look(&sought("home.example.com"), &mut Zones::default());
+    let (seen, asked) = world.look(&dns_query("home.example.com"), &mut Zones::default());
     assert_eq!(
         judge(&seen, ip("203.0.113.7"), &Verify::default()).sentence(None, &Verify::default()),
         "visible (2 servers, TTL 300)"
@@ -325,8 +325,8 @@ fn k4_apex_delegated_child_and_a_server_of_both() {
     assert_eq!(child.says("a.sub.example.com"), "visible (1 server, TTL 300)");
     // ddns asked about a name of the zone above before: the walk continues from there.
     let mut zones = Zones::default();
-    child.look(&sought("home.example.com"), &mut zones);
-    let (seen, asked) = child.look(&sought("a.sub.example.com"), &mut zones);
+    child.look(&dns_query("home.example.com"), &mut zones);
+    let (seen, asked) = child.look(&dns_query("a.sub.example.com"), &mut zones);
     assert!(judge(&seen, ip("203.0.113.7"), &Verify::default()).verdict == DnsVerdict::Visible && asked.len() < 6);
     // The servers of the zone above also serve the zone below, which has a server of its own.
     let own =
@@ -363,8 +363,8 @@ fn k4_at_most_six_referrals() {
 fn k5_servers_are_kept_and_looked_for_again_when_none_answers() {
     let mut world = World::with(&format!("{HOME}; b.example.com A 203.0.113.7"));
     let mut zones = Zones::default();
-    let first = world.look(&sought("home.example.com"), &mut zones).1;
-    let second = world.look(&sought("b.example.com"), &mut zones).1;
+    let first = world.look(&dns_query("home.example.com"), &mut zones).1;
+    let second = world.look(&dns_query("b.example.com"), &mut zones).1;
     assert!(first.len() > 4, "{first:?}");
     assert_eq!(second.len(), 2, "only the zone's two servers: {second:?}");
     // The servers moved to another address.
@@ -373,11 +373,11 @@ fn k5_servers_are_kept_and_looked_for_again_when_none_answers() {
     world.zones.remove(&ip("10.0.1.2"));
     world.zone("10.0.0.1", "com", moved);
     world.zone("10.0.4.1", "example.com", &format!("{moved}; {HOME}"));
-    let verdict = |seen: &Sighting| judge(seen, ip("203.0.113.7"), &Verify::default()).verdict;
-    assert_eq!(verdict(&world.look(&sought("home.example.com"), &mut zones).0), DnsVerdict::Unknown);
-    assert_eq!(verdict(&world.look(&sought("home.example.com"), &mut zones).0), DnsVerdict::Visible);
+    let verdict = |seen: &DnsObservation| judge(seen, ip("203.0.113.7"), &Verify::default()).verdict;
+    assert_eq!(verdict(&world.look(&dns_query("home.example.com"), &mut zones).0), DnsVerdict::Unknown);
+    assert_eq!(verdict(&world.look(&dns_query("home.example.com"), &mut zones).0), DnsVerdict::Visible);
     // Servers are kept for a day at most.
-    let late = round(&sought("home.example.com"), &mut zones, &Replies::default(), Duration::from_secs(86_406));
+    let late = round(&dns_query("home.example.com"), &mut zones, &Replies::default(), Duration::from_secs(86_406));
     assert_eq!(late.expect_err("a question")[0].server.ip(), ip(RESOLVER));
 }
 
@@ -392,10 +392,10 @@ fn k14_at_most_four_servers_are_asked_and_drawn_anew() {
         world.zone(&format!("10.0.5.{number}"), "example.com", &format!("example.com NS n1.example.com; {HOME}"));
     }
     let servers = |seed, most| {
-        let sought = Sought { most, seed, ..sought("home.example.com") };
+        let dns_query = DnsQuery { most, seed, ..dns_query("home.example.com") };
         let mut zones = Zones::default();
         let mut names: Vec<String> =
-            world.look(&sought, &mut zones).0.servers.into_iter().map(|one| one.server).collect();
+            world.look(&dns_query, &mut zones).0.servers.into_iter().map(|one| one.server).collect();
         names.sort();
         names
     };
@@ -407,8 +407,8 @@ fn k14_at_most_four_servers_are_asked_and_drawn_anew() {
     for seed in [1, 2] {
         let mut zones = Zones::default();
         let first = |number: u32| {
-            let sought = Sought { most: 1, seed, ..sought(&format!("n{number}.example.com")) };
-            world.look(&sought, &mut zones).0.servers[0].server == "ns1.example.com"
+            let dns_query = DnsQuery { most: 1, seed, ..dns_query(&format!("n{number}.example.com")) };
+            world.look(&dns_query, &mut zones).0.servers[0].server == "ns1.example.com"
         };
         let of_first = (0..200).map(first).filter(|is_first| *is_first).count();
         assert!((70..130).contains(&of_first), "{of_first} of 200");
@@ -421,12 +421,12 @@ fn k3_named_servers_and_k15_the_resolver_take_the_place_of_the_zones() {
     world.zone("10.0.7.1", "example.com", "home.example.com A 198.51.100.4");
     world.zone(RESOLVER, "", "ns.lan A 10.0.7.1; home.example.com A 203.0.113.7");
     for host in ["10.0.7.1", "ns.lan"] {
-        let named = Sought { servers: vec![(host.to_owned(), 53)], ..sought("home.example.com") };
+        let named = DnsQuery { servers: vec![(host.to_owned(), 53)], ..dns_query("home.example.com") };
         let seen = world.look(&named, &mut Zones::default()).0;
         let says = judge(&seen, ip("203.0.113.7"), &Verify::default()).sentence(None, &Verify::default());
         assert_eq!(says, format!("not visible: {host} has 198.51.100.4"));
     }
-    let by_resolver = Sought { way: DnsWay::Resolver, ..sought("home.example.com") };
+    let by_resolver = DnsQuery { way: DnsServerKind::Resolver, ..dns_query("home.example.com") };
     let (seen, asked) = world.look(&by_resolver, &mut Zones::default());
     assert_eq!(
         judge(&seen, ip("203.0.113.7"), &Verify::default()).sentence(None, &Verify::default()),
@@ -447,11 +447,11 @@ fn k8_a_server_with_ipv6_alone() {
 fn k20_what_is_said_after_acceptance() {
     let verify = Verify::default();
     let world = World::with("home.example.com A 198.51.100.4");
-    let seen = judge(&world.look(&sought("home.example.com"), &mut Zones::default()).0, ip("203.0.113.7"), &verify);
+    let seen = judge(&world.look(&dns_query("home.example.com"), &mut Zones::default()).0, ip("203.0.113.7"), &verify);
     let says = |since| seen.sentence(Some(Duration::from_secs(since)), &verify);
     assert!(says(45).starts_with("not yet (45 s): ns"), "{}", says(45));
     assert!(says(900).starts_with("not visible: ns") && says(900).contains("set \"proxied\": true"), "{}", says(900));
-    let by_resolver = Verify { way: DnsWay::Resolver, ..Verify::default() };
+    let by_resolver = Verify { way: DnsServerKind::Resolver, ..Verify::default() };
     let since = |seconds| Some(Duration::from_secs(seconds));
     assert!(by_resolver.too_early(since(29)).is_some());
     assert_eq!((by_resolver.too_early(since(30)), by_resolver.too_early(None)), (None, None));

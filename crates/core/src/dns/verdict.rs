@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::ask::{DnsWay, Sought};
-use super::sight::{SeenAddresses, ServerSight, Sighting};
+use super::ask::{DnsQuery, DnsServerKind};
+use super::observation::{DnsObservation, SeenAddresses, ServerAnswer};
 use crate::net::family::Family;
 use crate::net::reach::is_far;
 use crate::text::duration::duration;
@@ -30,7 +30,7 @@ const WAITED_FOR: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verify {
     /// `ask`
-    pub way: DnsWay,
+    pub way: DnsServerKind,
     /// `server`: hosts and ports to ask instead of the zone's servers; empty: the zone's servers.
     pub servers: Vec<(String, u16)>,
     /// `resolver`; empty: the system's resolvers.
@@ -56,7 +56,7 @@ impl Default for Verify {
 impl Verify {
     /// `verify: true`
     pub const USUAL: &'static Self = &Self {
-        way: DnsWay::Zone,
+        way: DnsServerKind::Zone,
         servers: Vec::new(),
         resolvers: Vec::new(),
         within: Duration::from_secs(15 * 60),
@@ -67,19 +67,19 @@ impl Verify {
     };
 
     /// The task of a round. `system` are the resolvers of this host.
-    pub fn sought(&self, name: &str, family: Family, system: &[SocketAddr], most: usize, seed: u64) -> Sought {
+    pub fn dns_query(&self, name: &str, family: Family, system: &[SocketAddr], most: usize, seed: u64) -> DnsQuery {
         let resolvers = if self.resolvers.is_empty() { system.to_vec() } else { self.resolvers.clone() };
-        Sought { name: name.into(), family, way: self.way, servers: self.servers.clone(), resolvers, most, seed }
+        DnsQuery { name: name.into(), family, way: self.way, servers: self.servers.clone(), resolvers, most, seed }
     }
 
     /// The earliest time to ask about an address accepted at `accepted`, in seconds since the epoch; 0: at once.
     pub fn earliest(&self, accepted: u64) -> u64 {
-        if self.way == DnsWay::Resolver { accepted + RESOLVER_AFTER.as_secs() } else { 0 }
+        if self.way == DnsServerKind::Resolver { accepted + RESOLVER_AFTER.as_secs() } else { 0 }
     }
 
     /// Why it is too early to ask: a resolver would cache what it finds now (K15). `since` is the time since acceptance.
     pub fn too_early(&self, since: Option<Duration>) -> Option<String> {
-        let early = since.filter(|since| self.way == DnsWay::Resolver && *since < RESOLVER_AFTER)?;
+        let early = since.filter(|since| self.way == DnsServerKind::Resolver && *since < RESOLVER_AFTER)?;
         Some(format!("accepted {} ago; a resolver is asked after {}", duration(early), duration(RESOLVER_AFTER)))
     }
 }
@@ -159,7 +159,7 @@ impl SeenInDns {
 }
 
 /// Compares what was seen with the expected address.
-pub fn judge(sighting: &Sighting, expected: IpAddr, verify: &Verify) -> SeenInDns {
+pub fn judge(observation: &DnsObservation, expected: IpAddr, verify: &Verify) -> SeenInDns {
     let has_it = |ips: &[IpAddr]| {
         if verify.proxied {
             ips.iter().any(|ip| is_far(*ip))
@@ -167,9 +167,10 @@ pub fn judge(sighting: &Sighting, expected: IpAddr, verify: &Verify) -> SeenInDn
             ips.contains(&expected) && (!verify.exact || ips.len() == 1)
         }
     };
-    let answers: Vec<&SeenAddresses> = sighting.servers.iter().filter_map(|server| server.said.as_ref().ok()).collect();
+    let answers: Vec<&SeenAddresses> =
+        observation.servers.iter().filter_map(|server| server.said.as_ref().ok()).collect();
     // A resolver that only stands in for the zone's servers may have a view of its own: what it does not see may still be visible.
-    let is_stand_in = sighting.way != verify.way;
+    let is_stand_in = observation.way != verify.way;
     let verdict = match (answers.iter().filter(|(ips, _)| has_it(ips)).count(), answers.len()) {
         (_, 0) => DnsVerdict::Unknown,
         (0, _) if is_stand_in => DnsVerdict::Unknown,
@@ -179,14 +180,14 @@ pub fn judge(sighting: &Sighting, expected: IpAddr, verify: &Verify) -> SeenInDn
         _ => DnsVerdict::Visible,
     };
     let ttl = answers.iter().filter_map(|(_, ttl)| *ttl).max();
-    let lacks_it = |server: &&ServerSight| !matches!(&server.said, Ok((ips, _)) if has_it(ips));
-    let others = described(sighting.servers.iter().filter(lacks_it));
-    let reason = match &sighting.why {
+    let lacks_it = |server: &&ServerAnswer| !matches!(&server.said, Ok((ips, _)) if has_it(ips));
+    let others = described(observation.servers.iter().filter(lacks_it));
+    let reason = match &observation.why {
         _ if verdict.is_good() => {
-            let by = match (sighting.way, answers.len()) {
-                (DnsWay::Resolver, _) => "by resolver".to_owned(),
-                (DnsWay::Zone, 1) => "1 server".to_owned(),
-                (DnsWay::Zone, many) => format!("{many} servers"),
+            let by = match (observation.way, answers.len()) {
+                (DnsServerKind::Resolver, _) => "by resolver".to_owned(),
+                (DnsServerKind::Zone, 1) => "1 server".to_owned(),
+                (DnsServerKind::Zone, many) => format!("{many} servers"),
             };
             let ttl = ttl.map(|ttl| format!(", TTL {ttl}")).unwrap_or_default();
             let others = if others.is_empty() { others } else { format!("; {others}") };
@@ -203,9 +204,9 @@ pub fn judge(sighting: &Sighting, expected: IpAddr, verify: &Verify) -> SeenInDn
 }
 
 /// `ns1.example.net, ns2.example.net have 198.51.100.4; ns3.example.net: does not answer`
-fn described<'a>(servers: impl Iterator<Item = &'a ServerSight>) -> String {
+fn described<'a>(servers: impl Iterator<Item = &'a ServerAnswer>) -> String {
     let mut groups: Vec<(bool, String, Vec<&str>)> = Vec::new();
-    for ServerSight { server, said } in servers {
+    for ServerAnswer { server, said } in servers {
         let what = match said {
             Ok((ips, _)) if ips.is_empty() => "no address".to_owned(),
             Ok((ips, _)) => ips.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::ask::DnsWay;
-use super::sight::Sighting;
+use super::ask::DnsServerKind;
+use super::observation::DnsObservation;
 use super::verdict::{
     DnsVerdict, RESOLVER_AFTER, ROUNDS, ROUNDS_BEFORE_RESOLVER, SeenInDns, Verify, is_default, judge,
 };
@@ -107,7 +107,7 @@ impl Repairs {
 
 /// A change of visibility to report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SightNews {
+pub struct VisibilityEvent {
     /// Visible, not visible or drifted.
     pub verdict: DnsVerdict,
     /// Whether `NotVisible` or `Drifted` was reported before.
@@ -198,9 +198,15 @@ impl DnsMemory {
 
     /// The state after a round, and what to report. `idle` is the time of the next round if nothing is left to wait for.
     #[must_use]
-    pub fn seen(mut self, sighting: &Sighting, verify: &Verify, idle: u64, now: u64) -> (Self, Option<SightNews>) {
+    pub fn seen(
+        mut self,
+        observation: &DnsObservation,
+        verify: &Verify,
+        idle: u64,
+        now: u64,
+    ) -> (Self, Option<VisibilityEvent>) {
         let (former, former_ttl) = (self.verdict(), self.found.ttl);
-        let found = judge(sighting, self.ip, verify);
+        let found = judge(observation, self.ip, verify);
         let (verdict, ttl) = (found.verdict, found.ttl);
         let is_late = now >= self.accepted + verify.within.as_secs();
         let (is_miss, is_unknown) = (verdict == DnsVerdict::NotVisible, verdict == DnsVerdict::Unknown);
@@ -208,7 +214,7 @@ impl DnsMemory {
         let is_repeated = is_unknown && former.is_good() && self.unknown > 0 && now < self.resolver_after;
         self.found = if is_repeated { self.found } else { found };
         // The servers that should be asked did not answer, whatever the resolver says.
-        let is_stand_in = sighting.way != verify.way;
+        let is_stand_in = observation.way != verify.way;
         self.unknown = if is_unknown || is_stand_in { self.unknown.saturating_add(1) } else { 0 };
         if !is_unknown {
             self.recent = (self.recent << 1 | u8::from(!is_miss)) & 0b111;
@@ -228,20 +234,20 @@ impl DnsMemory {
         self.found.reason = self.found.reason.chars().take(MAX_REASON_CHARS).collect();
         self.found.ttl = ttl.or(former_ttl.filter(|_| is_unknown));
         self.last = now;
-        let news = self.news(other_address(sighting, self.ip), is_late);
+        let news = self.news(other_address(observation, self.ip), is_late);
         self.next = self.next_round(verify, idle, now);
         let repeated_until = now + u64::from(ttl.unwrap_or_default()).min(MAX_RESOLVER_TTL_SECONDS);
-        match (sighting.way, verify.way) {
-            (DnsWay::Resolver, DnsWay::Resolver) => self.next = self.next.max(repeated_until),
+        match (observation.way, verify.way) {
+            (DnsServerKind::Resolver, DnsServerKind::Resolver) => self.next = self.next.max(repeated_until),
             // The zone's servers may answer before that.
-            (DnsWay::Resolver, DnsWay::Zone) => self.resolver_after = repeated_until,
-            (DnsWay::Zone, _) => {}
+            (DnsServerKind::Resolver, DnsServerKind::Zone) => self.resolver_after = repeated_until,
+            (DnsServerKind::Zone, _) => {}
         }
         (self, news)
     }
 
     /// What to report after a round; remembers that it was reported.
-    fn news(&mut self, other: Option<IpAddr>, is_late: bool) -> Option<SightNews> {
+    fn news(&mut self, other: Option<IpAddr>, is_late: bool) -> Option<VisibilityEvent> {
         let was_reported = self.was_told || self.reported.is_some();
         let is_timed = self.began <= self.accepted + ROUNDS[3] && !self.was_visible && self.repairs.count == 0;
         let verdict = match self.verdict() {
@@ -263,7 +269,7 @@ impl DnsMemory {
             }
             _ => None,
         };
-        verdict.map(|verdict| SightNews { verdict, was_reported, is_timed })
+        verdict.map(|verdict| VisibilityEvent { verdict, was_reported, is_timed })
     }
 
     fn next_round(&self, verify: &Verify, idle: u64, now: u64) -> u64 {
@@ -317,7 +323,7 @@ impl DnsMemory {
 }
 
 /// An address that servers have instead of ours.
-fn other_address(sighting: &Sighting, ours: IpAddr) -> Option<IpAddr> {
-    let said = sighting.servers.iter().filter_map(|server| server.said.as_ref().ok());
+fn other_address(observation: &DnsObservation, ours: IpAddr) -> Option<IpAddr> {
+    let said = observation.servers.iter().filter_map(|server| server.said.as_ref().ok());
     said.flat_map(|(ips, _)| ips).copied().filter(|ip| *ip != ours).min()
 }

@@ -1,7 +1,7 @@
 //! The walk from the top level down to the servers of the zone that contains a name (K4).
 
 use super::PORT;
-use super::ask::{Look, Open, code};
+use super::ask::{RoundPass, Unresolved, code};
 use super::message::{DnsAnswer, DnsData, DnsKind, DnsName, DnsRecord};
 use super::zones::{KnownZone, is_within};
 
@@ -11,9 +11,9 @@ const MAX_REFERRALS: u8 = 6;
 /// How many servers of each zone on the way are asked, one after the other.
 const MAX_ON_THE_WAY: usize = 3;
 
-impl Look<'_> {
+impl RoundPass<'_> {
     /// The zone of a name, and its servers. A name belongs to the smallest known zone until that zone's servers refer to one below.
-    pub(super) fn zone_of(&mut self, name: &DnsName) -> Result<(DnsName, KnownZone), Open> {
+    pub(super) fn zone_of(&mut self, name: &DnsName) -> Result<(DnsName, KnownZone), Unresolved> {
         loop {
             let Some((zone, known)) = self.zones.around(name, self.now) else {
                 self.top(name)?;
@@ -27,19 +27,19 @@ impl Look<'_> {
     }
 
     /// Learns the servers of the top level from the resolver, which is asked nothing else besides the addresses of servers.
-    fn top(&mut self, name: &str) -> Result<(), Open> {
+    fn top(&mut self, name: &str) -> Result<(), Unresolved> {
         let top: DnsName = name.rsplit('.').next().unwrap_or(name).into();
         let (resolver, answer) = self.resolver(&top, DnsKind::NS)?;
         let Some(servers) = servers_of(&answer.records, &top) else {
             let why = format!("the resolver {} knows no servers of `{top}`", resolver.ip());
-            return Err(Open::Unknown(why));
+            return Err(Unresolved::Unknown(why));
         };
         self.zones.learn(&top, servers, 0, self.now);
         Ok(())
     }
 
     /// Goes down one zone, or settles that the name is in this zone.
-    fn step(&mut self, zone: &DnsName, known: &KnownZone, name: &DnsName) -> Result<(), Open> {
+    fn step(&mut self, zone: &DnsName, known: &KnownZone, name: &DnsName) -> Result<(), Unresolved> {
         let mut why = Vec::new();
         for host in self.drawn(known.servers.iter().cloned(), MAX_ON_THE_WAY) {
             let server = self.servers(&[(host, PORT)])?.swap_remove(0);
@@ -67,7 +67,7 @@ impl Look<'_> {
             why.push(format!("{} {said}", server.host));
         }
         self.zones.forget(zone);
-        Err(Open::Unknown(why.join("; ")))
+        Err(Unresolved::Unknown(why.join("; ")))
     }
 
     /// Whether an answer from a zone's server refers to a zone below that contains the name. If so, that zone is known from now on.
@@ -76,13 +76,13 @@ impl Look<'_> {
         answer: &DnsAnswer,
         (zone, depth): (&DnsName, u8),
         name: &DnsName,
-    ) -> Result<bool, Open> {
+    ) -> Result<bool, Unresolved> {
         let sections = [&answer.authority, &answer.records];
         let all = sections.into_iter().flatten().filter(|record| matches!(record.data, DnsData::Server(_)));
         let below = all.map(|record| &record.owner).find(|owner| is_below(owner, zone, name));
         let Some(below) = below.filter(|_| answer.code == 0) else { return Ok(false) };
         if depth >= MAX_REFERRALS {
-            return Err(Open::Unknown(format!("more than {MAX_REFERRALS} referrals lead to {name}")));
+            return Err(Unresolved::Unknown(format!("more than {MAX_REFERRALS} referrals lead to {name}")));
         }
         let found = sections.into_iter().find_map(|section| servers_of(section, below)).unwrap_or_default();
         for host in &found.0 {

@@ -7,10 +7,10 @@ use super::Engine;
 use super::in_flight::{AnswerPages, InFlight, SequencePart, StepAsk};
 use super::plan::Plan;
 use super::settle::ResponseFacts;
-use super::stores::MAX_AHEAD;
+use super::stores::MAX_MARK_MARGIN;
 use crate::callback::expect::Meaning;
 use crate::callback::steps::{Found, StepEnd};
-use crate::callback::{Parcel, RequestTemplate, USER_AGENT};
+use crate::callback::{RequestTemplate, SendableBatch, USER_AGENT};
 use crate::net::status::with_reason;
 use crate::schedule::queue::UpdateId;
 use crate::text::log_format::Level;
@@ -46,7 +46,8 @@ impl Engine {
         let at = plan.entry_of(request.start.0);
         let callback = &plan.entry(at).callback;
         let batch = request.as_begun(plan);
-        let (Some(number), Some(parcel)) = (request.step_number(), Parcel::of(batch.iter().map(|(_, it)| *it))) else {
+        let (Some(number), Some(parcel)) = (request.step_number(), SendableBatch::of(batch.iter().map(|(_, it)| *it)))
+        else {
             return PageEnd::Found(Found::Nothing);
         };
         let moment = self.moment(at, parcel.batch().first, 0);
@@ -109,7 +110,7 @@ impl Engine {
         self.hide(at, secrets);
         let kept = callback.steps().get(number).and_then(|step| Some((step, step.keep?)));
         if let Some((step, keep)) = kept
-            && let Some(parcel) = Parcel::of(request.as_begun(plan).iter().map(|(_, update)| *update))
+            && let Some(parcel) = SendableBatch::of(request.as_begun(plan).iter().map(|(_, update)| *update))
         {
             let moment = self.moment(at, parcel.batch().first, 0);
             if let Some(key) = callback.ask_key(step, (parcel.batch().into(), moment, request.taken()), true) {
@@ -166,7 +167,7 @@ impl Engine {
         // The request of another process, or of this one before a restart, ended no later than its mark. If the mark has no
         // end, or one that is too far ahead (a wrong clock), the request ended before this process started or won the lease.
         // Marks have whole seconds.
-        let latest = self.clock() + (plan.entry(at).longest() + MAX_AHEAD).as_secs();
+        let latest = self.clock() + (plan.entry(at).longest() + MAX_MARK_MARGIN).as_secs();
         let ended = match doubt.until {
             until if until == 0 || until > latest => self.epoch.steady.max(self.won_at),
             until => self.steady_at(until.saturating_add(1)),
@@ -191,7 +192,7 @@ impl Engine {
     pub(super) fn shown(&self, plan: &Plan, request: &InFlight, template: &RequestTemplate) -> Option<String> {
         let at = plan.entry_of(request.start.0);
         let batch = request.as_begun(plan);
-        let parcel = Parcel::of(batch.iter().map(|(_, update)| *update))?;
+        let parcel = SendableBatch::of(batch.iter().map(|(_, update)| *update))?;
         let moment = self.moment(at, parcel.batch().first, 0);
         let about = (parcel.batch().into(), moment, request.taken());
         let shown = plan.entry(at).callback.redacted_as(template, about, USER_AGENT, false).ok()?;

@@ -120,7 +120,7 @@ impl Engine {
         let is_needed = self.mode == Mode::Service
             || entry.cache != Cache::Off
             || entry.needs_memory()
-            || self.lookout.is_waited_for();
+            || self.dns_schedule.is_waited_for();
         if is_needed && self.entries[at].callback.is_none() && store.is_open() {
             self.entries[at].callback = Some(entry.callback.fingerprint(store.state.salt()));
         }
@@ -186,7 +186,7 @@ impl Engine {
                 let place = hold.under_way.iter().position(is_foreign).filter(|_| beside.is_none());
                 let other = place.map(|place| hold.under_way.remove(place));
                 let theirs = known.in_doubt.filter(|doubt| doubt.by != self.own && !is_of_group);
-                let doubt = theirs.or(before.in_doubt).or_else(|| self.doubt_of_others(at, known));
+                let doubt = theirs.or(before.in_doubt).or_else(|| self.foreign_doubt(at, known));
                 let ended = doubt.map(|doubt| InDoubt { until: 0, by: 0, ..doubt });
                 before.in_doubt = other.map(InDoubt::from).or(ended);
             } else if outcome.is_accepted() {
@@ -232,7 +232,7 @@ impl Engine {
     }
 
     /// What may be in doubt beneath our own mark, because changes of other processes were merged after it was made.
-    fn doubt_of_others(&self, at: usize, known: Claim) -> Option<InDoubt> {
+    fn foreign_doubt(&self, at: usize, known: Claim) -> Option<InDoubt> {
         let mark = known.in_doubt.filter(|doubt| doubt.by == self.own && doubt.until > 0)?;
         let made = mark.until.saturating_sub((self.plan.entry(at).longest() + self.ahead).as_secs());
         let was_merged = self.stores[self.plan.store_of(at)].merged_at >= made;
@@ -253,7 +253,7 @@ impl Engine {
     }
 
     /// Whether updates must still be sent after everything that was read since they were marked.
-    pub(super) fn is_still_to_send(&self, at: usize, batch: &Sendables<'_>) -> bool {
+    pub(super) fn must_still_send(&self, at: usize, batch: &Sendables<'_>) -> bool {
         let mut judged = batch.clone();
         matches!(self.judge_batch(at, &mut judged, true).0, Verdict::Send(_))
             && judged.len() == batch.len()
@@ -325,7 +325,7 @@ impl Engine {
                 (doubt.by, doubt.until) = (0, 0);
             }
             // If a mark is renewed, it is no longer known what others put in doubt in the meantime.
-            let in_doubt = in_doubt.or_else(|| self.doubt_of_others(at, known));
+            let in_doubt = in_doubt.or_else(|| self.foreign_doubt(at, known));
             let mut sent = 0;
             let beside = in_doubt.filter(|doubt| doubt.is_foreign(own, now));
             if beside.is_some() || !entry.min_interval.is_zero() {
@@ -366,7 +366,7 @@ impl Engine {
 
     /// What holds back updates that go along although they are up to date, or that `combine.missing` stands in for; `None` if
     /// nothing does (H6).
-    pub(super) fn held_along(&self, at: usize, batch: &Sendables<'_>) -> Option<Verdict> {
+    pub(super) fn batch_hold(&self, at: usize, batch: &Sendables<'_>) -> Option<Verdict> {
         let members = batch.first().map_or(&[][..], |(first, _)| self.plan.members(first));
         let left_out = members.iter().filter(|id| self.update(&self.plan, **id).is_none());
         // A single update was judged by itself.
@@ -486,7 +486,7 @@ impl Engine {
 
     /// Ends marks of other processes that last longer than any request of this entry: they come from a clock that was ahead, or
     /// from this one before it was set back. Returns whether there were any.
-    pub(super) fn end_impossible(&mut self, at: usize, batch: &Sendables<'_>) -> bool {
+    pub(super) fn end_implausible_marks(&mut self, at: usize, batch: &Sendables<'_>) -> bool {
         let latest = self.latest_believed(at);
         let (store, mut is_any) = (self.plan.store_of(at), false);
         for (_, update) in batch {
@@ -540,7 +540,7 @@ impl Engine {
     /// Puts in doubt what was accepted if the next plan remembers it in another store, since later requests will not be marked
     /// here. Also claims that are not configured now, if their file and origin move to another store: they may be configured
     /// again.
-    pub(super) fn doubt_left(&mut self, plan: &Plan, next: &Plan) {
+    pub(super) fn doubt_moved_claims(&mut self, plan: &Plan, next: &Plan) {
         // If one reload follows another, the callbacks have no keys yet.
         (0..self.entries.len()).for_each(|at| self.bind(at));
         for (store, place) in plan.places().iter().enumerate() {

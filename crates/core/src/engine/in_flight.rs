@@ -12,7 +12,7 @@ use super::queueing::{Members, Sendables};
 use crate::address::observation::Observed;
 use crate::callback::steps::{LookupStep, Search};
 use crate::callback::{Callback, RequestTemplate};
-use crate::schedule::limiter::Line;
+use crate::schedule::limiter::AcceptQueue;
 use crate::schedule::queue::{Lane, UpdateId};
 use crate::text::json::Value;
 use crate::update::outcome::{Outcome, Why};
@@ -33,13 +33,13 @@ pub(super) struct InFlight {
 
 /// What else is known about a request that has ended.
 #[derive(Debug, Default)]
-pub(super) struct Circumstances {
+pub(super) struct RequestDetails {
     /// Which condition of `expect` decided, for each update; empty if the status decided.
     pub(super) because: Vec<String>,
     pub(super) retry_after: Option<Duration>,
     pub(super) relay: Option<String>,
     pub(super) allow: Option<String>,
-    pub(super) line: Option<Line>,
+    pub(super) line: Option<AcceptQueue>,
     /// If one of its steps failed for another update: the step is not repeated before this time.
     pub(super) in_vain_until: Option<Duration>,
 }
@@ -74,7 +74,7 @@ pub(super) struct Sequence {
 }
 
 /// How a request ended: one outcome for each update, or one for all.
-pub(super) type EndedRequest = (SmallVec<[Outcome; 1]>, Circumstances);
+pub(super) type EndedRequest = (SmallVec<[Outcome; 1]>, RequestDetails);
 
 /// The request of a sequence that is next or under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -168,7 +168,7 @@ impl Engine {
         self.held_until.clear();
         self.uncounted.clear();
         self.asked = StepMemory::default();
-        self.lookout.clear();
+        self.dns_schedule.clear();
     }
 
     /// Drops all requests that were marked and not sent yet.

@@ -14,7 +14,7 @@ impl Engine {
         match event {
             Event::Begin => {
                 self.look_up_all();
-                self.after_reading((0..self.stores.len()).collect(), Task::Know);
+                self.after_reading((0..self.stores.len()).collect(), Task::ReadStores);
             }
             Event::LookedUp { lookup, found } => {
                 let Some(LookupState { family, entries, .. }) = self.lookups.remove(&lookup) else { return };

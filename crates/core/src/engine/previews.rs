@@ -9,8 +9,8 @@ use serde::{Serialize, Serializer};
 
 use super::Engine;
 use super::plan::Plan;
-use crate::callback::steps::{Basis, RequestRole, Taken};
-use crate::callback::{Batch, Callback, Moment, Parcel, Redacted, RequestTemplate, Subject, USER_AGENT, curl};
+use crate::callback::steps::{RequestContext, RequestRole, Taken};
+use crate::callback::{Batch, Callback, Moment, Redacted, RequestTemplate, SendableBatch, Subject, USER_AGENT, curl};
 use crate::net::family::Family;
 use crate::net::proxy::{Proxies, Route};
 use crate::object;
@@ -134,9 +134,9 @@ impl Engine {
     }
 
     /// The updates of one request as they can be sent, and what else it depends on; `None` if there is no address (A8).
-    pub fn parcel<'p>(&self, plan: &'p Plan, id: UpdateId) -> Option<(Parcel<'p>, Moment)> {
+    pub fn parcel<'p>(&self, plan: &'p Plan, id: UpdateId) -> Option<(SendableBatch<'p>, Moment)> {
         let (at, batch) = self.batch(plan, id)?;
-        let parcel = Parcel::of(batch.iter().map(|(_, update)| *update))?;
+        let parcel = SendableBatch::of(batch.iter().map(|(_, update)| *update))?;
         let moment = self.moment(at, parcel.batch().first, self.own.wrapping_add(plan.leader(id)));
         Some((parcel, moment))
     }
@@ -298,7 +298,7 @@ pub fn all_redacted<'a>(
 fn redacted_as(
     (callback, proxies): (&Callback, &Proxies),
     template: &RequestTemplate,
-    about: Basis<'_>,
+    about: RequestContext<'_>,
     reveal: bool,
 ) -> Result<Redacted, String> {
     let url = callback.url(about.0, about.1).ok();

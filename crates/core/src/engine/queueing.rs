@@ -27,7 +27,7 @@ pub(super) type Sendables<'a> = Members<Sendable<'a>>;
 
 /// A task that waits for stores to be read.
 #[derive(Debug)]
-pub(super) struct Todo {
+pub(super) struct PendingTask {
     /// Stores that have not been read yet.
     pub(super) needs: Vec<StoreId>,
     pub(super) task: Task,
@@ -36,7 +36,7 @@ pub(super) struct Todo {
 #[derive(Debug)]
 pub(super) enum Task {
     /// Only read the stores.
-    Know,
+    ReadStores,
     /// Judge all updates of an entry and family.
     Family { at: usize, family: Family, is_round: bool },
     /// Judge the combined requests of an entry. The tally includes updates of the `counted` families.
@@ -66,13 +66,13 @@ impl Engine {
         // In strict order, a task that needs no file still waits for earlier tasks.
         let at = match task {
             Task::Family { at, .. } | Task::Groups { at, .. } => Some(at),
-            Task::Know | Task::Again(_) | Task::ForgetStops => None,
+            Task::ReadStores | Task::Again(_) | Task::ForgetStops => None,
         };
         let is_next = self.todos.is_empty() || !at.is_some_and(|at| self.plan.is_strict(at));
         if needs.is_empty() && is_next {
             self.perform(task);
         } else {
-            self.todos.push_back(Todo { needs, task });
+            self.todos.push_back(PendingTask { needs, task });
         }
     }
 
@@ -91,7 +91,7 @@ impl Engine {
     fn perform(&mut self, task: Task) {
         let plan = Rc::clone(&self.plan);
         match task {
-            Task::Know => {}
+            Task::ReadStores => {}
             Task::Family { at, family, is_round } => {
                 self.bind(at);
                 let Some(found) = self.found(at, family) else { return };
@@ -257,7 +257,7 @@ impl Engine {
                 batch.clear();
             }
             let may_replace = self.plan.is_combined(at) && matches!(verdict, Verdict::Send(_));
-            let held = may_replace.then(|| self.held_along(at, batch)).flatten();
+            let held = may_replace.then(|| self.batch_hold(at, batch)).flatten();
             return (held.unwrap_or(verdict), stopped.into_iter().collect());
         }
         let (updates, mut verdicts): (Vec<_>, Vec<_>) =
@@ -282,7 +282,7 @@ impl Engine {
             false
         });
         // An update that is up to date goes along, but not while it is held back.
-        let held = matches!(verdict, Verdict::Send(_)).then(|| self.held_along(at, batch)).flatten();
+        let held = matches!(verdict, Verdict::Send(_)).then(|| self.batch_hold(at, batch)).flatten();
         (held.unwrap_or(verdict), stopped)
     }
 
@@ -301,7 +301,7 @@ impl Engine {
         let is_counted = |update: &Update<'_>| counted.contains(&update.family);
         self.unmark_outdated(at, &batch);
         let (mut verdict, stopped) = self.judge_batch(at, &mut batch, is_due);
-        if matches!(verdict, Verdict::Wait(_)) && self.end_impossible(at, &batch) {
+        if matches!(verdict, Verdict::Wait(_)) && self.end_implausible_marks(at, &batch) {
             verdict = self.judge_batch(at, &mut batch, is_due).0;
         }
         if !matches!(verdict, Verdict::Held(..) | Verdict::Stopped(..)) {
@@ -326,7 +326,7 @@ impl Engine {
                         let until = "ddns sends the next address";
                         self.say(at, Level::Warning, || format!("{}: not sent: {why}; {until}", **update));
                     }
-                    self.look_out(*own);
+                    self.start_dns_checks(*own);
                 }
             }
             Verdict::Wait(_) => {

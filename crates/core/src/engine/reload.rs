@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::plan::Plan;
-use super::visibility::Lookout;
+use super::visibility::DnsSchedule;
 use super::{Durability, Effect, Engine, EntryState, Mode, stores};
 use crate::schedule::lookups::Schedule;
 use crate::update::outcome::Tally;
@@ -62,7 +62,7 @@ impl Engine {
             self.out.effects.push_back(Effect::Cancel);
         }
         if let Some(next) = next {
-            self.doubt_left(&plan, &next);
+            self.doubt_moved_claims(&plan, &next);
         }
         self.save(Durability::Power);
         if let Some(closing) = &mut self.closing {
@@ -87,7 +87,7 @@ impl Engine {
         self.stores = stores::stores(&self.plan, before, &old, &mut self.chance);
         self.entries = (0..self.plan.entry_count()).map(|_| EntryState::default()).collect();
         self.empty();
-        self.lookout = Lookout::new(&self.plan, &self.lookout);
+        self.dns_schedule = DnsSchedule::new(&self.plan, &self.dns_schedule);
         self.lookups.clear();
         self.open = vec![0; self.plan.configs().len()];
         self.tallies = vec![Tally::default(); self.plan.configs().len()];

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::in_flight::{Circumstances, InFlight};
+use super::in_flight::{InFlight, RequestDetails};
 use super::plan::Plan;
 use super::{Effect, Engine, Mode, Note, RequestId, backoff};
-use crate::callback::expect::{BODY_LIMIT, Judgement, Meaning, suspicious};
+use crate::callback::expect::{MAX_JUDGED_BODY_BYTES, Meaning, ResponseVerdict, suspicious};
 use crate::callback::{Batch, Signing};
 use crate::journal::{About, Last, Settled, What};
 use crate::net::family::Family;
 use crate::net::status::with_reason;
-use crate::schedule::limiter::Line;
+use crate::schedule::limiter::AcceptQueue;
 use crate::schedule::queue::{Retry, Stage, UpdateId};
 use crate::schedule::retry_after::{self, http_seconds};
 use crate::text::log_format::Level;
@@ -64,7 +64,7 @@ pub struct ResponseFacts {
     /// Whether that proxy may have responded in the endpoint's place.
     pub is_relayed: bool,
     /// The state of the endpoint's accept queue at the end.
-    pub line: Line,
+    pub line: AcceptQueue,
 }
 
 impl ResponseFacts {
@@ -99,7 +99,7 @@ impl Engine {
                 let why = self.masked(at, &why);
                 // If this is the request after the update, the update itself was sent.
                 let reached = reached || request.sequence.as_ref().is_some_and(|sequence| sequence.ended.is_some());
-                (smallvec![Outcome::Failed(Why::NoResponse { why, reached })], Circumstances::default())
+                (smallvec![Outcome::Failed(Why::NoResponse { why, reached })], RequestDetails::default())
             }
             Facts::Response(response) => {
                 self.show(&plan, at, &response, self.now.steady.saturating_sub(request.began));
@@ -124,7 +124,7 @@ impl Engine {
                 let relay = via.filter(|_| is_relayed);
                 (
                     outcomes,
-                    Circumstances { because, retry_after: asked, relay, allow, line: Some(line), in_vain_until: None },
+                    RequestDetails { because, retry_after: asked, relay, allow, line: Some(line), in_vain_until: None },
                 )
             }
         };
@@ -147,7 +147,7 @@ impl Engine {
         plan: &Plan,
         request: InFlight,
         outcomes: &[Outcome],
-        circumstances: Option<Circumstances>,
+        circumstances: Option<RequestDetails>,
     ) {
         let is_step = request.is_step();
         let seen_at = request.asked_day();
@@ -181,7 +181,7 @@ impl Engine {
                 let by_itself = !self.asked_for.remove(own);
                 // If the service already has the address, sending it again would change nothing: this counts as an attempt
                 // only.
-                self.look_out_for(*own, &update, by_itself) && *outcome != Outcome::AlreadyThere
+                self.check_dns_after(*own, &update, by_itself) && *outcome != Outcome::AlreadyThere
             };
             updates.push((update, previous, is_repair));
             self.note_ended(*own, outcome, took);
@@ -195,7 +195,7 @@ impl Engine {
             self.out.effects.push_back(Effect::Tell(Note::Reached(reached)));
         }
         let before = self.queue.retry(id).map(|retry| (retry.failures, retry.outcome.clone()));
-        self.queue.note(start.1, circumstances.line.unwrap_or(Line::Free), now);
+        self.queue.note(start.1, circumstances.line.unwrap_or(AcceptQueue::Free), now);
         let jitter = if outcome.is_accepted() { 0.0 } else { self.chance.jitter() };
         let is_retried = outcome.is_retried() && backoff(plan, self.mode).is_some();
         let is_outdated = if let Some(at) = circumstances.in_vain_until.filter(|_| is_retried) {
@@ -299,7 +299,7 @@ impl Engine {
             }
             return (smallvec![request.made(outcome)], Vec::new());
         };
-        if expect.needs_body() && !response.is_whole && response.body.len() < BODY_LIMIT {
+        if expect.needs_body() && !response.is_whole && response.body.len() < MAX_JUDGED_BODY_BYTES {
             let why = format!("{status}, but the rest of the response did not arrive, and `expect` needs it");
             return (smallvec![Outcome::Failed(Why::NoResponse { why, reached: true })], Vec::new());
         }
@@ -393,7 +393,7 @@ impl Engine {
         }
     }
 
-    fn outcome_of(&self, at: usize, response: &ResponseFacts, judgement: &Judgement) -> Outcome {
+    fn outcome_of(&self, at: usize, response: &ResponseFacts, judgement: &ResponseVerdict) -> Outcome {
         let status = response.status;
         let words = || self.words(at, &judgement.words);
         match judgement.verdict {

@@ -5,10 +5,10 @@ use std::rc::Rc;
 use super::in_flight::InFlight;
 use super::plan::{Plan, StoreId};
 use super::queueing::Sendables;
-use super::stores::AHEAD;
+use super::stores::MARK_MARGIN;
 use super::{Durability, Effect, Engine, Reads, Ticket};
 use crate::callback::expect::Expect;
-use crate::callback::{Moment, Parcel, RequestTemplate, USER_AGENT};
+use crate::callback::{Moment, RequestTemplate, SendableBatch, USER_AGENT};
 use crate::net::family::Family;
 use crate::schedule::queue::{Retry, Stage, UpdateId};
 use crate::text::json::Value;
@@ -72,7 +72,7 @@ impl Engine {
             if !is_marked {
                 // Updates with steps are marked when the steps are done.
                 let is_plain = |id: &UpdateId| plan.entry(plan.entry_of(*id)).callback.around.is_none();
-                let soon = self.queue.starting_by(now + AHEAD).into_iter().filter(is_plain).collect();
+                let soon = self.queue.starting_by(now + MARK_MARGIN).into_iter().filter(is_plain).collect();
                 self.mark(&plan, at, &batch, soon);
                 self.save(Durability::Process);
             }
@@ -87,7 +87,7 @@ impl Engine {
     }
 
     /// The marks were written, or cannot be: sends the requests that waited for them.
-    pub(super) fn go_on(&mut self, store: StoreId) {
+    pub(super) fn send_marked(&mut self, store: StoreId) {
         if self.marking.is_empty() || !self.may_start() {
             return;
         }
@@ -125,7 +125,7 @@ impl Engine {
     pub(super) fn send(&mut self, plan: &Plan, request: InFlight, batch: &Sendables<'_>) {
         let at = plan.entry_of(request.start.0);
         // Another process may have marked the update first, or its service may have told another process to wait.
-        if !self.is_still_to_send(at, batch) {
+        if !self.must_still_send(at, batch) {
             self.take_back(plan, &request);
             self.queue_batch(plan, request.start.0, at, batch.clone(), true, &[]);
             return;
@@ -134,14 +134,14 @@ impl Engine {
             self.conclude(plan, request, &[unsent(UNREMEMBERED.to_owned())], None);
             return;
         }
-        match Parcel::of(batch.iter().map(|(_, update)| *update)) {
+        match SendableBatch::of(batch.iter().map(|(_, update)| *update)) {
             Some(parcel) => self.dispatch(plan, request, &parcel),
             None => self.queue.give_back(request.start),
         }
     }
 
     /// Sends the update, or the request in its place (`absent`) or after it (`after`).
-    pub(super) fn dispatch(&mut self, plan: &Plan, mut request: InFlight, parcel: &Parcel<'_>) {
+    pub(super) fn dispatch(&mut self, plan: &Plan, mut request: InFlight, parcel: &SendableBatch<'_>) {
         let at = plan.entry_of(request.start.0);
         let callback = &plan.entry(at).callback;
         let template = request.template(callback);
@@ -172,7 +172,7 @@ impl Engine {
         &mut self,
         plan: &Plan,
         at: usize,
-        parcel: &Parcel<'_>,
+        parcel: &SendableBatch<'_>,
         template: &RequestTemplate,
         (moment, taken): (Moment, &[Option<Value>]),
     ) {

@@ -5,13 +5,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::answers::PageEnd;
-use super::in_flight::{AnswerPages, AskKey, Circumstances, EndedRequest, InFlight, Sequence, SequencePart, StepAsk};
+use super::in_flight::{AnswerPages, AskKey, EndedRequest, InFlight, RequestDetails, Sequence, SequencePart, StepAsk};
 use super::plan::Plan;
 use super::queueing::Sendables;
 use super::settle::{Facts, wrong_clock};
 use super::{Durability, Effect, Engine, Reads, backoff};
 use crate::callback::steps::{LookupStep, Search};
-use crate::callback::{Parcel, Signing};
+use crate::callback::{SendableBatch, Signing};
 use crate::net::family::Family;
 use crate::schedule::queue::{Lane, Retry, Stage, UpdateId};
 use crate::update::outcome::{Outcome, Why};
@@ -20,7 +20,7 @@ use crate::update::outcome::{Outcome, Why};
 const SHARED: Duration = Duration::from_secs(10);
 
 /// The limit of an answer, in bytes: more is not read, nor shared with other updates.
-pub const ANSWER_LIMIT: usize = 1024 * 1024;
+pub const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 impl Engine {
     /// Starts an update that has requests around it with the first of them.
@@ -58,7 +58,7 @@ impl Engine {
                 self.asked.ready.push(request);
                 return;
             };
-            let Some(parcel) = Parcel::of(batch.iter().map(|(_, update)| *update)) else { return };
+            let Some(parcel) = SendableBatch::of(batch.iter().map(|(_, update)| *update)) else { return };
             let moment = self.moment(at, parcel.batch().first, 0);
             let about = (parcel.batch().into(), moment, request.taken());
             let key = callback.ask_key(step, about, false).map(|key| (at, key));
@@ -124,7 +124,7 @@ impl Engine {
                         return;
                     }
                     let (in_vain_until, retry_after) = (Some(until), is_requested.then_some(Duration::ZERO));
-                    let circumstances = Circumstances { retry_after, in_vain_until, ..Circumstances::default() };
+                    let circumstances = RequestDetails { retry_after, in_vain_until, ..RequestDetails::default() };
                     self.conclude(plan, request, &[outcome], Some(circumstances));
                     return;
                 }
@@ -143,7 +143,14 @@ impl Engine {
     }
 
     /// Sends a step; `page` requests a further page of its answer.
-    fn ask(&mut self, plan: &Plan, mut request: InFlight, step: &LookupStep, parcel: &Parcel<'_>, page: Option<&str>) {
+    fn ask(
+        &mut self,
+        plan: &Plan,
+        mut request: InFlight,
+        step: &LookupStep,
+        parcel: &SendableBatch<'_>,
+        page: Option<&str>,
+    ) {
         let at = plan.entry_of(request.start.0);
         let callback = &plan.entry(at).callback;
         let fresh = if step.request.sign.is_none() { 0 } else { self.chance.number() };
@@ -188,7 +195,7 @@ impl Engine {
         let status = response.status;
         let key = request.sequence.as_mut().and_then(|sequence| sequence.key);
         let why = match std::str::from_utf8(&response.body) {
-            _ if response.body.len() >= ANSWER_LIMIT => Err("the response is larger than 1 MiB"),
+            _ if response.body.len() >= MAX_ANSWER_BYTES => Err("the response is larger than 1 MiB"),
             _ if !response.is_whole && (200..300).contains(&status) => Err("the rest of the response did not arrive"),
             Ok(text) => Ok(text),
             Err(_) if !(200..300).contains(&status) => Ok(""),
@@ -231,7 +238,7 @@ impl Engine {
                     next.as_ref().and_then(|(request, _)| Some(request.sequence.as_ref()?.sent())).unwrap_or_default();
                 self.asked.asks.insert(key, StepAsk::UnderWay { sent, waiting: others, pages });
             } else {
-                let is_short = pages.iter().map(|(_, text)| text.len()).sum::<usize>() <= ANSWER_LIMIT;
+                let is_short = pages.iter().map(|(_, text)| text.len()).sum::<usize>() <= MAX_ANSWER_BYTES;
                 if let Some((_, _, sent)) = ended.first().filter(|_| is_short && is_good) {
                     let used_by = ended.iter().map(|(request, ..)| request.start.0).collect();
                     let (sent, ended) = (*sent, self.now.steady);
@@ -277,7 +284,8 @@ impl Engine {
         let at = plan.entry_of(request.start.0);
         let Some(number) = request.step_number() else { return };
         let batch = request.as_begun(plan);
-        let (step, parcel) = (plan.entry(at).callback.steps().get(number), Parcel::of(batch.iter().map(|(_, it)| *it)));
+        let (step, parcel) =
+            (plan.entry(at).callback.steps().get(number), SendableBatch::of(batch.iter().map(|(_, it)| *it)));
         match step.zip(parcel) {
             Some((step, parcel)) => self.ask(plan, request, step, &parcel, Some(page)),
             None => self.start_over(plan, &request),
@@ -323,7 +331,7 @@ impl Engine {
                 _ => asked,
             };
             let in_vain_until = until.filter(|_| key.is_some());
-            let circumstances = Circumstances { retry_after: asked, in_vain_until, ..Circumstances::default() };
+            let circumstances = RequestDetails { retry_after: asked, in_vain_until, ..RequestDetails::default() };
             self.conclude(plan, request, &[outcome], Some(circumstances));
             if until.is_none() {
                 (until, is_requested) = (self.queue.retry_at(id), asked.is_some());
@@ -398,7 +406,7 @@ impl Engine {
         let is_meant = is_update && ended.0.iter().all(Outcome::is_accepted);
         let after = callback.after().filter(|after| is_meant && callback.is_given(after, request.taken()));
         let batch = request.as_begun(plan);
-        let parcel = Parcel::of(batch.iter().map(|(_, update)| *update));
+        let parcel = SendableBatch::of(batch.iter().map(|(_, update)| *update));
         let (Some(_), Some(parcel)) = (after, parcel) else { return Some((request, ended)) };
         if let Some(sequence) = &mut request.sequence {
             sequence.part = SequencePart::After;

@@ -16,10 +16,10 @@ use crate::update::state::{Changed, Claim, ClaimKey, InDoubt, Pair, Saved, State
 
 /// How much longer than the time limit of its request a mark lasts: queued updates are marked in the same write as those that
 /// start now.
-pub(super) const AHEAD: Duration = Duration::from_secs(2);
+pub(super) const MARK_MARGIN: Duration = Duration::from_secs(2);
 
 /// The maximum of that margin. It grows to twice the time of a slow write.
-pub(super) const MAX_AHEAD: Duration = Duration::from_secs(60);
+pub(super) const MAX_MARK_MARGIN: Duration = Duration::from_secs(60);
 
 /// Changes are written after this time at the latest; failed writes are repeated after it.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
@@ -149,7 +149,7 @@ impl StoreState {
     }
 
     /// All changes that may not be written yet.
-    fn take_news(&mut self) -> Changed {
+    fn take_unwritten(&mut self) -> Changed {
         let mut changed = std::mem::take(&mut self.unsaved);
         changed.extend(&self.writing);
         changed
@@ -255,7 +255,7 @@ impl Engine {
     pub fn merge(&mut self, store: StoreId, theirs: Option<State>) {
         let (own, now) = (self.own, self.clock());
         let Some(mut theirs) = theirs else {
-            self.doubt_others(store);
+            self.doubt_unconfigured(store);
             return;
         };
         let of = &mut self.stores[store];
@@ -264,7 +264,7 @@ impl Engine {
             of.merged_at = now;
         }
         if theirs.salt() == of.state.salt() {
-            let mut changed = of.take_news();
+            let mut changed = of.take_unwritten();
             theirs.merge(&of.state, &mut changed, own, now);
             let is_news = changed.claims && of.save_at.is_none();
             (of.state, of.unsaved) = (theirs, changed);
@@ -284,7 +284,7 @@ impl Engine {
     /// What is under way or not written yet is carried over; nothing else counts any more.
     fn adopt(&mut self, store: StoreId, theirs: State) {
         let (plan, own, now) = (Rc::clone(&self.plan), self.own, self.clock());
-        let news = self.stores[store].take_news();
+        let news = self.stores[store].take_unwritten();
         let before = std::mem::replace(&mut self.stores[store].state, theirs);
         let entries: Vec<usize> = (0..plan.entry_count()).filter(|at| plan.store_of(*at) == store).collect();
         let sent = self.requests.values().flat_map(|request| &request.members);
@@ -342,7 +342,7 @@ impl Engine {
         let now = self.clock();
         let of = &mut self.stores[store];
         of.state.prune(of.keep, now);
-        of.writing = of.take_news();
+        of.writing = of.take_unwritten();
         of.state.turn(Saved::No, Saved::Perhaps);
         &of.state
     }
@@ -406,7 +406,7 @@ impl Engine {
         of.persisted = of.persisted.max(upto);
         // A mark must still be valid when its write ends.
         let took = self.now.steady.saturating_sub(of.write_began);
-        self.ahead = self.ahead.max((took * 2 + AHEAD).min(MAX_AHEAD));
+        self.ahead = self.ahead.max((took * 2 + MARK_MARGIN).min(MAX_MARK_MARGIN));
         let was_opening = of.stage == StoreStage::Opening;
         if was_opening {
             of.stage = StoreStage::Open;
@@ -431,7 +431,7 @@ impl Engine {
                 }
                 // From now on, claims of other processes may change without being written.
                 if !of.has_failed {
-                    self.doubt_others(store);
+                    self.doubt_unconfigured(store);
                 }
                 let of = &mut self.stores[store];
                 // Try again, but not at once.
@@ -442,12 +442,12 @@ impl Engine {
         if was_opening {
             self.have_read(store);
         }
-        self.go_on(store);
+        self.send_marked(store);
     }
 
     /// Puts in doubt what is not configured here: a file that is created again must not claim more than is known. This alone
     /// causes no write.
-    fn doubt_others(&mut self, store: StoreId) {
+    fn doubt_unconfigured(&mut self, store: StoreId) {
         let own = self.own_keys(store);
         let state = &mut self.stores[store].state;
         let others: Vec<ClaimKey> = state.keys().filter(|key| !own.contains(key)).collect();
@@ -478,7 +478,7 @@ impl Engine {
         let needs: Vec<StoreId> =
             notifying.flat_map(|config| self.plan.entries_of(config)).map(|at| self.plan.store_of(at)).collect();
         if !needs.is_empty() {
-            self.after_reading(needs, Task::Know);
+            self.after_reading(needs, Task::ReadStores);
         }
     }
 

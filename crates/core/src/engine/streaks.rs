@@ -39,12 +39,12 @@ impl Engine {
     }
 
     /// All updates of an entry that have failed.
-    pub fn standings(&self, key: Fingerprint, at: usize) -> Vec<StreakStatus> {
+    pub fn streak_statuses(&self, key: Fingerprint, at: usize) -> Vec<StreakStatus> {
         let state = &self.stores[self.plan.store_of(at)].state;
         if !state.has_streaks(key) {
             return Vec::new();
         }
-        let mut standings = Vec::new();
+        let mut streak_statuses = Vec::new();
         for family in Family::ALL {
             for domain in self.plan.entry(at).domains_of(family) {
                 let about = About { entry: at, domain: domain.clone(), family };
@@ -52,10 +52,10 @@ impl Engine {
                 let ip = self.wanted(at, domain, family);
                 let is_fine =
                     ip.is_some_and(|ip| matches!(self.judge(at, &Update { domain, family, ip }), Verdict::UpToDate(_)));
-                standings.push(StreakStatus { about, streak, ip, is_fine });
+                streak_statuses.push(StreakStatus { about, streak, ip, is_fine });
             }
         }
-        standings
+        streak_statuses
     }
 
     /// The updates of an entry that wait for a retry, or for their endpoint to end a pause.

@@ -11,7 +11,7 @@ use crate::config::raw::{self, Document};
 use crate::config::validate::{Surroundings, validate};
 use crate::config::{Cache, Entry};
 use crate::engine::plan::{ConfigIdentity, StorePlace};
-use crate::schedule::limiter::Line;
+use crate::schedule::limiter::AcceptQueue;
 use crate::update::Update;
 use crate::update::domain::Domain;
 use crate::update::outcome::Outcome;
@@ -109,7 +109,7 @@ fn responded(status: u16) -> Facts {
 }
 
 fn responded_with(status: u16, body: &str, retry_after: Option<&str>) -> Facts {
-    let (body, line, retry_after) = (body.into(), Line::Free, retry_after.map(str::to_owned));
+    let (body, line, retry_after) = (body.into(), AcceptQueue::Free, retry_after.map(str::to_owned));
     Facts::Response(Box::new(ResponseFacts {
         status,
         body,

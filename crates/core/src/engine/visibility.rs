@@ -8,10 +8,10 @@ use std::time::Duration;
 use super::plan::{Plan, StoreId};
 use super::{Effect, Engine, Mode};
 use crate::dns::{
-    DnsMemory, DnsVerdict, DnsWay, MAX_SERVERS, MAX_SERVERS_AT_END, SightNews, Sighting, Sought, Verify, judge,
-    why_not_asked,
+    DnsMemory, DnsObservation, DnsQuery, DnsServerKind, DnsVerdict, MAX_SERVERS, MAX_SERVERS_AT_END, Verify,
+    VisibilityEvent, judge, why_not_asked,
 };
-use crate::journal::{About, SightChange, What};
+use crate::journal::{About, VisibilityChange, What};
 use crate::net::family::Family;
 use crate::schedule::queue::UpdateId;
 use crate::text::duration::duration;
@@ -34,13 +34,13 @@ const SOON: u64 = 2;
 const OLD: u64 = 3600;
 
 /// In seconds: no round is due later than this.
-const FARTHEST: u64 = 34 * 86_400;
+const MAX_ROUND_DELAY_SECONDS: u64 = 34 * 86_400;
 
 /// The maximum number of questions at rest in a day, whatever `every` says.
 const QUESTIONS_A_DAY: u64 = 10_000;
 
 /// How long a single run asks, unless the user waits for the result.
-const PATIENCE: Duration = Duration::from_secs(2);
+const SINGLE_RUN_WAIT: Duration = Duration::from_secs(2);
 
 /// How often the log may say that no server can be asked.
 const SAID_EVERY: Duration = Duration::from_secs(3600);
@@ -50,7 +50,7 @@ pub type RoundId = u64;
 
 /// The rounds that are under way or due.
 #[derive(Debug, Default)]
-pub(super) struct Lookout {
+pub(super) struct DnsSchedule {
     /// By time, in seconds since the epoch. An update whose time changes also keeps its old place until that time.
     due: BTreeSet<(u64, UpdateId)>,
     rounds: BTreeMap<RoundId, DnsRound>,
@@ -71,12 +71,12 @@ pub(super) struct Lookout {
 #[derive(Debug)]
 struct DnsRound {
     ids: Vec<UpdateId>,
-    sought: Sought,
+    dns_query: DnsQuery,
     /// The record is at rest: one server is asked, and the others only if it does not have the address.
     is_idle: bool,
 }
 
-impl Lookout {
+impl DnsSchedule {
     pub(super) fn new(plan: &Plan, before: &Self) -> Self {
         let mut records: HashMap<(&Domain, Family), Vec<UpdateId>> = HashMap::new();
         for at in (0..plan.entry_count()).filter(|at| plan.entry(*at).is_verified()) {
@@ -110,13 +110,13 @@ impl Lookout {
 impl Engine {
     /// A single run waits this long for addresses to be visible, whatever the configuration says (K22).
     pub(super) fn wait_for_dns(&mut self, patience: Duration) {
-        (self.lookout.patience, self.lookout.is_on) = (Some(patience), true);
+        (self.dns_schedule.patience, self.dns_schedule.is_on) = (Some(patience), true);
     }
 
     /// How to ask about an update; `None` if ddns does not ask.
     fn verify_of(&self, id: UpdateId) -> Option<&Verify> {
         let (at, domain, family) = self.plan.about(id);
-        let waited_for = self.lookout.patience.map(|_| Verify::USUAL);
+        let waited_for = self.dns_schedule.patience.map(|_| Verify::USUAL);
         let verify = self.plan.entry(at).verify_of(domain, family).or(waited_for);
         verify.filter(|_| why_not_asked(domain.as_str()).is_none())
     }
@@ -134,15 +134,15 @@ impl Engine {
 
     /// Whether to send an update again although it is up to date, because DNS has another address (K13).
     pub(super) fn has_drifted(&self, id: UpdateId) -> bool {
-        self.lookout.is_on
+        self.dns_schedule.is_on
             && self.verify_of(id).is_some_and(|verify| verify.repair)
             && self.watched(id).is_some_and(|(seen, verify)| seen.is_repair_due(verify, self.clock()))
     }
 
     /// An endpoint accepted an update, which was sent automatically (`by_itself`) or at the user's request. Returns whether
     /// that was a repair.
-    pub(super) fn look_out_for(&mut self, id: UpdateId, update: &Update<'_>, by_itself: bool) -> bool {
-        if !self.lookout.is_on || self.verify_of(id).is_none() {
+    pub(super) fn check_dns_after(&mut self, id: UpdateId, update: &Update<'_>, by_itself: bool) -> bool {
+        if !self.dns_schedule.is_on || self.verify_of(id).is_none() {
             return false;
         }
         let before = self.watched(id).map(|(seen, _)| seen.clone());
@@ -153,15 +153,15 @@ impl Engine {
     }
 
     /// An update is up to date: from now on, ddns asks about it.
-    pub(super) fn look_out(&mut self, id: UpdateId) {
-        if !self.lookout.is_on || self.verify_of(id).is_none() {
+    pub(super) fn start_dns_checks(&mut self, id: UpdateId) {
+        if !self.dns_schedule.is_on || self.verify_of(id).is_none() {
             return;
         }
         let (now, (at, domain, family)) = (self.clock(), self.plan.about(id));
         let Some(accepted) = self.claim(at, domain, family).accepted else { return };
         let known = self.visibility(at, domain, family).filter(|seen| seen.ip == accepted.ip).cloned();
         let mut seen = known.clone().unwrap_or_else(|| DnsMemory::new(accepted.ip, accepted.at, now));
-        let Lookout { due, rounds, .. } = &self.lookout;
+        let DnsSchedule { due, rounds, .. } = &self.dns_schedule;
         let is_asked = || rounds.values().any(|round| round.ids.contains(&id));
         if known.is_some() && (due.contains(&(seen.next, id)) || is_asked()) {
             return;
@@ -171,16 +171,16 @@ impl Engine {
             if (is_old || seen.next <= now) && due.len() > MANY {
                 // Updates that became due while ddns was not running are spread over time.
                 seen.next = now + self.dns_chance.next() % self.idle_seconds(Duration::ZERO).max(1);
-            } else if !seen.verdict().is_good() || seen.next > now + FARTHEST {
+            } else if !seen.verdict().is_good() || seen.next > now + MAX_ROUND_DELAY_SECONDS {
                 // The settings may have changed, or a clock was wrong.
                 seen.next = seen.next.min(now + SOON);
             }
-        } else if self.lookout.is_waited_for() && !seen.verdict().is_good() {
+        } else if self.dns_schedule.is_waited_for() && !seen.verdict().is_good() {
             // If the user waits, the result of an earlier run is not enough.
             seen.next = seen.next.min(now);
         }
         if known.as_ref() == Some(&seen) {
-            self.lookout.due.insert((seen.next, id));
+            self.dns_schedule.due.insert((seen.next, id));
         } else {
             self.set_visibility(id, seen, false);
         }
@@ -188,7 +188,7 @@ impl Engine {
 
     /// How often to ask about something visible, in seconds. All questions together must not be too many (K14).
     fn idle_seconds(&self, every: Duration) -> u64 {
-        every.as_secs().max((self.lookout.verified * 86_400).div_ceil(QUESTIONS_A_DAY))
+        every.as_secs().max((self.dns_schedule.verified * 86_400).div_ceil(QUESTIONS_A_DAY))
     }
 
     /// Where to remember what is known about an update; `None` until the store has been read.
@@ -200,7 +200,7 @@ impl Engine {
     /// Remembers what is known about an update, and when to ask next. Times alone are written only together with something
     /// else.
     fn set_visibility(&mut self, id: UpdateId, seen: DnsMemory, is_news: bool) {
-        self.lookout.due.insert((self.round_at(&seen, seen.next), id));
+        self.dns_schedule.due.insert((self.round_at(&seen, seen.next), id));
         let Some((store, key)) = self.hold_place(id) else { return };
         let mut hold = self.stores[store].state.hold(&key);
         hold.seen = Some(Box::new(seen));
@@ -213,7 +213,7 @@ impl Engine {
 
     /// Before the engine closes, also writes when rounds were and will be.
     pub(super) fn save_rounds(&mut self) {
-        let asked: Vec<UpdateId> = self.lookout.due.iter().map(|(_, id)| *id).collect();
+        let asked: Vec<UpdateId> = self.dns_schedule.due.iter().map(|(_, id)| *id).collect();
         for (store, key) in asked.into_iter().filter_map(|id| self.hold_place(id)).collect::<Vec<_>>() {
             let hold = self.stores[store].state.hold(&key);
             if let Some(unsaved) = self.must_save(store) {
@@ -224,25 +224,25 @@ impl Engine {
 
     /// Starts the rounds that are due.
     pub(super) fn ask_dns(&mut self) {
-        let Lookout { due, rounds, .. } = &self.lookout;
+        let DnsSchedule { due, rounds, .. } = &self.dns_schedule;
         if due.is_empty() && rounds.is_empty() || !self.may_start() || !self.is_time_for_dns() {
             return;
         }
         let now = self.clock();
-        let waiting = self.lookout.due.range(..=(now, UpdateId::MAX)).take(MANY + 1).count();
-        let mut rounds: HashMap<(Sought, bool), Vec<UpdateId>> = HashMap::new();
+        let waiting = self.dns_schedule.due.range(..=(now, UpdateId::MAX)).take(MANY + 1).count();
+        let mut rounds: HashMap<(DnsQuery, bool), Vec<UpdateId>> = HashMap::new();
         let number = self.dns_chance.next();
-        while self.lookout.rounds.len() + rounds.len() < MAX_ROUNDS {
-            let Some((at, id)) = self.lookout.due.first().copied().filter(|(at, _)| *at <= now) else { break };
-            self.lookout.due.remove(&(at, id));
+        while self.dns_schedule.rounds.len() + rounds.len() < MAX_ROUNDS {
+            let Some((at, id)) = self.dns_schedule.due.first().copied().filter(|(at, _)| *at <= now) else { break };
+            self.dns_schedule.due.remove(&(at, id));
             let Some((seen, verify)) = self.due_round(id) else { continue };
             let next = self.round_at(seen, seen.next.max(verify.earliest(seen.accepted)));
             if next > now {
-                self.lookout.due.insert((next, id));
+                self.dns_schedule.due.insert((next, id));
                 continue;
             }
             let is_idle = seen.is_idle();
-            let is_hasty = self.mode == Mode::Once && self.lookout.patience.is_none();
+            let is_hasty = self.mode == Mode::Once && self.dns_schedule.patience.is_none();
             let most = match () {
                 () if is_idle || is_hasty || waiting > MANY => 1,
                 () if seen.is_end(verify, now) => MAX_SERVERS_AT_END,
@@ -251,37 +251,38 @@ impl Engine {
             let (_, domain, family) = self.plan.about(id);
             // A short run cannot wait for silent servers of the zone and then ask the resolver, so it asks them by turns (K15).
             let is_by_resolver = is_hasty && seen.is_turn_of_resolver(now);
-            let sought = |verify: &Verify| {
-                let sought = verify.sought(domain.as_str(), family, &[], most, number);
-                if is_by_resolver && sought.way == DnsWay::Zone { sought.by_resolver() } else { sought }
+            let dns_query = |verify: &Verify| {
+                let dns_query = verify.dns_query(domain.as_str(), family, &[], most, number);
+                if is_by_resolver && dns_query.way == DnsServerKind::Zone { dns_query.by_resolver() } else { dns_query }
             };
-            let (own, last) = (sought(verify), seen.next);
+            let (own, last) = (dns_query(verify), seen.next);
             // If other endpoints have the same record, their updates share the question, provided they are at rest.
-            let others = self.lookout.shared.get(&id).map_or(&[][..], |ids| ids).iter().filter(|other| **other != id);
+            let others =
+                self.dns_schedule.shared.get(&id).map_or(&[][..], |ids| ids).iter().filter(|other| **other != id);
             let along = others.filter_map(|other| {
                 let (seen, verify) = self.due_round(*other)?;
-                (seen.is_idle() && (is_idle || most > 1) && sought(verify) == own).then_some((seen.next, *other))
+                (seen.is_idle() && (is_idle || most > 1) && dns_query(verify) == own).then_some((seen.next, *other))
             });
             let along: Vec<(u64, UpdateId)> = along.collect();
-            self.lookout.due.remove(&(last, id));
+            self.dns_schedule.due.remove(&(last, id));
             let ids = rounds.entry((own, is_idle)).or_default();
             ids.push(id);
-            ids.extend(along.into_iter().filter(|other| self.lookout.due.remove(other)).map(|(_, other)| other));
+            ids.extend(along.into_iter().filter(|other| self.dns_schedule.due.remove(other)).map(|(_, other)| other));
         }
         let mut rounds: Vec<_> = rounds.into_iter().collect();
         order::sort_by(&mut rounds, |(_, one), (_, other)| one.cmp(other));
-        for ((sought, is_idle), ids) in rounds {
-            self.begin_round(DnsRound { ids, sought, is_idle });
+        for ((dns_query, is_idle), ids) in rounds {
+            self.begin_round(DnsRound { ids, dns_query, is_idle });
         }
     }
 
     /// When the next round of an update starts if it is due then: if the user waits, a last one comes before the time is over
     /// (K22).
     fn round_at(&self, seen: &DnsMemory, due: u64) -> u64 {
-        let Lookout { patience, until, .. } = &self.lookout;
+        let DnsSchedule { patience, until, .. } = &self.dns_schedule;
         let until = until.filter(|_| patience.is_some() && !seen.verdict().is_good());
         let left = |until: Duration| until.saturating_sub(self.now.steady).as_secs();
-        let last = until.map(|until| (self.clock() + left(until)).saturating_sub(PATIENCE.as_secs()));
+        let last = until.map(|until| (self.clock() + left(until)).saturating_sub(SINGLE_RUN_WAIT.as_secs()));
         last.filter(|last| seen.last < *last).map_or(due, |last| due.min(last))
     }
 
@@ -295,39 +296,43 @@ impl Engine {
 
     fn begin_round(&mut self, round: DnsRound) {
         let number = self.next_number();
-        self.out.effects.push_back(Effect::AskDns { round: number, sought: Box::new(round.sought.clone()) });
-        self.lookout.rounds.insert(number, round);
+        self.out.effects.push_back(Effect::AskDns { round: number, dns_query: Box::new(round.dns_query.clone()) });
+        self.dns_schedule.rounds.insert(number, round);
     }
 
     /// Handles the end of a round: what the servers said, and how many questions were answered and how many were not.
-    pub(super) fn seen_in_dns(&mut self, round: RoundId, sighting: &Sighting, questions: [u32; 2]) {
+    pub(super) fn seen_in_dns(&mut self, round: RoundId, observation: &DnsObservation, questions: [u32; 2]) {
         if questions != [0, 0] {
             self.tell(What::DnsQuestions { answered: questions[0], unanswered: questions[1] });
         }
-        let Some(round) = self.lookout.rounds.remove(&round).filter(|_| self.may_start()) else { return };
-        match self.who_else(&round, sighting) {
-            Some(sought) => self.begin_round(DnsRound { sought, is_idle: false, ..round }),
-            None => round.ids.into_iter().for_each(|id| self.take_sighting(id, sighting)),
+        let Some(round) = self.dns_schedule.rounds.remove(&round).filter(|_| self.may_start()) else { return };
+        match self.next_query(&round, observation) {
+            Some(dns_query) => self.begin_round(DnsRound { dns_query, is_idle: false, ..round }),
+            None => round.ids.into_iter().for_each(|id| self.take_observation(id, observation)),
         }
     }
 
     /// Whom to ask before a round counts: the other servers, if the one asked at rest does not have the address; or the
     /// resolver, if nobody answered for the third time (K15).
-    fn who_else(&mut self, DnsRound { ids, sought, is_idle }: &DnsRound, sighting: &Sighting) -> Option<Sought> {
+    fn next_query(
+        &mut self,
+        DnsRound { ids, dns_query, is_idle }: &DnsRound,
+        observation: &DnsObservation,
+    ) -> Option<DnsQuery> {
         let (now, seed) = (self.clock(), self.dns_chance.next());
         let any = |is_so: &dyn Fn(&DnsMemory, DnsVerdict) -> bool| {
             let mut known = ids.iter().filter_map(|id| self.watched(*id));
-            known.any(|(known, verify)| is_so(known, judge(sighting, known.ip, verify).verdict))
+            known.any(|(known, verify)| is_so(known, judge(observation, known.ip, verify).verdict))
         };
         if *is_idle && any(&|_, verdict| !verdict.is_good()) {
-            return Some(Sought { most: MAX_SERVERS, seed, ..sought.clone() });
+            return Some(DnsQuery { most: MAX_SERVERS, seed, ..dns_query.clone() });
         }
         let is_unanswered =
             |known: &DnsMemory, verdict: DnsVerdict| verdict == DnsVerdict::Unknown && known.may_ask_resolver(now);
-        (sought.way == DnsWay::Zone && any(&is_unanswered)).then(|| sought.clone().by_resolver())
+        (dns_query.way == DnsServerKind::Zone && any(&is_unanswered)).then(|| dns_query.clone().by_resolver())
     }
 
-    fn take_sighting(&mut self, id: UpdateId, sighting: &Sighting) {
+    fn take_observation(&mut self, id: UpdateId, observation: &DnsObservation) {
         // Another address may have been found or accepted in the meantime.
         let Some((before, verify)) = self.due_round(id) else { return };
         let (before, verify, now) = (before.clone(), verify.clone(), self.clock());
@@ -335,15 +340,15 @@ impl Engine {
         let every = self.idle_seconds(verify.every);
         // Plus or minus a tenth, so that names are not asked about all at once.
         let idle = now + every * 9 / 10 + self.dns_chance.next() % (every / 5).max(1);
-        let (seen, news) = before.seen(sighting, &verify, idle, now);
+        let (seen, news) = before.seen(observation, &verify, idle, now);
         let about = self.about(id);
         if seen.verdict() == DnsVerdict::Unknown {
             // A timer would repeat this in every run, and a user who waits is told at the end.
-            let is_over = self.lookout.until.is_some_and(|until| self.now.steady >= until);
-            let is_meant = self.mode == Mode::Service || self.lookout.patience.is_some() && !is_over;
-            let is_new = is_meant && self.lookout.said.is_none_or(|said| self.now.steady >= said + SAID_EVERY);
+            let is_over = self.dns_schedule.until.is_some_and(|until| self.now.steady >= until);
+            let is_meant = self.mode == Mode::Service || self.dns_schedule.patience.is_some() && !is_over;
+            let is_new = is_meant && self.dns_schedule.said.is_none_or(|said| self.now.steady >= said + SAID_EVERY);
             let level = if is_new { Level::Warning } else { Level::Debug };
-            self.lookout.said = if is_new { Some(self.now.steady) } else { self.lookout.said };
+            self.dns_schedule.said = if is_new { Some(self.now.steady) } else { self.dns_schedule.said };
             let why = &seen.found.reason;
             self.say(about.entry, level, || format!("{about}: nobody knows whether it is visible in DNS: {why}"));
         }
@@ -351,9 +356,18 @@ impl Engine {
         let is_news = news.is_some() || was != seen.verdict() && is_known(was) && is_known(seen.verdict());
         let (ip, reason, ttl) = (seen.ip, seen.found.reason.clone(), seen.found.ttl);
         self.set_visibility(id, seen, is_news);
-        if let Some(SightNews { verdict, was_reported, is_timed }) = news {
+        if let Some(VisibilityEvent { verdict, was_reported, is_timed }) = news {
             let after = now.saturating_sub(accepted);
-            self.tell(What::Sight(SightChange { about, ip, verdict, after, ttl, reason, was_reported, is_timed }));
+            self.tell(What::Visibility(VisibilityChange {
+                about,
+                ip,
+                verdict,
+                after,
+                ttl,
+                reason,
+                was_reported,
+                is_timed,
+            }));
         }
         if self.has_drifted(id) {
             self.judge_again(vec![self.plan.leader(id)]);
@@ -373,8 +387,8 @@ impl Engine {
         if !self.todos.is_empty() || self.is_updating() {
             return false;
         }
-        let patience = self.lookout.patience.unwrap_or(PATIENCE);
-        let until = *self.lookout.until.get_or_insert(self.now.steady + patience);
+        let patience = self.dns_schedule.patience.unwrap_or(SINGLE_RUN_WAIT);
+        let until = *self.dns_schedule.until.get_or_insert(self.now.steady + patience);
         if self.now.steady >= until {
             self.end_rounds();
         }
@@ -383,27 +397,27 @@ impl Engine {
 
     /// Ends the rounds of a single run that has waited long enough.
     pub(super) fn end_rounds(&mut self) {
-        let Lookout { due, rounds, patience, .. } = &mut self.lookout;
+        let DnsSchedule { due, rounds, patience, .. } = &mut self.dns_schedule;
         if self.mode != Mode::Once || due.is_empty() && rounds.is_empty() {
             return;
         }
         let (rounds, due, patience) = (std::mem::take(rounds), std::mem::take(due), *patience);
         let mut cut = Vec::new();
-        for DnsRound { ids, sought, .. } in rounds.into_values() {
-            let limit = duration(patience.unwrap_or(PATIENCE));
-            let why = format!("{} did not answer within {limit}", sought.asked());
-            let nothing = Sighting { why: Some(why), ..Sighting::default() };
+        for DnsRound { ids, dns_query, .. } in rounds.into_values() {
+            let limit = duration(patience.unwrap_or(SINGLE_RUN_WAIT));
+            let why = format!("{} did not answer within {limit}", dns_query.asked());
+            let nothing = DnsObservation { why: Some(why), ..DnsObservation::default() };
             for id in ids {
                 // What was not answered in time waits for its next round, like what was not answered at all. If the user waits
                 // and an earlier round saw something, that stands.
                 let is_unknown = self.watched(id).is_some_and(|(seen, _)| seen.verdict() == DnsVerdict::Unknown);
                 if patience.is_none() || is_unknown {
-                    self.take_sighting(id, &nothing);
+                    self.take_observation(id, &nothing);
                 }
                 cut.push(id);
             }
         }
-        self.lookout.due.clear();
+        self.dns_schedule.due.clear();
         if patience.is_none() {
             return;
         }
@@ -418,7 +432,7 @@ impl Engine {
 
     /// Whether a single run waits for DNS.
     pub(super) fn waits_for_dns(&self) -> bool {
-        let Lookout { due, rounds, patience, until, .. } = &self.lookout;
+        let DnsSchedule { due, rounds, patience, until, .. } = &self.dns_schedule;
         if self.mode != Mode::Once || due.is_empty() && rounds.is_empty() {
             return false;
         }
@@ -431,7 +445,7 @@ impl Engine {
 
     /// When a round is due, or a single run has waited long enough.
     pub(super) fn dns_at(&self) -> Option<Duration> {
-        let Lookout { due, rounds, until, .. } = &self.lookout;
+        let DnsSchedule { due, rounds, until, .. } = &self.dns_schedule;
         // If the maximum number of rounds is under way, wait for one of them.
         let next = due.first().filter(|_| rounds.len() < MAX_ROUNDS);
         let next = next.map(|(at, _)| self.now.steady + Duration::from_secs(at.saturating_sub(self.clock())));

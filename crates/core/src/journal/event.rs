@@ -80,7 +80,7 @@ pub enum What {
         source: String,
     },
     /// An accepted address became visible in DNS, did not in time, or no longer is.
-    Sight(SightChange),
+    Visibility(VisibilityChange),
     /// DNS servers were asked.
     DnsQuestions {
         /// The number of questions with a valid answer.
@@ -117,7 +117,7 @@ impl What {
                 LeaseChange::GaveBack => EventKind::GaveBack,
                 LeaseChange::Lost => EventKind::Lost,
             }),
-            Self::Sight(SightChange { verdict, .. }) => Some(match verdict {
+            Self::Visibility(VisibilityChange { verdict, .. }) => Some(match verdict {
                 DnsVerdict::Drifted => EventKind::Drifted,
                 DnsVerdict::NotVisible => EventKind::NotVisible,
                 _ => EventKind::Visible,
@@ -131,7 +131,7 @@ impl What {
         match self {
             Self::Settled(Settled { about, .. })
             | Self::Held(Held { about, .. })
-            | Self::Sight(SightChange { about, .. }) => slice::from_ref(&about.entry),
+            | Self::Visibility(VisibilityChange { about, .. }) => slice::from_ref(&about.entry),
             Self::Said { entry, .. } => slice::from_ref(entry),
             Self::Address { entries, .. }
             | Self::NoAddress { entries, .. }
@@ -147,8 +147,8 @@ impl What {
             Self::Settled(settled) if settled.outcome.is_accepted() => Some(Level::Info),
             Self::Held(held) if held.is_repeat => Some(Level::Debug),
             Self::Settled(_) | Self::Held(_) => Some(Level::Error),
-            Self::Sight(sight) if sight.verdict.is_good() => Some(Level::Info),
-            Self::Sight(_) => Some(Level::Warning),
+            Self::Visibility(visibility) if visibility.verdict.is_good() => Some(Level::Info),
+            Self::Visibility(_) => Some(Level::Warning),
             Self::Said { level, .. } => Some(*level),
             _ => None,
         }
@@ -189,7 +189,7 @@ pub struct Held {
 
 /// A change of what DNS says about an accepted address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SightChange {
+pub struct VisibilityChange {
     /// The update.
     pub about: About,
     /// The address that was accepted.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{EventKind, Held, JournalEvent, Settled, SightChange, What};
+use super::event::{EventKind, Held, JournalEvent, Settled, VisibilityChange, What};
 use crate::lease::role_change::RoleChange;
 use crate::net::family::Family;
 use crate::text::json::push_escaped;
@@ -139,7 +139,7 @@ impl Record {
                 reason: Some(cut(why)),
                 ..new(&about.family)
             },
-            What::Sight(SightChange { about, ip, after, ttl, reason, .. }) => Self {
+            What::Visibility(VisibilityChange { about, ip, after, ttl, reason, .. }) => Self {
                 domain: Some(about.domain.to_string()),
                 address: Some(*ip),
                 after: Some(*after),

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::event::{EventKind, Held, JournalEvent, Settled, SightChange, What};
+use super::event::{EventKind, Held, JournalEvent, Settled, VisibilityChange, What};
 use super::record::Record;
 use crate::lease::role_change;
 use crate::net::status::with_reason;
@@ -37,14 +37,14 @@ pub fn sentence(
             };
             format!("{about} {ip}: stopped: the service refused it permanently{why}; {way_out}")
         }
-        What::Sight(SightChange { about, ip, verdict, after, reason, is_timed, .. }) => {
+        What::Visibility(VisibilityChange { about, ip, verdict, after, reason, is_timed, .. }) => {
             let between = if verdict.is_good() { " " } else { ": " };
             let after = if verdict.is_good() && !is_timed {
                 String::new()
             } else {
                 format!(" {} after it was accepted", seconds(*after))
             };
-            format!("{about} {ip}: {}{after}{between}{reason}", sight(what.kind()))
+            format!("{about} {ip}: {}{after}{between}{reason}", visibility_word(what.kind()))
         }
         What::Said { text, .. } => text.clone(),
         _ => String::new(),
@@ -52,7 +52,7 @@ pub fn sentence(
 }
 
 /// What DNS says about an address, in words.
-fn sight(kind: Option<EventKind>) -> &'static str {
+fn visibility_word(kind: Option<EventKind>) -> &'static str {
     kind.map_or("", EventKind::word)
 }
 
@@ -204,7 +204,7 @@ impl Record {
                 let after =
                     self.after.map_or_else(String::new, |after| format!(" {} after it was accepted", seconds(after)));
                 let between = if self.event == EventKind::Visible { " " } else { ": " };
-                format!("{}{after}{between}{reason}", sight(Some(self.event)))
+                format!("{}{after}{between}{reason}", visibility_word(Some(self.event)))
             }
             EventKind::TookOver | EventKind::GaveBack | EventKind::Lost => String::new(),
         }

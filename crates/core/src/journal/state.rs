@@ -197,7 +197,7 @@ impl Status {
     /// Adds the state of this host in its group. If this host does not send, its updates are on standby.
     #[must_use]
     pub fn in_group(mut self, group: Option<Membership>) -> Self {
-        if group.as_ref().is_some_and(|group| group.standing.role.is_standing_by()) {
+        if group.as_ref().is_some_and(|group| group.status.role.is_standing_by()) {
             self.rows.iter_mut().for_each(Row::stand_by);
         }
         self.group = group;
@@ -206,7 +206,7 @@ impl Status {
 
     /// Why this host neither sends nor knows which member does; `None` if it or another member sends.
     pub fn obstacle(&self) -> Option<&'static str> {
-        let group = self.group.as_ref().filter(|group| group.standing.role.is_standing_by())?;
+        let group = self.group.as_ref().filter(|group| group.status.role.is_standing_by())?;
         group.objection()
     }
 
@@ -238,7 +238,7 @@ impl Status {
 mod tests {
     use super::*;
     use crate::lease::membership::tests::membership;
-    use crate::lease::standing::Role;
+    use crate::lease::status::Role;
     use crate::text::own_json::{indented, line, read};
 
     fn row(state: UpdateState) -> Row {
@@ -402,7 +402,7 @@ mod tests {
         let standing = status.clone().in_group(Some(stand_by()));
         assert_eq!((standing.summary().as_str(), standing.is_good()), ("2 records on standby", true));
         let mut alone = stand_by();
-        alone.standing.store = Err("refused".to_owned());
+        alone.status.store = Err("refused".to_owned());
         let alone = status.clone().in_group(Some(alone));
         let summary = "2 records on standby: the store of the group cannot be used";
         assert_eq!((alone.summary().as_str(), alone.is_good()), (summary, false), "nobody knows who sends");

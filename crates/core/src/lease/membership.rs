@@ -4,7 +4,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use super::standing::{Role, Standing};
+use super::status::{MemberStatus, Role};
 use crate::text::duration::{duration, seconds};
 
 /// A group, and the state of this member.
@@ -15,7 +15,7 @@ pub struct Membership {
     pub group: String,
     /// The state of this member.
     #[serde(flatten)]
-    pub standing: Standing,
+    pub status: MemberStatus,
 }
 
 /// Reads the same object twice instead of using `flatten`: serde buffers flattened values, and features of `serde_json` that
@@ -28,7 +28,7 @@ impl<'de> Deserialize<'de> for Membership {
         }
         let text = <&RawValue>::deserialize(deserializer)?.get();
         let GroupName { name } = serde_json::from_str(text).map_err(D::Error::custom)?;
-        Ok(Self { group: name, standing: serde_json::from_str(text).map_err(D::Error::custom)? })
+        Ok(Self { group: name, status: serde_json::from_str(text).map_err(D::Error::custom)? })
     }
 }
 
@@ -41,7 +41,7 @@ impl Membership {
     /// Why this member does not do its work, in a few words without its name; `None` if it does. A standby does its work while it
     /// reaches the store, and the holder while it may send.
     pub fn objection(&self) -> Option<&'static str> {
-        let Standing { role, holder, store, trouble, .. } = &self.standing;
+        let MemberStatus { role, holder, store, trouble, .. } = &self.status;
         match (role, store) {
             _ if trouble.is_some() => Some("the group needs attention"),
             (Role::Unconfirmed, _) => Some("the lease of the group is not confirmed"),
@@ -53,7 +53,7 @@ impl Membership {
 
     /// What this member does, and which member holds the lease: `is on standby: router-b holds the lease`.
     pub fn sentence(&self) -> String {
-        let Standing { member, role, holder, held_for, lease_left, store, .. } = &self.standing;
+        let MemberStatus { member, role, holder, held_for, lease_left, store, .. } = &self.status;
         let since = held_for.map_or_else(String::new, |time| format!(" for {}", duration(time)));
         match (role, holder) {
             (Role::Holder, _) => {
@@ -81,7 +81,7 @@ impl Membership {
 
     /// What else people should know: why the store cannot be used, why this member cannot take over, what to change.
     pub fn remarks(&self) -> Vec<String> {
-        let Standing { store, ready, trouble, role, .. } = &self.standing;
+        let MemberStatus { store, ready, trouble, role, .. } = &self.status;
         let store = store.as_ref().err().map(|why| format!("the store cannot be used: {why}"));
         let can_have = matches!(role, Role::Holder | Role::HandingOver | Role::Left);
         let ready = ready.as_ref().err().filter(|_| !can_have).map(|why| format!("cannot take over: {why}"));
@@ -94,12 +94,12 @@ pub(crate) mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::lease::standing::Seen;
+    use crate::lease::status::GroupPeer;
     use crate::text::own_json::{indented, read};
 
     /// Member `a` of the group `home`, whose other member is `b`.
     pub(crate) fn membership(role: Role, holder: Option<&str>) -> Membership {
-        let seen = |name: &str| Seen {
+        let seen = |name: &str| GroupPeer {
             member: name.to_owned(),
             ready: true,
             prefer: 0,
@@ -107,7 +107,7 @@ pub(crate) mod tests {
             is_self: name == "a",
         };
         let is_holder = role == Role::Holder;
-        let standing = Standing {
+        let status = MemberStatus {
             member: "a".to_owned(),
             role,
             holder: holder.map(str::to_owned),
@@ -118,7 +118,7 @@ pub(crate) mod tests {
             ready: Ok(()),
             trouble: None,
         };
-        Membership { group: "home".to_owned(), standing }
+        Membership { group: "home".to_owned(), status }
     }
 
     #[test]
@@ -153,9 +153,9 @@ pub(crate) mod tests {
     #[test]
     fn j4_what_is_wrong_is_said_and_a_holder_goes_on_without_the_store() {
         let mut stand_by = membership(Role::StandBy, None);
-        stand_by.standing.store = Err("connection refused".to_owned());
-        stand_by.standing.ready = Err("this host has no address".to_owned());
-        stand_by.standing.trouble = Some("the lease is shorter than the way to the store".to_owned());
+        stand_by.status.store = Err("connection refused".to_owned());
+        stand_by.status.ready = Err("this host has no address".to_owned());
+        stand_by.status.trouble = Some("the lease is shorter than the way to the store".to_owned());
         let expected = [
             "the store cannot be used: connection refused",
             "cannot take over: this host has no address",
@@ -163,15 +163,15 @@ pub(crate) mod tests {
         ];
         assert_eq!(stand_by.remarks(), expected);
         assert_eq!(stand_by.objection(), Some("the group needs attention"));
-        stand_by.standing.trouble = None;
+        stand_by.status.trouble = None;
         assert_eq!(stand_by.objection(), Some("the store of the group cannot be used"));
-        let store = stand_by.standing.store.clone();
-        stand_by.standing.holder = Some("b".to_owned());
+        let store = stand_by.status.store.clone();
+        stand_by.status.holder = Some("b".to_owned());
         assert_eq!(stand_by.sentence(), "is on standby: b held the lease when the store last answered");
         let mut holder = membership(Role::Holder, Some("a"));
-        holder.standing.store = store;
+        holder.status.store = store;
         assert_eq!(holder.objection(), None, "until its lease ends");
-        holder.standing.role = Role::Unconfirmed;
+        holder.status.role = Role::Unconfirmed;
         assert_eq!(holder.objection(), Some("the lease of the group is not confirmed"));
     }
 
@@ -182,9 +182,9 @@ pub(crate) mod tests {
             let role = read(&format!("\"{word}\"")).expect("a role");
             let mut membership = membership(role, (at > 2).then_some("b"));
             if at % 2 == 0 {
-                membership.standing.store = Err("a \"b\"".to_owned());
-                membership.standing.ready = Err("none".to_owned());
-                membership.standing.trouble = Some("ü".to_owned());
+                membership.status.store = Err("a \"b\"".to_owned());
+                membership.status.ready = Err("none".to_owned());
+                membership.status.trouble = Some("ü".to_owned());
             }
             let text = indented(&membership);
             assert!(text.contains(&format!("\"role\": \"{word}\"")), "{text}");

@@ -1,6 +1,6 @@
 //! The role changes that people want to hear about: the lease was taken over, given back or lost.
 
-use super::standing::{Role, Standing};
+use super::status::{MemberStatus, Role};
 
 /// What happened to the lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct RoleChange {
 impl RoleChange {
     /// What happened to the lease between two states of this member; `None` if nothing did. A holder that is waiting for the store
     /// to confirm its lease still has it.
-    pub fn between(group: &str, before: Option<&Standing>, now: &Standing) -> Option<Self> {
+    pub fn between(group: &str, before: Option<&MemberStatus>, now: &MemberStatus) -> Option<Self> {
         let was = before.map_or(Role::Joining, |before| before.role);
         let (kind, why) = match (has_lease(was), has_lease(now.role)) {
             (false, true) => (LeaseChange::TookOver, None),
@@ -64,8 +64,8 @@ fn has_lease(role: Role) -> bool {
 }
 
 /// Why a member gives the lease back; `None` if it is only shutting down.
-fn why_given_back(standing: &Standing) -> Option<String> {
-    let Standing { members, ready, .. } = standing;
+fn why_given_back(status: &MemberStatus) -> Option<String> {
+    let MemberStatus { members, ready, .. } = status;
     if let Err(why) = ready {
         return Some(why.clone());
     }
@@ -74,7 +74,7 @@ fn why_given_back(standing: &Standing) -> Option<String> {
     Some(format!("{} is preferred", preferred.member))
 }
 
-fn why_lost(now: &Standing) -> String {
+fn why_lost(now: &MemberStatus) -> String {
     match (&now.store, &now.holder) {
         (Err(why), _) => why.clone(),
         (Ok(()), Some(holder)) if *holder != now.member => format!("{holder} holds it now"),
@@ -89,43 +89,43 @@ mod tests {
 
     #[test]
     fn j1_a_lease_that_is_taken_over_given_back_or_lost_is_one_change() {
-        let standing = |role, holder| membership(role, holder).standing;
-        let no_address = |role| Standing { ready: Err("no address".to_owned()), ..standing(role, Some("a")) };
-        let dead = |role| Standing { store: Err("refused".to_owned()), ..standing(role, None) };
-        let mut preferred = standing(Role::HandingOver, Some("a"));
+        let status = |role, holder| membership(role, holder).status;
+        let no_address = |role| MemberStatus { ready: Err("no address".to_owned()), ..status(role, Some("a")) };
+        let dead = |role| MemberStatus { store: Err("refused".to_owned()), ..status(role, None) };
+        let mut preferred = status(Role::HandingOver, Some("a"));
         preferred.members[1].prefer = 9;
         let cases = [
             (
-                Some(standing(Role::TakingOver, Some("a"))),
-                standing(Role::Holder, Some("a")),
+                Some(status(Role::TakingOver, Some("a"))),
+                status(Role::Holder, Some("a")),
                 "took over the lease of group home",
             ),
-            (None, standing(Role::Holder, Some("a")), "took over the lease of group home"),
+            (None, status(Role::Holder, Some("a")), "took over the lease of group home"),
             (
-                Some(standing(Role::Holder, Some("a"))),
-                standing(Role::StandBy, Some("b")),
+                Some(status(Role::Holder, Some("a"))),
+                status(Role::StandBy, Some("b")),
                 "lost the lease of group home: b holds it now",
             ),
-            (Some(standing(Role::Holder, Some("a"))), dead(Role::Joining), "lost the lease of group home: refused"),
+            (Some(status(Role::Holder, Some("a"))), dead(Role::Joining), "lost the lease of group home: refused"),
             (
                 Some(dead(Role::Unconfirmed)),
-                standing(Role::StandBy, None),
+                status(Role::StandBy, None),
                 "lost the lease of group home: it was not renewed in time",
             ),
             (
                 Some(no_address(Role::HandingOver)),
-                standing(Role::StandBy, None),
+                status(Role::StandBy, None),
                 "gave the lease of group home back: no address",
             ),
-            (Some(preferred), standing(Role::StandBy, Some("b")), "gave the lease of group home back: b is preferred"),
+            (Some(preferred), status(Role::StandBy, Some("b")), "gave the lease of group home back: b is preferred"),
             (
-                Some(standing(Role::HandingOver, Some("a"))),
-                standing(Role::Left, None),
+                Some(status(Role::HandingOver, Some("a"))),
+                status(Role::Left, None),
                 "gave the lease of group home back: this host left the group",
             ),
             (
-                Some(standing(Role::Holder, Some("a"))),
-                standing(Role::Left, None),
+                Some(status(Role::Holder, Some("a"))),
+                status(Role::Left, None),
                 "gave the lease of group home back: this host left the group",
             ),
         ];
@@ -143,7 +143,7 @@ mod tests {
             (Role::StandBy, Role::Left),
         ];
         for (before, now) in kept {
-            let (before, now) = (standing(before, None), standing(now, None));
+            let (before, now) = (status(before, None), status(now, None));
             assert_eq!(RoleChange::between("home", Some(&before), &now), None, "{before:?}");
         }
     }

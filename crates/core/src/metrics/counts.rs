@@ -79,8 +79,8 @@ impl Counts {
                     *self.source_failures.entry(key).or_default() += 1;
                 }
             }
-            What::Sight(sight) if sight.verdict.is_good() && sight.is_timed => {
-                self.visible.add(Duration::from_secs(sight.after));
+            What::Visibility(visibility) if visibility.verdict.is_good() && visibility.is_timed => {
+                self.visible.add(Duration::from_secs(visibility.after));
             }
             What::DnsQuestions { answered, unanswered } => {
                 self.questions[0] += u64::from(*answered);

@@ -47,7 +47,7 @@ impl ServiceReadiness {
             // After a change of the lease, earlier failures do not count any more.
             What::Role(_) => self.failing.clear(),
             // What DNS shows does not affect readiness (K2).
-            What::Sight(_)
+            What::Visibility(_)
             | What::DnsQuestions { .. }
             | What::Held(_)
             | What::SourceFailed { .. }

@@ -5,7 +5,7 @@ use super::{Counts, ServiceReadiness, ServiceTime, text};
 use crate::journal::{About, JournalEvent, Row, Settled, Status, UpdateState, What};
 use crate::lease::membership::tests::membership;
 use crate::lease::role_change::{LeaseChange, RoleChange};
-use crate::lease::standing::Role;
+use crate::lease::status::Role;
 use crate::net::family::Family;
 use crate::update::domain::Domain;
 use crate::update::outcome::Outcome;
@@ -170,7 +170,7 @@ fn i3_the_group_has_gauges_and_a_host_that_stands_by_says_nothing_of_records() {
         assert!(holder.contains(expected), "{expected}\n{holder}");
     }
     let mut stand_by = membership(Role::StandBy, Some("b"));
-    stand_by.standing.store = Err("refused".to_owned());
+    stand_by.status.store = Err("refused".to_owned());
     let stand_by = text(&counts, &status.in_group(Some(stand_by)), NOW);
     for expected in [
         "ddns_group_holder{group=\"home\"} 0\n",
@@ -192,9 +192,9 @@ fn i3_a_host_that_stands_by_is_ready_while_it_sees_the_store() {
     };
     let mut member = membership(Role::StandBy, Some("b"));
     assert_eq!(objection(member.clone()), None);
-    member.standing.store = Err("refused by 10.0.0.1".to_owned());
+    member.status.store = Err("refused by 10.0.0.1".to_owned());
     assert_eq!(objection(member.clone()).as_deref(), Some("the store of the group cannot be used"));
-    member.standing.role = Role::Holder;
+    member.status.role = Role::Holder;
     assert_eq!(objection(member), None, "its lease has not ended");
 }
 

@@ -9,7 +9,7 @@ use super::counts::{Counts, Histogram};
 use crate::dns::DnsVerdict;
 use crate::journal::{EventKind, Row, Status, UpdateState};
 use crate::lease::membership::Membership;
-use crate::lease::standing::Role;
+use crate::lease::status::Role;
 use crate::net::family::Family;
 
 /// The `Content-Type` of the text.
@@ -158,17 +158,17 @@ impl Exposition {
         }
     }
 
-    fn about_group(&mut self, counts: &Counts, Membership { group, standing }: &Membership) {
+    fn about_group(&mut self, counts: &Counts, Membership { group, status }: &Membership) {
         let labels = [("group", group.as_str())];
-        let is_holder = matches!(standing.role, Role::Holder | Role::HandingOver);
-        let ready = standing.members.iter().filter(|seen| seen.ready).count();
+        let is_holder = matches!(status.role, Role::Holder | Role::HandingOver);
+        let ready = status.members.iter().filter(|seen| seen.ready).count();
         let gauges = [
             ("ddns_group_holder", "1 while this host holds the lease of its group and may send.", u64::from(is_holder)),
-            ("ddns_group_store_up", "1 while the store of the group answers.", u64::from(standing.store.is_ok())),
+            ("ddns_group_store_up", "1 while the store of the group answers.", u64::from(status.store.is_ok())),
             (
                 "ddns_group_members",
                 "Hosts of the group that this one sees, itself included.",
-                standing.members.len() as u64,
+                status.members.len() as u64,
             ),
             ("ddns_group_members_ready", "Hosts of the group that could send.", ready as u64),
         ];
@@ -177,7 +177,7 @@ impl Exposition {
             self.sample(name, &labels, value);
         }
         let name = "ddns_group_lease_seconds";
-        let left = standing.lease_left.filter(|_| is_holder).unwrap_or_default();
+        let left = status.lease_left.filter(|_| is_holder).unwrap_or_default();
         self.family(
             name,
             "gauge",

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::event::{NotifyEvent, NotifyEvents};
 use crate::dns::DnsVerdict;
-use crate::journal::{About, SightChange};
+use crate::journal::{About, VisibilityChange};
 use crate::lease::role_change::{LeaseChange, RoleChange};
 use crate::net::status::with_reason;
 use crate::text::order;
@@ -143,16 +143,16 @@ impl Ledger {
     }
 
     /// Takes in what DNS shows of an accepted address. *Visible* is only reported after something else was.
-    pub fn sight(&mut self, sight: &SightChange) {
-        let event = match sight.verdict {
+    pub fn visibility(&mut self, visibility: &VisibilityChange) {
+        let event = match visibility.verdict {
             DnsVerdict::Drifted => NotifyEvent::Drifted,
             DnsVerdict::NotVisible => NotifyEvent::NotVisible,
             _ => NotifyEvent::Visible,
         };
-        let unsent = self.seen.remove(&sight.about);
-        let is_back = event == NotifyEvent::Visible && (!sight.was_reported || unsent.is_some());
+        let unsent = self.seen.remove(&visibility.about);
+        let is_back = event == NotifyEvent::Visible && (!visibility.was_reported || unsent.is_some());
         if self.on.has(event) && !is_back {
-            self.seen.insert(sight.about.clone(), (event, sight.ip, sight.reason.clone()));
+            self.seen.insert(visibility.about.clone(), (event, visibility.ip, visibility.reason.clone()));
             self.tries[event as usize] = 0;
             // Report it now: no synchronization follows.
             self.wake_at = Some(Duration::ZERO);
@@ -197,13 +197,13 @@ impl Ledger {
     #[must_use]
     pub fn review(
         &mut self,
-        mut standings: Vec<StreakStatus>,
+        mut streak_statuses: Vec<StreakStatus>,
         waiting: impl FnOnce() -> Vec<(About, Option<IpAddr>)>,
         now: Duration,
         unix: u64,
     ) -> (Changes, Option<Outgoing>) {
         let mut changes = Changes::new();
-        for standing in &mut standings {
+        for standing in &mut streak_statuses {
             let before = standing.streak;
             let streak = if standing.is_fine && before.failures > 0 { before.fine(unix) } else { before };
             standing.streak = self.without_telling(streak);
@@ -217,7 +217,7 @@ impl Ledger {
         }
         let (mut outgoing, mut waiting) = (None, Some(waiting));
         for event in ORDER {
-            if !self.is_due(event, &standings) {
+            if !self.is_due(event, &streak_statuses) {
                 continue;
             }
             let not_before = self.not_before[event as usize];
@@ -228,7 +228,7 @@ impl Ledger {
                 let words = self.role.as_ref().filter(|(own, _)| *own == event).map(|(_, words)| words.clone());
                 outgoing = Some(Outgoing {
                     event,
-                    lines: self.lines(event, &standings, &waiting.unwrap_or_default()),
+                    lines: self.lines(event, &streak_statuses, &waiting.unwrap_or_default()),
                     words: words.unwrap_or_default(),
                 });
             } else {
@@ -280,13 +280,13 @@ impl Ledger {
         }
     }
 
-    fn is_due(&self, event: NotifyEvent, standings: &[StreakStatus]) -> bool {
+    fn is_due(&self, event: NotifyEvent, streak_statuses: &[StreakStatus]) -> bool {
         match event {
             NotifyEvent::Changed => !self.changed.is_empty(),
             NotifyEvent::Synchronized => self.is_synchronized,
             _ if event.is_of_dns() => self.seen.values().any(|(own, ..)| *own == event),
             NotifyEvent::TookOver | NotifyEvent::Lost => self.role.as_ref().is_some_and(|(own, _)| *own == event),
-            _ => standings.iter().any(|standing| self.event_of(standing.streak) == Some(event)),
+            _ => streak_statuses.iter().any(|standing| self.event_of(standing.streak) == Some(event)),
         }
     }
 
@@ -294,7 +294,7 @@ impl Ledger {
     fn lines(
         &self,
         event: NotifyEvent,
-        standings: &[StreakStatus],
+        streak_statuses: &[StreakStatus],
         waiting: &[(About, Option<IpAddr>)],
     ) -> Vec<UpdateLine> {
         if !event.names_updates() {
@@ -323,14 +323,14 @@ impl Ledger {
                 .map(|(about, (_, ip, why))| UpdateLine { why: why.clone(), ..line(about, Some(*ip), 0) })
                 .collect();
         }
-        let mut lines: Vec<UpdateLine> = standings
+        let mut lines: Vec<UpdateLine> = streak_statuses
             .iter()
             .filter(is_meant)
             .map(|standing| line(&standing.about, standing.ip, standing.streak.failures))
             .collect();
         // The updates that failed most come first: they have the reasons.
         order::sort_by_key(&mut lines, |line| std::cmp::Reverse(line.failures));
-        let known: BTreeSet<&About> = standings.iter().map(|standing| &standing.about).collect();
+        let known: BTreeSet<&About> = streak_statuses.iter().map(|standing| &standing.about).collect();
         lines.extend(waiting.iter().filter(|(about, _)| !known.contains(about)).map(|(about, ip)| line(about, *ip, 0)));
         lines
     }

@@ -33,7 +33,7 @@ pub(super) struct Debounce {
     /// The addresses that lookups found, latest first.
     seen: VecDeque<IpAddr>,
     /// Whether one of these lookups found an address that was not seen before.
-    has_news: bool,
+    has_new_address: bool,
 }
 
 impl Debounce {
@@ -46,7 +46,7 @@ impl Debounce {
     pub(super) fn changed(&mut self, now: Duration) {
         if self.at.is_none() && self.is_quiet(now) {
             self.count = 0;
-            self.has_news = false;
+            self.has_new_address = false;
         }
         let at = self.last.map_or(now, |last| now.max(last + self.gap()));
         self.at = Some(at);
@@ -68,7 +68,7 @@ impl Debounce {
         if let Some(at) = self.seen.iter().position(|seen| *seen == ip) {
             self.seen.remove(at);
         } else {
-            self.has_news = true;
+            self.has_new_address = true;
             self.seen.truncate(REMEMBERED - 1);
         }
         self.seen.push_front(ip);
@@ -76,7 +76,7 @@ impl Debounce {
 
     /// Whether a change now is separate from the changes before it.
     fn is_quiet(&self, now: Duration) -> bool {
-        let quiet = if self.has_news { GAP } else { self.gap().max(GAP) * 2 };
+        let quiet = if self.has_new_address { GAP } else { self.gap().max(GAP) * 2 };
         self.last.is_none_or(|last| now > last + quiet)
     }
 

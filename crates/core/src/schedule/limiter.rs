@@ -1,7 +1,7 @@
 //! How many requests may be under way at once.
 //!
 //! `auto` begins with one: a wrong key costs one failure, not sixty. Each clean round doubles the limit, up to [`MAX_LIMIT`]; an
-//! endpoint that is overloaded or out of reach halves it. More than [`ENOUGH`] requests are under way only while the endpoint
+//! endpoint that is overloaded or out of reach halves it. More than [`MAX_FAST_LIMIT`] requests are under way only while the endpoint
 //! is slow: with a fast one, they would only wait elsewhere and cost memory here.
 //!
 //! An endpoint that is slow to accept connections has a short accept queue (five places on many small servers), and connections
@@ -21,7 +21,7 @@ use crate::update::outcome::Outcome;
 const MAX_LIMIT: usize = 64;
 
 /// Enough for an endpoint that responds within [`QUICK`]: 16,000 requests per second.
-const ENOUGH: usize = 32;
+const MAX_FAST_LIMIT: usize = 32;
 const QUICK: Duration = Duration::from_millis(2);
 
 /// So few connections always fit in the accept queue of an endpoint.
@@ -38,7 +38,7 @@ const MAX_ROUND: usize = 512;
 
 /// The state of an endpoint's accept queue (its connections that wait to be accepted) when a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Line {
+pub enum AcceptQueue {
     /// No connection waits in it, as far as ddns knows.
     Free,
     /// Connections are being made, or have had no response yet.
@@ -66,7 +66,7 @@ pub struct Limiter {
     /// The length of a round, as a multiple of the limit.
     patience: usize,
     /// The accept queue when the last request ended.
-    line: Line,
+    line: AcceptQueue,
     /// How many may be under way because some of them hang.
     beside: usize,
 }
@@ -78,7 +78,7 @@ impl Limiter {
             Concurrency::Auto => (1, Some(0)),
             Concurrency::Fixed(number) => (number.get().into(), None),
         };
-        let (since, careful_from, patience, line) = (Duration::ZERO, MAX_LIMIT, 1, Line::Free);
+        let (since, careful_from, patience, line) = (Duration::ZERO, MAX_LIMIT, 1, AcceptQueue::Free);
         Self { limit, clean, since, careful_from, full_at: None, patience, line, beside: 0 }
     }
 
@@ -114,10 +114,10 @@ impl Limiter {
             *clean += 1;
             let (clean, took) = (*clean, now.saturating_sub(self.since));
             let is_settled = match self.line {
-                Line::Free => true,
+                AcceptQueue::Free => true,
                 // Requests without a response by then are slow, or hang.
-                Line::Ahead => took >= SLOW,
-                Line::Busy | Line::Full | Line::Single => self.limit < FEW || took >= SETTLE,
+                AcceptQueue::Ahead => took >= SLOW,
+                AcceptQueue::Busy | AcceptQueue::Full | AcceptQueue::Single => self.limit < FEW || took >= SETTLE,
             };
             if clean >= self.limit * self.patience && is_settled {
                 self.grow(took.as_micros() * (self.limit as u128) < QUICK.as_micros() * (clean as u128));
@@ -133,12 +133,12 @@ impl Limiter {
     }
 
     /// Notes the state of the accept queue when a request ended. Several reports within a moment count as one.
-    pub fn note(&mut self, line: Line, now: Duration) {
+    pub fn note(&mut self, line: AcceptQueue, now: Duration) {
         self.line = line;
         let is_known = self.full_at.is_some_and(|at| now.saturating_sub(at) < 2 * SETTLE);
         let limit = match line {
-            Line::Full if !is_known => (self.limit / 2).max(1),
-            Line::Single if self.limit > 1 => 1,
+            AcceptQueue::Full if !is_known => (self.limit / 2).max(1),
+            AcceptQueue::Single if self.limit > 1 => 1,
             _ => return,
         };
         if self.clean.is_some() {
@@ -151,9 +151,9 @@ impl Limiter {
     /// A clean round is over: adjusts the limit.
     fn grow(&mut self, is_quick: bool) {
         let limit = match self.limit {
-            limit @ ENOUGH.. if is_quick => (limit / 2).max(ENOUGH),
+            limit @ MAX_FAST_LIMIT.. if is_quick => (limit / 2).max(MAX_FAST_LIMIT),
             // With a connection each, requests are quick enough: more would find the accept queue full.
-            limit @ FEW.. if is_quick && self.line != Line::Free => limit,
+            limit @ FEW.. if is_quick && self.line != AcceptQueue::Free => limit,
             limit if limit >= self.careful_from => (limit + 1).min(MAX_LIMIT),
             limit => (limit * 2).min(self.careful_from),
         };
@@ -211,10 +211,10 @@ mod tests {
             limiter.learn(&Outcome::Accepted(204), pause * number, 0);
         }
         assert_eq!(limiter.limit(), 16);
-        limiter.note(Line::Full, pause * 16);
-        limiter.note(Line::Full, pause * 17);
+        limiter.note(AcceptQueue::Full, pause * 16);
+        limiter.note(AcceptQueue::Full, pause * 17);
         assert_eq!(limiter.limit(), 8, "two connections that found it full together");
-        limiter.note(Line::Free, pause * 18);
+        limiter.note(AcceptQueue::Free, pause * 18);
         let accept = |limiter: &mut Limiter, times: usize| {
             (0..times).for_each(|_| limiter.learn(&Outcome::Accepted(204), pause * 18, 0));
             limiter.limit()
@@ -226,19 +226,19 @@ mod tests {
         assert_eq!(limiter.limit(), 5);
         assert_eq!(accept(&mut limiter, 5), 8, "doubled, up to where care began");
         let mut fixed = Limiter::new(Concurrency::Fixed(NonZeroU16::MAX));
-        fixed.note(Line::Full, pause);
+        fixed.note(AcceptQueue::Full, pause);
         assert_eq!(fixed.limit(), usize::from(u16::MAX));
     }
 
     #[test]
     fn where_new_connections_get_no_response_the_limit_waits() {
         let mut limiter = Limiter::new(Concurrency::Auto);
-        limiter.note(Line::Ahead, Duration::ZERO);
+        limiter.note(AcceptQueue::Ahead, Duration::ZERO);
         for (now, limit) in [(1, 1), (249, 1), (250, 2), (251, 2), (499, 2), (500, 4)] {
             limiter.learn(&Outcome::Accepted(204), Duration::from_millis(now), 1);
             assert_eq!(limiter.limit(), limit, "{now}");
         }
-        limiter.note(Line::Free, Duration::ZERO);
+        limiter.note(AcceptQueue::Free, Duration::ZERO);
         (0..4).for_each(|_| limiter.learn(&Outcome::Accepted(204), Duration::from_millis(501), 1));
         assert_eq!(limiter.limit(), 8);
     }
@@ -255,7 +255,7 @@ mod tests {
                 times += 1;
             }
             rounds.push(times);
-            (0..2).for_each(|_| limiter.note(Line::Single, now));
+            (0..2).for_each(|_| limiter.note(AcceptQueue::Single, now));
         }
         assert_eq!(rounds, [1, 8, 64, 512, 512]);
     }
@@ -290,9 +290,9 @@ mod tests {
             limiter.learn(&Outcome::Accepted(204), now, 0);
             limiter.limit()
         };
-        let busy: Vec<usize> = (1..=28).map(|number| limit_at(Line::Busy, number)).collect();
+        let busy: Vec<usize> = (1..=28).map(|number| limit_at(AcceptQueue::Busy, number)).collect();
         assert_eq!((busy[2], busy[26], busy[27]), (4, 4, 8));
-        let free: Vec<usize> = (29..=36).map(|number| limit_at(Line::Free, number)).collect();
+        let free: Vec<usize> = (29..=36).map(|number| limit_at(AcceptQueue::Free, number)).collect();
         assert_eq!(free[7], 16);
     }
 
@@ -325,7 +325,7 @@ mod tests {
                     0 => limiter.learn(&Outcome::of_status(503), now, 0),
                     1 => limiter.learn(&failed(), now, 0),
                     2 => limiter.learn(&Outcome::of_status(404), now, 0),
-                    3 => limiter.note(Line::Full, now),
+                    3 => limiter.note(AcceptQueue::Full, now),
                     _ => limiter.learn(&Outcome::Accepted(200), now, 0),
                 }
                 match concurrency {

@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::callback::expect::MAX_PAUSE;
 use crate::config::Concurrency;
 use crate::schedule::backoff::Backoff;
-use crate::schedule::limiter::Line;
+use crate::schedule::limiter::AcceptQueue;
 use crate::schedule::retry_after;
 use crate::update::outcome::Outcome;
 use lane::LaneState;
@@ -296,7 +296,7 @@ impl Queue {
     }
 
     /// Notes the state of the accept queue when a request of a lane ended.
-    pub fn note(&mut self, lane: Lane, found: Line, now: Duration) {
+    pub fn note(&mut self, lane: Lane, found: AcceptQueue, now: Duration) {
         self.lanes[lane].limiter.note(found, now);
     }
 

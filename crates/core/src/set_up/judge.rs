@@ -137,7 +137,7 @@ impl SetUp {
         now.taken.push((subject.clone(), text.to_owned()));
         let found = findings(&now.settings()).into_iter().filter(|finding| !before.contains(finding));
         let (wrong, warnings): (Vec<_>, Vec<_>) = found.partition(|finding| finding.severity == Severity::Error);
-        let words = |all: Vec<Diagnostic>| all.iter().map(spoken).collect::<Vec<_>>();
+        let words = |all: Vec<Diagnostic>| all.iter().map(in_question_terms).collect::<Vec<_>>();
         match subject {
             _ if wrong.is_empty() => Ok(words(warnings)),
             // Leave out the hint: it lists all kinds of sources, too much for a mistyped word.
@@ -162,7 +162,7 @@ fn findings(settings: &Raw) -> Vec<Diagnostic> {
 }
 
 /// A finding in the words of the questions: the user has seen no names of fields.
-fn spoken(finding: &Diagnostic) -> String {
+fn in_question_terms(finding: &Diagnostic) -> String {
     let hint = finding.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
     let mut text = sentence(&format!("{}{hint}", finding.message));
     let words = [("`id`", "the URL"), ("`token`", "the body"), ("`ipv4`", "the list"), ("`ipv6`", "the list")];

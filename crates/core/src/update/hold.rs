@@ -172,7 +172,7 @@ impl Hold {
     }
 
     /// Whether another process has recorded something since `base` that may keep this update from being sent.
-    pub(super) fn has_news(&self, base: &Self) -> bool {
+    pub(super) fn has_changed_from(&self, base: &Self) -> bool {
         (self.sent, self.wait_until, &self.stopped) != (base.sent, base.wait_until, &base.stopped)
     }
 

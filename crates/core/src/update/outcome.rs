@@ -167,7 +167,7 @@ impl Tally {
     }
 
     /// Whether there is anything to report: not every update was already up to date.
-    pub fn is_news(self) -> bool {
+    pub fn has_changes(self) -> bool {
         self.accepted + self.failed + self.without_address + self.held_back + self.stopped > 0
     }
 
@@ -209,7 +209,7 @@ mod tests {
     fn e7_one_failure_makes_the_exit_status_1() {
         let good = Tally { accepted: 3, up_to_date: 2, ..Tally::default() };
         assert_eq!(good.exit_code(), 0);
-        assert!(good.is_news() && !Tally { up_to_date: 9, ..Tally::default() }.is_news());
+        assert!(good.has_changes() && !Tally { up_to_date: 9, ..Tally::default() }.has_changes());
         assert_eq!(
             good.plus(Tally { accepted: 1, up_to_date: 5, ..good }).to_string(),
             "4 accepted, 7 already up to date"

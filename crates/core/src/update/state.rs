@@ -25,7 +25,7 @@ use crate::update::streak::Streak;
 pub use pairs::Pair;
 
 /// How long entries are kept at least.
-const KEEP: Duration = Duration::from_secs(90 * 86_400);
+const CLAIM_RETENTION: Duration = Duration::from_secs(90 * 86_400);
 
 /// How far in the future the time of an entry may be, in seconds. Later times are from a wrong clock, and their updates are sent again.
 const CLOCK_SLACK: u64 = 86_400;
@@ -474,7 +474,7 @@ impl State {
 
     /// Forgets what is older than both 90 days and `max_age`: it belongs to callbacks that are no longer configured.
     pub fn prune(&mut self, max_age: Duration, now: u64) {
-        let keep = KEEP.max(max_age).as_secs();
+        let keep = CLAIM_RETENTION.max(max_age).as_secs();
         for entries in self.callbacks.values_mut().flat_map(|claims| &mut claims.entries) {
             // The number of a message must outlive its tries, and an entry that was never accepted has no time.
             let is_numbered = |entry: &Claim| entry.in_doubt.is_some_and(|doubt| doubt.message != 0);

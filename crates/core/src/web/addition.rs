@@ -185,7 +185,7 @@ fn wrapped(old: &str, root: &Node, members: &[Member], added: &str) -> String {
     let mut outside = String::new();
     let mut inside = String::new();
     let mut at = root.span.start;
-    let is_of_file = |field: &Field| !is_of_entry(field) || field.request == RequestPart::Way;
+    let is_of_file = |field: &Field| !is_of_entry(field) || field.request == RequestPart::Transport;
     for member in members {
         let (start, end) = (member.key_span.start, member.node.span.end);
         let is_whole = member.key == "log" || Field::written(&member.key).is_some_and(is_of_file);

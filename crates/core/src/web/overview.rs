@@ -6,7 +6,7 @@ use std::hash::Hash;
 use std::net::IpAddr;
 
 use crate::journal::{DnsState, Row, Status, UpdateState};
-use crate::lease::standing::{Role, Standing};
+use crate::lease::status::{MemberStatus, Role};
 use crate::text::number::grouped;
 use crate::text::order;
 use crate::web::list::{ListQuery, Sort, link};
@@ -137,8 +137,8 @@ pub fn overview<'a>(status: &'a Status, query: &ListQuery) -> Overview<'a> {
 fn headline(status: &Status, numbers: [usize; UpdateState::ALL.len()]) -> String {
     let all = status.rows.len();
     let stands_by = |role: Role| role.is_standing_by() && all > 0 || numbers[UpdateState::StandBy as usize] > 0;
-    if let Some(group) = status.group.as_ref().filter(|group| stands_by(group.standing.role)) {
-        let Standing { role, holder, member, .. } = &group.standing;
+    if let Some(group) = status.group.as_ref().filter(|group| stands_by(group.status.role)) {
+        let MemberStatus { role, holder, member, .. } = &group.status;
         return match (status.obstacle(), role, holder) {
             (Some(why), ..) => format!("Stands by: {why}"),
             (None, Role::TakingOver, _) => "Takes over".to_owned(),

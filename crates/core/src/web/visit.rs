@@ -32,7 +32,7 @@ pub struct Visit {
 
 /// Why a request is turned away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turned {
+pub enum VisitRefusal {
     /// The page does not have this name.
     Host,
     /// It came through a proxy, and there is no password that would keep strangers out.
@@ -50,21 +50,27 @@ pub fn single(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
 
 /// Judges where a request comes from. `peer` is the other end of the connection, `is_secured` whether the connection uses TLS,
 /// and `listen` the address where the page actually listens.
-pub fn visit(head: &Parts, peer: IpAddr, is_secured: bool, web: &Web, listen: SocketAddr) -> Result<Visit, Turned> {
+pub fn visit(
+    head: &Parts,
+    peer: IpAddr,
+    is_secured: bool,
+    web: &Web,
+    listen: SocketAddr,
+) -> Result<Visit, VisitRefusal> {
     let is_named = web.proxies.iter().any(|network| network.contains(peer.to_canonical()));
     if is_forwarded(head, web) && web.password.is_none() {
-        return Err(Turned::Proxy);
+        return Err(VisitRefusal::Proxy);
     }
     // A host in the target itself, `GET http://host/`, counts as well.
     let target = head.uri.authority().map(Authority::as_str);
     let own = [target, single(&head.headers, HOST)].into_iter().flatten().collect::<Vec<_>>();
     if own.is_empty() || !own.iter().all(|host| is_known(host, web, listen)) {
-        return Err(Turned::Host);
+        return Err(VisitRefusal::Host);
     }
     let forwarded = |name: &str| single(&head.headers, name).filter(|_| is_named).map(last);
     let host = forwarded("x-forwarded-host");
     if host.is_some_and(|host| !is_known(host, web, listen)) {
-        return Err(Turned::Host);
+        return Err(VisitRefusal::Host);
     }
     let is_https = forwarded("x-forwarded-proto").is_some_and(|proto| proto.eq_ignore_ascii_case("https"));
     Ok(Visit {
@@ -89,13 +95,13 @@ fn last(list: &str) -> &str {
 
 /// The last address in `X-Forwarded-For` that is not a named proxy: anybody could have written what comes before it. Fails if the
 /// header does not end with an address. Without the header, the proxy itself is the client.
-fn client(headers: &HeaderMap, peer: IpAddr, proxies: &[Network]) -> Result<IpAddr, Turned> {
+fn client(headers: &HeaderMap, peer: IpAddr, proxies: &[Network]) -> Result<IpAddr, VisitRefusal> {
     let all = headers.get_all("x-forwarded-for").iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
     let all = all.collect::<Vec<_>>().join(",");
     if all.is_empty() {
         return Ok(peer.to_canonical());
     }
-    let mut client = Err(Turned::Nobody);
+    let mut client = Err(VisitRefusal::Nobody);
     for item in all.rsplit(',') {
         let Some(ip) = address(item.trim()) else { break };
         client = Ok(ip);
@@ -220,7 +226,7 @@ mod tests {
         assert!(judge(Some("192.0.2.1"), one) && !judge(Some("192.0.2.2"), one));
         // A host in the target counts as well.
         let both = asked("http://evil.example/", &[("host", "localhost")]);
-        assert_eq!(visit(&both, LOCAL, false, &web, loopback), Err(Turned::Host));
+        assert_eq!(visit(&both, LOCAL, false, &web, loopback), Err(VisitRefusal::Host));
     }
 
     #[test]
@@ -243,7 +249,7 @@ mod tests {
         let seen = judge(&usual, &named(&["10.0.0.0/8"])).expect("it is let in");
         assert_eq!(seen, Visit { client: ip("127.0.0.1"), host: "127.0.0.1:9876".to_owned(), is_secure: false });
         let other = forwarded("203.0.113.9, 192.0.2.7, 10.0.0.1", "evil.example");
-        assert_eq!(judge(&other, &named(&["127.0.0.1"])), Err(Turned::Host));
+        assert_eq!(judge(&other, &named(&["127.0.0.1"])), Err(VisitRefusal::Host));
         // What a client invents comes before the address that the proxy wrote.
         for (given, expected) in [
             ("", Some("127.0.0.1")),
@@ -259,10 +265,10 @@ mod tests {
         ] {
             let odd = forwarded(given, "ddns.example");
             let seen = judge(&odd, &named(&["127.0.0.1", "10.0.0.0/8"])).map(|visit| visit.client);
-            assert_eq!(seen, expected.map(ip).ok_or(Turned::Nobody), "{given}");
+            assert_eq!(seen, expected.map(ip).ok_or(VisitRefusal::Nobody), "{given}");
         }
         // Without a password, a proxy would let anybody in.
-        assert_eq!(judge(&usual, &Web::default()), Err(Turned::Proxy));
+        assert_eq!(judge(&usual, &Web::default()), Err(VisitRefusal::Proxy));
     }
 
     #[test]

@@ -25,7 +25,7 @@ type Memory = (Key, Result<usize, (usize, u32)>, u32);
 
 /// An answer of an endpoint.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Heard {
+pub(crate) struct ReceivedAnswer {
     at: Duration,
     by: (usize, u32),
     /// How wrong the clock of the process was, in seconds.
@@ -39,10 +39,10 @@ pub(crate) struct Heard {
 #[derive(Debug, Default)]
 pub(crate) struct Model {
     /// The flag: the stop ends with another address.
-    stopped: BTreeMap<Memory, (Heard, bool)>,
+    stopped: BTreeMap<Memory, (ReceivedAnswer, bool)>,
     /// The time until which nothing may be sent.
-    waits: BTreeMap<Memory, (Heard, Duration)>,
-    accepted: BTreeMap<Memory, Heard>,
+    waits: BTreeMap<Memory, (ReceivedAnswer, Duration)>,
+    accepted: BTreeMap<Memory, ReceivedAnswer>,
     /// For each update with a `min_interval`, its flights, when they were sent, and how wrong the clock was. `min_interval` also counts
     /// from the response, but the process may not have written that.
     sent: BTreeMap<Memory, Vec<(u64, Duration, i64)>>,
@@ -53,8 +53,8 @@ pub(crate) struct Model {
 impl Model {
     /// Notes a stop, unless another process heard an acceptance in the same second: nobody can tell which came first. Returns whether
     /// it was noted.
-    fn stop(&mut self, memory: Memory, heard: Heard, until_address: bool) -> bool {
-        let is_same = |other: &Heard| other.by != heard.by && other.at.as_secs() == heard.at.as_secs();
+    fn stop(&mut self, memory: Memory, heard: ReceivedAnswer, until_address: bool) -> bool {
+        let is_same = |other: &ReceivedAnswer| other.by != heard.by && other.at.as_secs() == heard.at.as_secs();
         let is_known = !self.accepted.get(&memory).is_some_and(is_same);
         if is_known {
             self.stopped.insert(memory, (heard, until_address));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ddns_core::engine::{Facts, RequestId, ResponseFacts};
 use ddns_core::net::family::Family;
-use ddns_core::schedule::limiter::Line;
+use ddns_core::schedule::limiter::AcceptQueue;
 
 use crate::checks::name_of;
 use crate::laws::Sent;
@@ -21,7 +21,7 @@ pub(crate) type Key = (usize, Name, Family);
 
 /// The condition of an endpoint, or of the network to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mood {
+pub(crate) enum EndpointMode {
     Good,
     Slow,
     Refuses,
@@ -42,7 +42,7 @@ pub(crate) enum Mood {
 
 /// The endpoint's answer for one update of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum UpdateAnswer {
     Accepted,
     Refused,
     Stopped { until_address: bool, all: bool },
@@ -52,7 +52,7 @@ pub(crate) enum Told {
 
 /// What happens to a request. Times count from when it is sent.
 #[derive(Debug)]
-pub(crate) struct Fate {
+pub(crate) struct RequestFate {
     /// When the endpoint applies the request, and which of its updates.
     pub(crate) applied: Option<(Duration, Vec<bool>)>,
     /// When the endpoint applies the request once more.
@@ -60,7 +60,7 @@ pub(crate) struct Fate {
     /// When the process learns the result.
     pub(crate) ends: Duration,
     pub(crate) facts: Facts,
-    pub(crate) told: Vec<Told>,
+    pub(crate) told: Vec<UpdateAnswer>,
     /// How long the endpoint asks for no request, in seconds.
     pub(crate) retry_after: Option<u64>,
 }
@@ -81,7 +81,7 @@ pub(crate) struct Flight {
     pub(crate) is_marked: bool,
     /// Whether the process has learned the result.
     pub(crate) is_settled: bool,
-    pub(crate) fate: Fate,
+    pub(crate) fate: RequestFate,
 }
 
 impl Sent for Flight {
@@ -97,7 +97,7 @@ impl Sent for Flight {
 }
 
 pub(crate) struct Origin {
-    pub(crate) mood: Mood,
+    pub(crate) mood: EndpointMode,
     pub(crate) random: Random,
     pub(crate) has: BTreeMap<(Name, Family), Option<IpAddr>>,
     /// The addresses before the last change.
@@ -118,7 +118,7 @@ pub(crate) struct Inquiry {
 
 impl Origin {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { mood: Mood::Good, random: Random(seed), has: BTreeMap::new(), had: BTreeMap::new() }
+        Self { mood: EndpointMode::Good, random: Random(seed), has: BTreeMap::new(), had: BTreeMap::new() }
     }
 
     /// What happens to a request around an update: when the endpoint reads it, when it ends, and with which failure. `None`: it is
@@ -129,15 +129,17 @@ impl Origin {
         let (slow, brief) = (random.up_to(timeout), Duration::from_millis(1 + random.below(400)));
         let chance = random.below(8);
         let (ends, facts) = match self.mood {
-            Mood::Slow => (slow, None),
-            Mood::Hangs | Mood::Late => (timeout, failed(true)),
-            Mood::Unreachable => (brief, failed(false)),
-            Mood::Breaks => (brief, failed(true)),
-            Mood::TooMany(pause) => (brief, Some((response(429, "", Some(pause)), Some(pause)))),
-            Mood::Any if chance == 0 => (brief, failed(true)),
-            Mood::Refuses | Mood::Stops | Mood::Waits => (brief, Some((response(500, "", None), None))),
-            Mood::Any if chance == 1 => (brief, Some((response(500, "", None), None))),
-            Mood::Good | Mood::Twice | Mood::Any => (brief, None),
+            EndpointMode::Slow => (slow, None),
+            EndpointMode::Hangs | EndpointMode::Late => (timeout, failed(true)),
+            EndpointMode::Unreachable => (brief, failed(false)),
+            EndpointMode::Breaks => (brief, failed(true)),
+            EndpointMode::TooMany(pause) => (brief, Some((response(429, "", Some(pause)), Some(pause)))),
+            EndpointMode::Any if chance == 0 => (brief, failed(true)),
+            EndpointMode::Refuses | EndpointMode::Stops | EndpointMode::Waits => {
+                (brief, Some((response(500, "", None), None)))
+            }
+            EndpointMode::Any if chance == 1 => (brief, Some((response(500, "", None), None))),
+            EndpointMode::Good | EndpointMode::Twice | EndpointMode::Any => (brief, None),
         };
         (self.random.up_to(ends), ends, facts)
     }
@@ -159,21 +161,21 @@ impl Origin {
     }
 
     /// Decides what happens to an update that is sent now.
-    pub(crate) fn decide(&mut self, entry: &EntryShape, members: &[(Key, Option<IpAddr>)]) -> Fate {
+    pub(crate) fn decide(&mut self, entry: &EntryShape, members: &[(Key, Option<IpAddr>)]) -> RequestFate {
         let random = &mut self.random;
         let mood = match self.mood {
-            Mood::Any => {
+            EndpointMode::Any => {
                 let pause = 1 + random.below(60);
                 let all = [
-                    Mood::Good,
-                    Mood::Slow,
-                    Mood::Refuses,
-                    Mood::Unreachable,
-                    Mood::Hangs,
-                    Mood::Breaks,
-                    Mood::TooMany(pause),
-                    Mood::Stops,
-                    Mood::Waits,
+                    EndpointMode::Good,
+                    EndpointMode::Slow,
+                    EndpointMode::Refuses,
+                    EndpointMode::Unreachable,
+                    EndpointMode::Hangs,
+                    EndpointMode::Breaks,
+                    EndpointMode::TooMany(pause),
+                    EndpointMode::Stops,
+                    EndpointMode::Waits,
                 ];
                 all[index(random, all.len())]
             }
@@ -182,33 +184,35 @@ impl Origin {
         let timeout = entry.timeout();
         let brief = Duration::from_millis(1 + random.below(400));
         let ends = match mood {
-            Mood::Slow => random.up_to(timeout.saturating_sub(Duration::from_millis(1))),
-            Mood::Hangs | Mood::Late => timeout,
+            EndpointMode::Slow => random.up_to(timeout.saturating_sub(Duration::from_millis(1))),
+            EndpointMode::Hangs | EndpointMode::Late => timeout,
             _ => brief,
         };
         let at = random.up_to(ends);
         let half = random.below(2) == 0;
         let choice = index(random, 3);
         let has_all = members.iter().all(|(key, ip)| self.has.get(&(key.1, key.2)) == Some(ip));
-        let same = |told: Told| vec![told; members.len()];
+        let same = |told: UpdateAnswer| vec![told; members.len()];
         let whole = |is: bool| is.then(|| (at, vec![true; members.len()]));
         let failed = |reached| Facts::Failed { why: "no response".to_owned(), reached };
         let (applied, facts, told, retry_after) = match mood {
-            Mood::Good | Mood::Slow | Mood::Twice | Mood::Any => {
+            EndpointMode::Good | EndpointMode::Slow | EndpointMode::Twice | EndpointMode::Any => {
                 let word = if has_all { "nochg" } else { "good" };
-                (whole(true), response(200, &lines(members, |_| word), None), same(Told::Accepted), None)
+                (whole(true), response(200, &lines(members, |_| word), None), same(UpdateAnswer::Accepted), None)
             }
             // The endpoint may have applied the request anyway.
-            Mood::Refuses => (whole(choice == 0), response(500, "", None), same(Told::Refused), None),
-            Mood::Unreachable => (None, failed(false), same(Told::Failed { reached: false }), None),
-            Mood::Hangs | Mood::Breaks | Mood::Late => {
-                (whole(half), failed(true), same(Told::Failed { reached: true }), None)
+            EndpointMode::Refuses => (whole(choice == 0), response(500, "", None), same(UpdateAnswer::Refused), None),
+            EndpointMode::Unreachable => (None, failed(false), same(UpdateAnswer::Failed { reached: false }), None),
+            EndpointMode::Hangs | EndpointMode::Breaks | EndpointMode::Late => {
+                (whole(half), failed(true), same(UpdateAnswer::Failed { reached: true }), None)
             }
-            Mood::TooMany(pause) => (None, response(429, "", Some(pause)), same(Told::Refused), Some(pause)),
-            Mood::Stops => {
-                let stop = |until_address, all| Told::Stopped { until_address, all };
+            EndpointMode::TooMany(pause) => {
+                (None, response(429, "", Some(pause)), same(UpdateAnswer::Refused), Some(pause))
+            }
+            EndpointMode::Stops => {
+                let stop = |until_address, all| UpdateAnswer::Stopped { until_address, all };
                 match (entry.judging, choice) {
-                    (Judging::Status, _) => (None, response(403, "", None), same(Told::Refused), None),
+                    (Judging::Status, _) => (None, response(403, "", None), same(UpdateAnswer::Refused), None),
                     (Judging::Dyndns2, 0) => {
                         (None, response(200, &lines(members, |_| "badauth"), None), same(stop(false, true)), None)
                     }
@@ -219,7 +223,7 @@ impl Origin {
                         let is_refused = |name: &Name| *name == refused;
                         let body = lines(members, |name| if is_refused(name) { "nohost" } else { "good" });
                         let told = |(key, _): &(Key, Option<IpAddr>)| {
-                            if is_refused(&key.1) { stop(false, false) } else { Told::Accepted }
+                            if is_refused(&key.1) { stop(false, false) } else { UpdateAnswer::Accepted }
                         };
                         let taken = members.iter().map(|(key, _)| !is_refused(&key.1)).collect();
                         (Some((at, taken)), response(200, &body, None), members.iter().map(told).collect(), None)
@@ -229,21 +233,21 @@ impl Origin {
                     (Judging::Conditions, _) => (None, response(200, "notthis", None), same(stop(true, false)), None),
                 }
             }
-            Mood::Waits => match entry.judging {
-                Judging::Status => (None, response(503, "", None), same(Told::Refused), None),
+            EndpointMode::Waits => match entry.judging {
+                Judging::Status => (None, response(503, "", None), same(UpdateAnswer::Refused), None),
                 Judging::Dyndns2 => {
-                    (None, response(200, &lines(members, |_| "w30s"), None), same(Told::Wait(30)), None)
+                    (None, response(200, &lines(members, |_| "w30s"), None), same(UpdateAnswer::Wait(30)), None)
                 }
-                Judging::Conditions => (None, response(200, "later", None), same(Told::Wait(40)), None),
+                Judging::Conditions => (None, response(200, "later", None), same(UpdateAnswer::Wait(40)), None),
             },
         };
         let late = ends + Duration::from_millis(1) + self.random.up_to(Duration::from_secs(60));
         let (applied, again) = match mood {
-            Mood::Late => (Some((late, vec![true; members.len()])), None),
-            Mood::Twice => (applied, Some(late)),
+            EndpointMode::Late => (Some((late, vec![true; members.len()])), None),
+            EndpointMode::Twice => (applied, Some(late)),
             _ => (applied, None),
         };
-        Fate { applied, again, ends, facts, told, retry_after }
+        RequestFate { applied, again, ends, facts, told, retry_after }
     }
 }
 
@@ -272,7 +276,7 @@ fn response(status: u16, body: &str, retry_after: Option<u64>) -> Facts {
         date: None,
         via: None,
         is_relayed: false,
-        line: Line::Free,
+        line: AcceptQueue::Free,
     }))
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ddns_core::engine::{Event, Mode};
 use ddns_core::net::family::Family;
 
-use crate::endpoint::Mood;
+use crate::endpoint::EndpointMode;
 use crate::random::Random;
 use crate::setup::{Shape, index};
 use crate::world::{Health, What, World};
@@ -37,7 +37,7 @@ pub(crate) enum Fault {
     /// The previous address returns.
     Return(Family, bool),
     NoAddress(Family, bool),
-    Mood(usize, Mood),
+    EndpointMode(usize, EndpointMode),
     File(usize, Health),
     Damage(usize),
     Keep(usize),
@@ -159,27 +159,27 @@ impl Occasion {
 
     fn endpoint(&self, random: &mut Random, shapes: &[Shape], size: Size, faults: &mut Faults) {
         let moods = [
-            Mood::Slow,
-            Mood::Refuses,
-            Mood::Unreachable,
-            Mood::Unreachable,
-            Mood::Hangs,
-            Mood::Hangs,
-            Mood::Breaks,
-            Mood::TooMany(1 + random.below(60)),
-            Mood::Any,
-            Mood::Stops,
-            Mood::Waits,
-            Mood::Any,
-            Mood::Late,
-            Mood::Twice,
+            EndpointMode::Slow,
+            EndpointMode::Refuses,
+            EndpointMode::Unreachable,
+            EndpointMode::Unreachable,
+            EndpointMode::Hangs,
+            EndpointMode::Hangs,
+            EndpointMode::Breaks,
+            EndpointMode::TooMany(1 + random.below(60)),
+            EndpointMode::Any,
+            EndpointMode::Stops,
+            EndpointMode::Waits,
+            EndpointMode::Any,
+            EndpointMode::Late,
+            EndpointMode::Twice,
         ];
         // The last two are rare, because nothing can be checked any more for updates that they applied.
         let count = if random.below(8) == 0 { moods.len() } else { moods.len() - 2 };
         let origin = index(random, size.origins);
         let Self { begin, family, is_told, .. } = *self;
-        faults.push((begin, Fault::Mood(origin, moods[index(random, count)])));
-        faults.push((self.end(), Fault::Mood(origin, Mood::Good)));
+        faults.push((begin, Fault::EndpointMode(origin, moods[index(random, count)])));
+        faults.push((self.end(), Fault::EndpointMode(origin, EndpointMode::Good)));
         // Often an address changes in the meantime.
         if random.below(2) == 0 {
             faults.push((self.meanwhile(random), Fault::Address(family, is_told)));
@@ -285,7 +285,7 @@ impl World {
                 self.former[family.index()] = self.address[family.index()].or(self.former[family.index()]);
                 self.set_address(family, None, is_told);
             }
-            Fault::Mood(origin, mood) => self.origins[origin].mood = mood,
+            Fault::EndpointMode(origin, mood) => self.origins[origin].mood = mood,
             Fault::File(file, health) => {
                 let before = std::mem::replace(&mut self.files[file].health, health);
                 // The file still claims what was true when it could last be written.
@@ -356,7 +356,7 @@ impl World {
     }
 
     fn heal(&mut self) {
-        self.origins.iter_mut().for_each(|origin| origin.mood = Mood::Good);
+        self.origins.iter_mut().for_each(|origin| origin.mood = EndpointMode::Good);
         for file in 0..self.files.len() {
             self.fault(Fault::File(file, Health::Good));
         }

@@ -19,7 +19,7 @@ use ddns_core::net::family::Family;
 use ddns_core::update::state::{Pair, State};
 
 use crate::checks::name_of;
-use crate::endpoint::{Key, Mood, Origin, members};
+use crate::endpoint::{EndpointMode, Key, Origin, members};
 use crate::number;
 use crate::random::Random;
 use crate::setup::{EntryShape, Shape, index};
@@ -37,7 +37,7 @@ enum What {
     End(usize, Term, RequestId, Facts),
     Written(usize, u32, Term, StoreId, Ticket, Vec<Pair>),
     Address(usize, Family),
-    Mood(Mood),
+    EndpointMode(EndpointMode),
     Grant,
     /// The lease runs out. True: its holder learns this at once, otherwise later.
     RunOut(bool),
@@ -120,29 +120,32 @@ impl Group {
                 3 | 4 => What::RunOut(false),
                 5 => What::Drain,
                 6..=8 => What::Address(host, family),
-                9 => What::Mood(Mood::Any),
-                10 => What::Mood(Mood::Good),
+                9 => What::EndpointMode(EndpointMode::Any),
+                10 => What::EndpointMode(EndpointMode::Good),
                 11 => What::Reload(host),
                 _ => What::Grant,
             };
             self.at(at, what);
         }
-        for (seconds, what) in [(1, What::Mood(Mood::Good)), (2, What::Grant), (30, What::Grant), (60, What::Grant)] {
+        for (seconds, what) in
+            [(1, What::EndpointMode(EndpointMode::Good)), (2, What::Grant), (30, What::Grant), (60, What::Grant)]
+        {
             self.at(TROUBLE + Duration::from_secs(seconds), what);
         }
         // The lease stays where it is now. Reloads come while the store is being written, and nothing else mends what they break.
         let begin = TROUBLE + Duration::from_secs(70);
-        self.at(begin, What::Mood(Mood::Any));
+        self.at(begin, What::EndpointMode(EndpointMode::Any));
         for host in 0..self.hosts.len() {
             for change in 0..20 {
                 let at = begin + Duration::from_millis(500 * change);
-                let what = if change < 10 { What::Address(host, Family::V4) } else { What::Mood(Mood::Any) };
+                let what =
+                    if change < 10 { What::Address(host, Family::V4) } else { What::EndpointMode(EndpointMode::Any) };
                 self.at(at, what);
                 let soon = self.random.up_to(Duration::from_millis(200));
                 self.at(at + soon, What::Reload(host));
             }
         }
-        self.at(begin + Duration::from_secs(20), What::Mood(Mood::Good));
+        self.at(begin + Duration::from_secs(20), What::EndpointMode(EndpointMode::Good));
     }
 
     fn at(&mut self, time: Duration, what: What) {
@@ -218,7 +221,7 @@ impl Group {
                 self.hosts[host].address[family.index()] = address(family, self.fresh);
                 self.feed(host, Event::Network(family));
             }
-            What::Mood(mood) => self.origin.mood = mood,
+            What::EndpointMode(mood) => self.origin.mood = mood,
             What::Grant => self.grant(),
             What::RunOut(is_told) => {
                 if let Some((host, term)) = self.holder.take() {

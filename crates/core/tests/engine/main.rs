@@ -25,7 +25,7 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ddns_core::net::family::Family;
-use endpoint::Mood;
+use endpoint::EndpointMode;
 use faults::{Fault, Faults, Size};
 use flaws::Flaw;
 use random::Random;
@@ -254,9 +254,9 @@ fn e3_e4_what_is_promised_holds_with_many_domains() {
         Fault::Address(Family::V4, true),
         Fault::KillSoon(0, 300),
         Fault::Start(0, false),
-        Fault::Mood(0, Mood::Hangs),
+        Fault::EndpointMode(0, EndpointMode::Hangs),
         Fault::Address(Family::V6, true),
-        Fault::Mood(0, Mood::Good),
+        Fault::EndpointMode(0, EndpointMode::Good),
         Fault::Damage(0),
         Fault::Address(Family::V4, false),
         Fault::Kill(0),

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::rc::Rc;
 use std::time::Duration;
 
-use ddns_core::dns::Sighting;
+use ddns_core::dns::DnsObservation;
 use ddns_core::engine::plan::Plan;
 use ddns_core::engine::{Engine, Event, LookupId, Mode, Out, RequestId, RoundId};
 use ddns_core::net::family::Family;
@@ -67,7 +67,7 @@ pub(crate) enum What {
     Seen {
         to: (usize, u32),
         round: RoundId,
-        sighting: Sighting,
+        observation: DnsObservation,
     },
     /// A single run ends.
     Finish {
@@ -308,8 +308,8 @@ impl World {
             What::Changed { to: (process, _), family } => {
                 self.feed(process, Event::Network(family));
             }
-            What::Seen { to: (process, _), round, sighting } => {
-                self.feed(process, Event::SeenInDns { round, sighting, questions: [1, 0] });
+            What::Seen { to: (process, _), round, observation } => {
+                self.feed(process, Event::SeenInDns { round, observation, questions: [1, 0] });
             }
             What::Apply { flight } => self.apply(flight),
             What::Finish { to: (process, _) } => {

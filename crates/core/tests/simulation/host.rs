@@ -13,7 +13,7 @@ use ddns_core::config::raw::{self, Document};
 use ddns_core::config::validate::{Surroundings, validate};
 use ddns_core::engine::plan::{ConfigIdentity, Plan, StorePlace};
 use ddns_core::engine::{Effect, Engine, Event, Facts, Mode, Now, Out, RequestId, ResponseFacts, Stored};
-use ddns_core::schedule::limiter::Line;
+use ddns_core::schedule::limiter::AcceptQueue;
 use ddns_core::text::diagnostic::Diagnostic;
 
 use crate::random::Random;
@@ -128,7 +128,7 @@ pub(crate) fn response(status: u16, retry_after: Option<String>) -> Facts {
         date: None,
         via: None,
         is_relayed: false,
-        line: Line::Free,
+        line: AcceptQueue::Free,
     }))
 }
 

@@ -3,7 +3,7 @@
 use ddns_core::config::fields::{Field, Key};
 use ddns_core::text::diagnostic::Diagnostic;
 
-use super::table::{COMMANDS, CONFIG, CommandSpec, CommandText, EVERYWHERE, Name, QUIET, usage_of};
+use super::table::{COMMANDS, CONFIG, CommandSpec, CommandText, GLOBAL_OPTIONS, Name, QUIET, usage_of};
 use super::topics::TOPICS;
 use super::{mistakes, rows};
 use crate::output::layout::{broken, fitted};
@@ -47,7 +47,7 @@ fn overview(width: usize) -> String {
         help += &rows::command(command.name, command.text().summary, width);
     }
     help += "\nOptions:\n";
-    for choice in [CONFIG, QUIET].iter().chain(&EVERYWHERE) {
+    for choice in [CONFIG, QUIET].iter().chain(&GLOBAL_OPTIONS) {
         help += &rows::lettered(choice, width);
     }
     let topics: Vec<&str> = TOPICS.iter().map(|topic| topic.name).collect();
@@ -81,7 +81,7 @@ fn page_of(command: &CommandSpec, width: usize) -> String {
             help += &rows::option(&usage_of(field).unwrap_or_default(), field.help, width);
         }
     }
-    help += &rows::lettered(&EVERYWHERE[0], width);
+    help += &rows::lettered(&GLOBAL_OPTIONS[0], width);
     if command.configured {
         help += "\n";
         help += &broken("Most fields of a configuration are options too: `ddns help options`.", 0, width);

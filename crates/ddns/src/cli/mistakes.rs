@@ -5,7 +5,7 @@ use ddns_core::config::fields::FIELDS;
 use ddns_core::net::url::shown_path;
 use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 
-use super::table::{ALONE, COMMANDS, CONFIG, CommandSpec, EVERYWHERE, NEGATIONS, QUIET, Word};
+use super::table::{COMMANDS, CONFIG, CommandSpec, GLOBAL_OPTIONS, NEGATIONS, QUIET, SYNC_OPTIONS, Word};
 
 /// An error that points to the list of options.
 pub(super) fn wrong(message: impl Into<String>) -> Diagnostic {
@@ -194,8 +194,8 @@ fn common(command: Option<&CommandSpec>) -> impl Iterator<Item = &'static str> {
     let is_configured = command.is_none_or(|command| command.configured);
     let fields = FIELDS.iter().filter_map(|field| field.option).chain(NEGATIONS.map(|(option, _)| option));
     let configured = fields.chain([CONFIG.1.name, QUIET.1.name]).filter(move |_| is_configured);
-    let alone = ALONE.iter().map(|choice| choice.name).filter(move |_| command.is_none());
-    configured.chain(alone).chain(EVERYWHERE.map(|(_, choice)| choice.name))
+    let alone = SYNC_OPTIONS.iter().map(|choice| choice.name).filter(move |_| command.is_none());
+    configured.chain(alone).chain(GLOBAL_OPTIONS.map(|(_, choice)| choice.name))
 }
 
 /// The commands that have this option as their own.

@@ -288,9 +288,9 @@ pub(crate) const FORCE: OptionSpec = option("force", "DOMAIN…", "Send these do
 pub(crate) const VERIFY: OptionSpec =
     option("verify", "TIME", "Then ask DNS whether the addresses are visible, for this long at most: 2m");
 /// Options of plain `ddns`; of the commands, only `sync` takes one of them.
-pub(crate) const ALONE: [OptionSpec; 4] = [FORCE, RETRY_STOPPED, VERIFY, NEW_CONFIG];
+pub(crate) const SYNC_OPTIONS: [OptionSpec; 4] = [FORCE, RETRY_STOPPED, VERIFY, NEW_CONFIG];
 /// Options of every command.
-pub(crate) const EVERYWHERE: [(char, OptionSpec); 2] =
+pub(crate) const GLOBAL_OPTIONS: [(char, OptionSpec); 2] =
     [('h', flag("help", "Show help")), ('V', flag("version", "Show the version"))];
 
 /// The options that switch a field off.
@@ -387,7 +387,7 @@ mod tests {
         for command in COMMANDS {
             for choice in command.options {
                 let is_taken = FIELDS.iter().any(|field| field.option == Some(choice.name));
-                let is_common = EVERYWHERE.iter().chain([&CONFIG]).any(|(_, other)| other.name == choice.name);
+                let is_common = GLOBAL_OPTIONS.iter().chain([&CONFIG]).any(|(_, other)| other.name == choice.name);
                 assert!(!is_taken && !is_common, "{} --{}", command.name, choice.name);
                 assert_eq!(command.options.iter().filter(|other| other.name == choice.name).count(), 1);
             }

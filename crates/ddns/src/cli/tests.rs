@@ -101,7 +101,7 @@ fn a_mistake_is_an_error_with_a_hint() {
     }
 }
 
-fn given(arguments: &[&str]) -> (Name, super::Given) {
+fn given(arguments: &[&str]) -> (Name, super::ParsedArgs) {
     match parsed(arguments) {
         Ok(Invocation::Command(name, given)) => (name, given),
         other => panic!("{arguments:?}: {other:?}"),

@@ -3,7 +3,7 @@
 use ddns_core::config::fields::FIELDS;
 
 use super::rows;
-use super::table::{self, ALONE, NEGATIONS, negation_help, usage_of};
+use super::table::{self, NEGATIONS, SYNC_OPTIONS, negation_help, usage_of};
 use crate::output::layout::{broken, fitted};
 
 /// A help page on one subject.
@@ -41,7 +41,7 @@ fn options(width: usize) -> String {
     for (option, key) in NEGATIONS {
         help += &rows::option(&format!("--{option}"), &negation_help(key), width);
     }
-    for choice in &ALONE {
+    for choice in &SYNC_OPTIONS {
         help += &rows::option(&choice.usage(), choice.help, width);
     }
     let note = "Most can also be set in the configuration file or in the environment (DDNS_ID, DDNS_TOKEN, …): see \

@@ -8,7 +8,7 @@ use ddns_core::net::family::Family;
 use ddns_core::net::local_address::LocalAddress;
 use ddns_core::text::json::{Node, Value};
 
-use crate::cli::{CliSettings, Given};
+use crate::cli::{CliSettings, ParsedArgs};
 use crate::environment::Environment;
 use crate::http::Client;
 use crate::load;
@@ -17,7 +17,7 @@ use crate::output::layout::broken;
 use crate::output::{Ended, complain, json, print, say};
 
 /// Exits with 0 whatever was found, and with 2 for an invalid configuration.
-pub(crate) async fn run(given: Given) -> Ended {
+pub(crate) async fn run(given: ParsedArgs) -> Ended {
     let form = given.form();
     let mut settings = given.settings;
     let environment = Environment::read();

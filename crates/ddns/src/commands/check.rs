@@ -24,10 +24,10 @@ use ddns_core::recipe;
 use ddns_core::text::diagnostic::{Diagnostic, Place, has_errors, without_repeats};
 use futures_util::future::join_all;
 
-use crate::cli::Given;
+use crate::cli::ParsedArgs;
 use crate::clock::unix_time;
 use crate::environment::Environment;
-use crate::http::{Client, How, ProbeStep, Want};
+use crate::http::{BodyUse, Client, How, ProbeStep};
 use crate::load::{self, Examined};
 use crate::lookup::{self, LookupPair};
 use crate::notify;
@@ -56,7 +56,7 @@ struct Online {
 }
 
 /// Exits with 2 if there are errors, with 1 if an online test fails, else with 0.
-pub(crate) async fn run(given: Given) -> Ended {
+pub(crate) async fn run(given: ParsedArgs) -> Ended {
     let (form, all, online) = (given.form(), given.has("all"), given.has("online"));
     let (environment, client) = (Environment::read(), Client::default());
     let Examined { documents, around, result } = load::examine(given.into_settings(), &environment, &client).await;
@@ -158,7 +158,7 @@ async fn look(configs: &[&Config], client: &Client) -> Online {
     let lookups = lookup::look_up_entries(configs, [None; 2], client).await;
     let entries = configs.iter().flat_map(|config| &config.entries);
     let of_entries = entries.zip(&lookups).flat_map(|(entry, pair)| {
-        let how = steps::how(entry, Want::Status);
+        let how = steps::how(entry, BodyUse::Status);
         endpoints_of(entry, pair).into_iter().map(move |url| (url, how))
     });
     let of_notify = configs.iter().flat_map(|config| &config.notify).filter_map(|notification| {

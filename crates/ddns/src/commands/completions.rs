@@ -5,15 +5,15 @@ use std::collections::HashSet;
 
 use ddns_core::config::fields::{EditRight, FIELDS, Field, Kind};
 
-use crate::cli::Given;
+use crate::cli::ParsedArgs;
 use crate::cli::table::{
-    ALONE, COMMANDS, CONFIG, CommandSpec, EVERYWHERE, NEGATIONS, Name, OptionSpec, QUIET, negation_help,
+    COMMANDS, CONFIG, CommandSpec, GLOBAL_OPTIONS, NEGATIONS, Name, OptionSpec, QUIET, SYNC_OPTIONS, negation_help,
 };
 use crate::cli::topics::TOPICS;
 use crate::output::print;
 
 /// Prints the script for one shell; the table of commands lists the shells.
-pub(crate) fn run(given: &Given) -> u8 {
+pub(crate) fn run(given: &ParsedArgs) -> u8 {
     print(&match given.word() {
         Some("zsh") => zsh(),
         Some("fish") => fish(),
@@ -23,7 +23,7 @@ pub(crate) fn run(given: &Given) -> u8 {
 
 /// What can follow an option.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Behind {
+enum OptionArgument {
     /// The option takes no value.
     Nothing,
     /// A value that only the user knows.
@@ -33,21 +33,21 @@ enum Behind {
 }
 
 /// One option as a shell offers it.
-struct Offer {
+struct CompletionItem {
     letter: Option<char>,
     name: &'static str,
     help: String,
-    behind: Behind,
+    behind: OptionArgument,
     /// Whether the option takes several values.
     is_list: bool,
 }
 
-impl Offer {
+impl CompletionItem {
     fn own(letter: Option<char>, choice: &OptionSpec) -> Self {
         let behind = match choice.value {
-            "" => Behind::Nothing,
-            "FILE" | "FILE…" | "[FILE]" | "PATH" | "FOLDER" => Behind::Words(&[], true),
-            _ => Behind::Anything,
+            "" => OptionArgument::Nothing,
+            "FILE" | "FILE…" | "[FILE]" | "PATH" | "FOLDER" => OptionArgument::Words(&[], true),
+            _ => OptionArgument::Anything,
         };
         Self { letter, name: choice.name, help: choice.help.to_owned(), behind, is_list: choice.value.ends_with('…') }
     }
@@ -55,9 +55,9 @@ impl Offer {
     fn field(field: &Field) -> Option<Self> {
         let takes_file = field.edit == EditRight::NoPath;
         let behind = match (field.kind, field.words) {
-            (Kind::Flag, _) => Behind::Nothing,
-            (_, []) if !takes_file => Behind::Anything,
-            (_, words) => Behind::Words(words, takes_file),
+            (Kind::Flag, _) => OptionArgument::Nothing,
+            (_, []) if !takes_file => OptionArgument::Anything,
+            (_, words) => OptionArgument::Words(words, takes_file),
         };
         let is_list = field.kind.is_list();
         Some(Self { letter: None, name: field.option?, help: field.help.to_owned(), behind, is_list })
@@ -65,31 +65,31 @@ impl Offer {
 }
 
 /// The options of plain `ddns` and of every command that reads a configuration.
-fn configured() -> Vec<Offer> {
-    let negations = NEGATIONS.map(|(name, key)| Offer {
+fn configured() -> Vec<CompletionItem> {
+    let negations = NEGATIONS.map(|(name, key)| CompletionItem {
         letter: None,
         name,
         help: negation_help(key),
-        behind: Behind::Nothing,
+        behind: OptionArgument::Nothing,
         is_list: false,
     });
-    let lettered = [CONFIG, QUIET].map(|(letter, choice)| Offer::own(Some(letter), &choice));
-    lettered.into_iter().chain(FIELDS.iter().filter_map(Offer::field)).chain(negations).collect()
+    let lettered = [CONFIG, QUIET].map(|(letter, choice)| CompletionItem::own(Some(letter), &choice));
+    lettered.into_iter().chain(FIELDS.iter().filter_map(CompletionItem::field)).chain(negations).collect()
 }
 
 /// The options of plain `ddns` alone.
-fn alone() -> Vec<Offer> {
-    ALONE.iter().map(|choice| Offer::own(None, choice)).collect()
+fn alone() -> Vec<CompletionItem> {
+    SYNC_OPTIONS.iter().map(|choice| CompletionItem::own(None, choice)).collect()
 }
 
-fn everywhere() -> Vec<Offer> {
-    EVERYWHERE.iter().map(|(letter, choice)| Offer::own(Some(*letter), choice)).collect()
+fn everywhere() -> Vec<CompletionItem> {
+    GLOBAL_OPTIONS.iter().map(|(letter, choice)| CompletionItem::own(Some(*letter), choice)).collect()
 }
 
-fn own(command: &CommandSpec) -> Vec<Offer> {
+fn own(command: &CommandSpec) -> Vec<CompletionItem> {
     let files = (command.takes_files() && !command.configured).then(|| command.config());
-    let files = files.map(|(letter, choice)| Offer::own(Some(letter), &choice));
-    command.options.iter().map(|choice| Offer::own(choice.letter(), choice)).chain(files).collect()
+    let files = files.map(|(letter, choice)| CompletionItem::own(Some(letter), &choice));
+    command.options.iter().map(|choice| CompletionItem::own(choice.letter(), choice)).chain(files).collect()
 }
 
 /// The known values of a command's first word.
@@ -104,7 +104,7 @@ fn words(command: &CommandSpec) -> Vec<&'static str> {
 }
 
 /// `-c --config --json`: first the letters, then the names.
-fn dashed(offers: &[Offer]) -> String {
+fn dashed(offers: &[CompletionItem]) -> String {
     let letters = offers.iter().filter_map(|offer| offer.letter).map(|letter| format!("-{letter}"));
     letters.chain(offers.iter().map(|offer| format!("--{}", offer.name))).collect::<Vec<_>>().join(" ")
 }
@@ -127,7 +127,7 @@ fn bash() -> String {
     let mut seen = HashSet::new();
     let mut values = String::new();
     for offer in configured().into_iter().chain(alone()).chain(COMMANDS.iter().flat_map(own)) {
-        let Behind::Words(words, files) = offer.behind else { continue };
+        let OptionArgument::Words(words, files) = offer.behind else { continue };
         if !seen.insert(offer.name) {
             continue;
         }
@@ -150,7 +150,7 @@ fn bash() -> String {
 }
 
 fn zsh() -> String {
-    let rows = |offers: &[Offer]| offers.iter().map(zsh_option).collect::<String>();
+    let rows = |offers: &[CompletionItem]| offers.iter().map(zsh_option).collect::<String>();
     let command = |row: &CommandSpec| format!("        {}\n", quoted(&format!("{}:{}", row.name, row.text().summary)));
     let case = |command: &CommandSpec| {
         let shared = if command.configured { " $configured" } else { "" };
@@ -158,7 +158,7 @@ fn zsh() -> String {
             words if words.is_empty() => String::new(),
             words => format!(" {}", quoted(&format!("2:word:({})", words.join(" ")))),
         };
-        let row = |offer: &Offer| format!("            {} \\\n", zsh_option(offer).trim());
+        let row = |offer: &CompletionItem| format!("            {} \\\n", zsh_option(offer).trim());
         let own: String = own(command).iter().map(row).collect();
         let head = format!("        {})\n            _arguments '1:command:'{word} \\\n", command.name);
         format!("{head}{own}               {shared} $everywhere ;;\n")
@@ -175,13 +175,13 @@ fn zsh() -> String {
     )
 }
 
-fn zsh_option(offer: &Offer) -> String {
+fn zsh_option(offer: &CompletionItem) -> String {
     let help = offer.help.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]");
     let action = match offer.behind {
-        Behind::Nothing => String::new(),
-        Behind::Anything => ":value: ".to_owned(),
-        Behind::Words(words, false) => format!(":value:({})", words.join(" ")),
-        Behind::Words(_, true) => ":file:_files".to_owned(),
+        OptionArgument::Nothing => String::new(),
+        OptionArgument::Anything => ":value: ".to_owned(),
+        OptionArgument::Words(words, false) => format!(":value:({})", words.join(" ")),
+        OptionArgument::Words(_, true) => ":file:_files".to_owned(),
     };
     let again = if offer.is_list { "*" } else { "" };
     let letter = offer.letter.map(|letter| format!("-{letter}"));
@@ -213,14 +213,14 @@ fn fish() -> String {
     script
 }
 
-fn fish_option(condition: &str, offer: &Offer) -> String {
+fn fish_option(condition: &str, offer: &CompletionItem) -> String {
     let letter = offer.letter.map(|letter| format!(" -s {letter}")).unwrap_or_default();
     let behind = match offer.behind {
-        Behind::Nothing => String::new(),
-        Behind::Anything => " -x".to_owned(),
-        Behind::Words([], true) => " -r -F".to_owned(),
-        Behind::Words(words, true) => format!(" -r -F -a {}", fish_quoted(&words.join(" "))),
-        Behind::Words(words, false) => format!(" -x -a {}", fish_quoted(&words.join(" "))),
+        OptionArgument::Nothing => String::new(),
+        OptionArgument::Anything => " -x".to_owned(),
+        OptionArgument::Words([], true) => " -r -F".to_owned(),
+        OptionArgument::Words(words, true) => format!(" -r -F -a {}", fish_quoted(&words.join(" "))),
+        OptionArgument::Words(words, false) => format!(" -x -a {}", fish_quoted(&words.join(" "))),
     };
     let space = if condition.is_empty() { "" } else { " " };
     format!("complete -c ddns{space}{condition}{letter} -l {}{behind} -d {}\n", offer.name, fish_quoted(&offer.help))

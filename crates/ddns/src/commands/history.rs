@@ -14,7 +14,7 @@ use ddns_core::update::domain::Domain;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::cli::{Given, ReportFormat};
+use crate::cli::{ParsedArgs, ReportFormat};
 use crate::clock::{unix_time, zone};
 use crate::compose::cache_with_files;
 use crate::environment::Environment;
@@ -27,7 +27,7 @@ use crate::watch::{Command, meant, name, note_closed_folder, request};
 
 /// Exits with 0 if the history can be read, even if it is empty; with 1 if not; with 2 for a wrong option or
 /// configuration.
-pub(crate) async fn run(given: Given) -> Ended {
+pub(crate) async fn run(given: ParsedArgs) -> Ended {
     let filter = filter(&given).map_err(|wrong| complain(&[wrong]))?;
     let form = given.form();
     let environment = Environment::read();
@@ -50,7 +50,7 @@ pub(crate) async fn run(given: Given) -> Ended {
 type ServiceHistory = (Status, Vec<PathBuf>);
 
 /// The files of the chosen services; if none runs, those of the configurations.
-async fn kept(given: Given, environment: &Environment) -> Result<Vec<ServiceHistory>, u8> {
+async fn kept(given: ParsedArgs, environment: &Environment) -> Result<Vec<ServiceHistory>, u8> {
     let running = meant(&given, environment).await?.running;
     if running.is_empty() {
         note_closed_folder(environment, "history");
@@ -81,7 +81,7 @@ async fn kept(given: Given, environment: &Environment) -> Result<Vec<ServiceHist
     Ok(all)
 }
 
-fn filter(given: &Given) -> Result<Filter, Diagnostic> {
+fn filter(given: &ParsedArgs) -> Result<Filter, Diagnostic> {
     let wrong = |place: &str, message: String| {
         Diagnostic::error(Place::Option(place.to_owned()), message).hint("`ddns help history` explains how to use it")
     };

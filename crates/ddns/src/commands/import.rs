@@ -14,7 +14,7 @@ use ddns_core::text::diagnostic::nearest;
 use ddns_core::text::shell;
 
 use self::places::{PeerText, is_running, near, source};
-use crate::cli::Given;
+use crate::cli::ParsedArgs;
 use crate::commands::new_file::NewFile;
 use crate::environment::{Environment, any_variable};
 use crate::hidden_prompt::ask;
@@ -27,11 +27,11 @@ const COLUMN: usize = 12;
 
 /// Exits with 0 if everything that sends was taken over, with 1 if something was left out, with 2 if nothing was
 /// written.
-pub(crate) fn run(given: &Given) -> u8 {
+pub(crate) fn run(given: &ParsedArgs) -> u8 {
     import(given).unwrap_or_else(|code| code)
 }
 
-fn import(given: &Given) -> Result<u8, u8> {
+fn import(given: &ParsedArgs) -> Result<u8, u8> {
     let environment = Environment::read();
     let target = given.second().unwrap_or("config.json");
     let is_dry = given.has("dry-run");
@@ -141,7 +141,7 @@ fn peer(name: &str) -> Result<PeerClient, u8> {
 }
 
 /// Applies the answers of --set.
-fn answers(import: &mut Import, given: &Given) -> Result<(), u8> {
+fn answers(import: &mut Import, given: &ParsedArgs) -> Result<(), u8> {
     for assignment in given.values("set") {
         let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
         let (number, name) = name.split_once('.').unwrap_or(("", name));
@@ -210,7 +210,7 @@ fn asked(question: &str, is_secret: bool) -> Result<Option<String>, u8> {
 
 /// Prints the report and, if a configuration was written, the next steps.
 fn report(
-    given: &Given,
+    given: &ParsedArgs,
     import: &Import,
     from: &PeerText,
     left: &[Option<String>],

@@ -23,7 +23,7 @@ use ddns_core::set_up::{SetUp, SetUpQuestion};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::shell;
 
-use crate::cli::Given;
+use crate::cli::ParsedArgs;
 use crate::clock::unix_time;
 use crate::commands::new_file::{NewFile, unwritable};
 use crate::commands::recipes::load;
@@ -54,7 +54,7 @@ type BothLooked = [Looked; 2];
 
 /// Exits with 2 if an answer is missing or wrong, or the file already exists; with 1 if the user breaks off, or the
 /// file cannot be written.
-pub(crate) async fn run(given: Given) -> Ended {
+pub(crate) async fn run(given: ParsedArgs) -> Ended {
     if let Some(router) = given.value("push") {
         return push::explain(router);
     }
@@ -113,7 +113,7 @@ fn is_somebody_there() -> bool {
 }
 
 /// The questions, with the answers that options give. Prints errors, and fails with the exit status.
-fn begun(given: &Given, may_ask: bool) -> Result<SetUp, u8> {
+fn begun(given: &ParsedArgs, may_ask: bool) -> Result<SetUp, u8> {
     let options = given.settings.options.clone();
     let recipe = given.value("recipe").map(load).transpose().map_err(|wrong| complain(&wrong))?;
     let is_alone = |option: &&'static str| match *option {
@@ -141,7 +141,7 @@ fn begun(given: &Given, may_ask: bool) -> Result<SetUp, u8> {
     Ok(set_up)
 }
 
-fn with_recipe(set_up: SetUp, recipe: Recipe, given: &Given) -> Result<SetUp, u8> {
+fn with_recipe(set_up: SetUp, recipe: Recipe, given: &ParsedArgs) -> Result<SetUp, u8> {
     for key in [Key::Id, Key::Endpoint, Key::Token] {
         if given.settings.options.get(key).is_some() {
             return Err(refuse("--recipe already says what is sent", "leave out --id, --endpoint and --token"));
@@ -156,7 +156,7 @@ fn with_recipe(set_up: SetUp, recipe: Recipe, given: &Given) -> Result<SetUp, u8
 }
 
 /// The recipe of --notify-recipe.
-fn notify_recipe(given: &Given) -> Result<Option<Recipe>, u8> {
+fn notify_recipe(given: &ParsedArgs) -> Result<Option<Recipe>, u8> {
     let Some(name) = given.value("notify-recipe") else { return Ok(None) };
     let recipe = load(name).map_err(|wrong| complain(&wrong))?;
     if recipe.has_notification() {
@@ -167,7 +167,7 @@ fn notify_recipe(given: &Given) -> Result<Option<Recipe>, u8> {
 }
 
 /// Accepts the suggestions if nobody can answer. Returns the exit status if an answer is still missing.
-fn unanswered(set_up: &mut SetUp, given: &Given, is_yes: bool) -> Option<u8> {
+fn unanswered(set_up: &mut SetUp, given: &ParsedArgs, is_yes: bool) -> Option<u8> {
     let left = set_up.take_suggestions(is_yes);
     let basic = [("id", "--id"), ("domains", "--ipv4 or --ipv6")];
     let is_left = |(name, _): &(&str, &str)| left.iter().any(|question| question.name == *name);
@@ -222,7 +222,7 @@ async fn look_all((config, warnings): &Valid, looked: &mut BothLooked, client: &
 }
 
 /// `--new-config`: writes a commented template with the values of the options.
-pub(crate) fn template(given: &Given) -> Ended {
+pub(crate) fn template(given: &ParsedArgs) -> Ended {
     let target = target(given, &Environment::read())?;
     let settings = &given.settings.options;
     starter::checked(settings).map_err(|wrong| complain(&wrong))?;
@@ -255,7 +255,7 @@ async fn look(entry: &Entry, family: Family, looked: &mut Looked, client: &Clien
 }
 
 /// The file that the word or `-c` names. Refuses one that already exists.
-fn target(given: &Given, environment: &Environment) -> Result<NewFile, u8> {
+fn target(given: &ParsedArgs, environment: &Environment) -> Result<NewFile, u8> {
     let name = match (given.word(), given.settings.files.as_slice()) {
         (Some(name), []) => name,
         (None, [name]) => name.as_str(),
@@ -286,8 +286,8 @@ fn shown(config: &Config, looked: &BothLooked, is_offline: bool) -> String {
         let heading = format!("What is sent for {}{note}; *** hides what may be a password or key:", request.about);
         text += &format!("\n{}\n", broken(&heading, 0, width));
         text.extend(request.shown.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n"));
-        if let Some(sought) = &request.sought {
-            text += &format!("\n{}", broken(sought, 0, width));
+        if let Some(lookup_note) = &request.lookup_note {
+            text += &format!("\n{}", broken(lookup_note, 0, width));
         }
         let entry = &config.entries[request.entry];
         let ip = |family: Family| addresses[family.index()].unwrap_or_else(|| family.documentation()).to_string();

@@ -14,7 +14,7 @@ use ddns_core::text::diagnostic::{Diagnostic, Place};
 use futures_util::future::select;
 use tokio::net::TcpListener;
 
-use crate::cli::{Given, ReportFormat};
+use crate::cli::{ParsedArgs, ReportFormat};
 use crate::http::server::{InvalidRequest, Reaction, Received, not_listening, serve};
 use crate::output::{Ended, complain, put, say};
 use crate::signals::{SIGINT, SIGTERM, Signals};
@@ -22,7 +22,7 @@ use options::ListenOptions;
 
 /// Receives until a signal comes or `--count` is reached. Exits with 0; with 1 if it cannot listen; with 2 for a wrong
 /// option or address.
-pub(crate) async fn run(given: Given) -> Ended {
+pub(crate) async fn run(given: ParsedArgs) -> Ended {
     let options = ListenOptions::read(&given).map_err(|error| complain(&[error]))?;
     let refused = |error: io::Error| refused(options.address, &error);
     let listener = TcpListener::bind(options.address).await.map_err(refused)?;

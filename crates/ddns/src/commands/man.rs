@@ -4,7 +4,7 @@ use ddns_core::config::fields::FIELDS;
 
 use crate::cli::help::{EXAMPLES, usage};
 use crate::cli::table::{
-    ALONE, COMMANDS, CONFIG, CommandSpec, CommandText, EVERYWHERE, NEGATIONS, QUIET, negation_help, usage_of,
+    COMMANDS, CONFIG, CommandSpec, CommandText, GLOBAL_OPTIONS, NEGATIONS, QUIET, SYNC_OPTIONS, negation_help, usage_of,
 };
 use crate::cli::topics::TOPICS;
 use crate::output::layout::WIDTH;
@@ -30,7 +30,7 @@ fn page() -> String {
         page += &section(command);
     }
     page += ".SH OPTIONS\n";
-    for (letter, choice) in [CONFIG, QUIET].into_iter().chain(EVERYWHERE) {
+    for (letter, choice) in [CONFIG, QUIET].into_iter().chain(GLOBAL_OPTIONS) {
         page += &row(&format!("-{letter}, {}", choice.usage()), choice.help);
     }
     for field in &FIELDS {
@@ -43,7 +43,7 @@ fn page() -> String {
     for (option, key) in NEGATIONS {
         page += &row(&format!("--{option}"), &negation_help(key));
     }
-    for choice in &ALONE {
+    for choice in &SYNC_OPTIONS {
         page += &row(&choice.usage(), choice.help);
     }
     for topic in TOPICS.iter().filter(|topic| topic.name != "options") {

@@ -5,7 +5,7 @@ use std::io;
 use ddns_core::config::{Config, Notification};
 use ddns_core::notify::NotifyEvent;
 
-use crate::cli::Given;
+use crate::cli::ParsedArgs;
 use crate::http::Client;
 use crate::load;
 use crate::notify::try_example;
@@ -16,7 +16,7 @@ use crate::output::{Ended, print, refuse};
 const COLUMN: usize = 4;
 
 /// Exits with 0 if every notification arrived, with 1 if one did not, with 2 if there is none.
-pub(crate) async fn run(given: Given) -> Ended {
+pub(crate) async fn run(given: ParsedArgs) -> Ended {
     let event = given.word().and_then(NotifyEvent::parse);
     let (configs, _, client) = load::begin(given.settings).await?;
     let mut count = 0;

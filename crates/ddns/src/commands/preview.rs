@@ -17,7 +17,7 @@ use ddns_core::notify::NotifyEvent;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::update::plan::Verdict;
 
-use crate::cli::Given;
+use crate::cli::ParsedArgs;
 use crate::compose;
 use crate::http::Client;
 use crate::load;
@@ -50,7 +50,7 @@ fn sample(config: &Config, number: usize, reveal: bool) -> Option<Sample<'_>> {
 }
 
 /// Exits with 0 if every request can be made, with 1 if one cannot, with 2 for a wrong option or configuration.
-pub(crate) async fn run(given: Given) -> Ended {
+pub(crate) async fn run(given: ParsedArgs) -> Ended {
     let wrong = |error: Diagnostic| complain(&[error]);
     let options = show::PreviewOptions::of(&given, io::stdout().is_terminal()).map_err(wrong)?;
     let addresses = given_addresses(given.values("ip")).map_err(wrong)?;

@@ -9,7 +9,7 @@ use ddns_core::text::diagnostic::{Diagnostic, Place, Severity};
 use serde::Serialize;
 
 use super::check::findings;
-use crate::cli::Given;
+use crate::cli::ParsedArgs;
 use crate::load::read_text;
 use crate::output::layout::{beside, broken, width_of};
 use crate::output::{complain, fail, json, print, refuse};
@@ -19,7 +19,7 @@ const COLUMN: usize = 22;
 
 /// Prints the list or one recipe. Exits with 1 if no recipe matches the word, with 2 if the recipe does not exist or is
 /// invalid.
-pub(crate) fn run(given: &Given) -> u8 {
+pub(crate) fn run(given: &ParsedArgs) -> u8 {
     let wrong = |message: &str| refuse(message, "see `ddns recipes --help`");
     let is_json = given.has("json");
     match (given.word(), given.second()) {

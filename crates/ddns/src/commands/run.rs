@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::cli::CliSettings;
 use crate::compose;
 use crate::driver::{Driver, Lease};
-use crate::group::{self, FAREWELL, Joined, LeaseNotice};
+use crate::group::{self, Joined, LEAVE_TIMEOUT, LeaseNotice};
 use crate::history::History;
 use crate::load;
 use crate::notify::Notifier;
@@ -138,7 +138,7 @@ async fn next_in_group(driver: &mut Driver<'_>, joined: &mut Joined, progress: &
     match notice {
         LeaseNotice::Lease(event @ LeaseEvent::Gained { .. }) => Event::Lease(event),
         LeaseNotice::Lease(LeaseEvent::Lost) if !is_standing_by => Event::Lease(LeaseEvent::Lost),
-        _ => match denial(&joined.group.name, &joined.member.standing()) {
+        _ => match denial(&joined.group.name, &joined.member.status()) {
             Some((level, why, code)) if is_standing_by => Event::Lease(LeaseEvent::Denied { level, why, code }),
             _ => Event::Time,
         },
@@ -147,16 +147,16 @@ async fn next_in_group(driver: &mut Driver<'_>, joined: &mut Joined, progress: &
 
 /// Gives back the lease; everything must be saved before.
 async fn leave(mut joined: Joined) {
-    if joined.member.standing().store.is_err() {
+    if joined.member.status().store.is_err() {
         return;
     }
     joined.member.terminate();
     joined.member.drained();
     let left = async { while !matches!(poll_fn(|context| joined.poll(context)).await, LeaseNotice::Left) {} };
-    let _ = timeout(FAREWELL, left).await;
+    let _ = timeout(LEAVE_TIMEOUT, left).await;
 }
 
 /// The summary is for a terminal or a log file. If nothing changed, a timer must not send a mail about it.
 fn level_of(tally: Tally, log: &Log<'_>) -> Level {
-    if tally.is_news() || log.is_file() || io::stderr().is_terminal() { Level::Info } else { Level::Debug }
+    if tally.has_changes() || log.is_file() || io::stderr().is_terminal() { Level::Info } else { Level::Debug }
 }

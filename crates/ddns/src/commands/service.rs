@@ -17,7 +17,7 @@ use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::shell;
 
 use super::status::NOT_RUNNING;
-use crate::cli::{CliSettings, Given};
+use crate::cli::{CliSettings, ParsedArgs};
 use crate::http::Client;
 use crate::load;
 use crate::output::layout::{WIDE, broken, width_of};
@@ -29,7 +29,7 @@ use facts::{HostFacts, Installed};
 const TAKEN_BY: [(&str, &[&str]); 2] = [("print", &["install", "uninstall", "logs"]), ("follow", &["logs"])];
 
 /// Exits with 2 for a wrong configuration or command line, without changing anything; with 1 if a step fails.
-pub(crate) async fn run(given: Given) -> Ended {
+pub(crate) async fn run(given: ParsedArgs) -> Ended {
     let action = given.word().unwrap_or_default().to_owned();
     let stray = TAKEN_BY.iter().find(|(option, actions)| given.has(option) && !actions.contains(&action.as_str()));
     if let Some((option, actions)) = stray {

@@ -11,7 +11,7 @@ use ddns_core::lease::membership::Membership;
 use ddns_core::text::duration::{duration, seconds};
 use ddns_core::update::state::Accepted;
 
-use crate::cli::{Given, ReportFormat};
+use crate::cli::{ParsedArgs, ReportFormat};
 use crate::clock::unix_time;
 use crate::compose::{look, plan};
 use crate::environment::Environment;
@@ -35,7 +35,7 @@ const NO_CONFIGURATION: &str =
 
 /// Exits with 0 if everything is up to date, with 1 if something is not, with 2 for an invalid configuration, with 3 if
 /// no service responds, or one of them does not.
-pub(crate) async fn run(given: Given) -> Ended {
+pub(crate) async fn run(given: ParsedArgs) -> Ended {
     let form = given.form();
     let environment = Environment::read();
     let services = meant(&given, &environment).await?;
@@ -194,9 +194,9 @@ fn sources(rows: &[Row], width: usize) -> String {
 /// The state of this host in its group, the other members, and remarks.
 fn of_group(group: &Membership, form: ReportFormat) -> String {
     let others: Vec<&str> =
-        (group.standing.members.iter().filter(|seen| !seen.is_self)).map(|seen| seen.member.as_str()).collect();
+        (group.status.members.iter().filter(|seen| !seen.is_self)).map(|seen| seen.member.as_str()).collect();
     let others = if others.is_empty() { "no other member".to_owned() } else { format!("with {}", others.join(", ")) };
-    let line = format!("Group {}, member {}, {others}: {}", group.group, group.standing.member, group.sentence());
+    let line = format!("Group {}, member {}, {others}: {}", group.group, group.status.member, group.sentence());
     let remarks = group.remarks().into_iter().map(|remark| broken(&remark, 2, form.width)).collect::<String>();
     broken(&line, 0, form.width) + &remarks + "\n"
 }

@@ -6,13 +6,13 @@ use ddns_core::journal::SyncResult;
 use ddns_core::text::own_json::read;
 use ddns_core::text::screen;
 
-use crate::cli::Given;
+use crate::cli::ParsedArgs;
 use crate::environment::Environment;
 use crate::output::{Ended, fail, print};
 use crate::watch::{Command, meant, name, note_closed_folder, request};
 
 /// Exits with 0 if everything was accepted or up to date; with 1 if not, or if no service responds.
-pub(crate) async fn run(given: Given) -> Ended {
+pub(crate) async fn run(given: ParsedArgs) -> Ended {
     let environment = Environment::read();
     let mut code = 0;
     let services = meant(&given, &environment).await?;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use ddns_core::config::Config;
 use ddns_core::dns::{
-    DnsVerdict, DnsWay, MAX_SERVERS, ROUNDS_BEFORE_RESOLVER, SeenInDns, ServerSight, Sighting, Sought, Verify, judge,
-    next_round, why_not_asked,
+    DnsObservation, DnsQuery, DnsServerKind, DnsVerdict, MAX_SERVERS, ROUNDS_BEFORE_RESOLVER, SeenInDns, ServerAnswer,
+    Verify, judge, next_round, why_not_asked,
 };
 use ddns_core::engine::plan::Plan;
 use ddns_core::journal::Row;
@@ -19,7 +19,7 @@ use futures_util::stream::{self, StreamExt as _};
 use serde::Serialize;
 use tokio::time::sleep;
 
-use crate::cli::{Given, ReportFormat, time};
+use crate::cli::{ParsedArgs, ReportFormat, time};
 use crate::clock::{steady_time, unix_time};
 use crate::compose::{self, look};
 use crate::dns::{DnsClient, system_resolvers};
@@ -44,12 +44,12 @@ struct Checked {
     /// Do not ask a resolver before this time: it would repeat its answer (K15).
     ask_after: Duration,
     seen: SeenInDns,
-    sighting: Sighting,
+    observation: DnsObservation,
 }
 
 /// Exits with 0 if all addresses are visible, with 1 if one is not, with 2 for a wrong option or configuration, with 3
 /// if some verdicts are unknown.
-pub(crate) async fn run(given: Given) -> Ended {
+pub(crate) async fn run(given: ParsedArgs) -> Ended {
     let form = given.form();
     let wait = given.value("wait").map(|text| time("--wait", text)).transpose().map_err(|error| complain(&[error]))?;
     let wait = wait.unwrap_or_default();
@@ -108,8 +108,8 @@ fn checks(plan: &Plan, rows: Vec<Row>) -> Vec<Checked> {
             for (domain, row) in entry.domains_of(family).iter().zip(rows.by_ref()) {
                 let verify = entry.verify_of(domain, family).cloned().unwrap_or_default();
                 let seen = SeenInDns::unknown(String::new());
-                let sighting = Sighting::default();
-                all.push(Checked { row, family, verify, unknown: 0, ask_after: Duration::ZERO, seen, sighting });
+                let observation = DnsObservation::default();
+                all.push(Checked { row, family, verify, unknown: 0, ask_after: Duration::ZERO, seen, observation });
             }
         }
     }
@@ -121,30 +121,31 @@ async fn ask(all: &mut [Checked], dns: &DnsClient) {
     let (resolvers, now) = (system_resolvers(), unix_time().seconds);
     // Each round chooses its servers anew.
     let seed = getrandom::u64().unwrap_or_default();
-    let mut rounds: HashMap<Sought, Vec<usize>> = HashMap::new();
+    let mut rounds: HashMap<DnsQuery, Vec<usize>> = HashMap::new();
     let is_open = |checked: &Checked| !checked.seen.verdict.is_good() && checked.ask_after <= steady_time();
     for (at, checked) in all.iter_mut().enumerate().filter(|(_, checked)| is_open(checked)) {
         if checked.unknown == ROUNDS_BEFORE_RESOLVER {
-            checked.verify = Verify { way: DnsWay::Resolver, servers: Vec::new(), ..checked.verify.clone() };
+            checked.verify = Verify { way: DnsServerKind::Resolver, servers: Vec::new(), ..checked.verify.clone() };
         }
         if let Some(why) = checked.why_not(now) {
             checked.seen = SeenInDns::unknown(why);
             continue;
         }
         let name = &checked.row.domain;
-        let sought = checked.verify.sought(name, checked.family, &resolvers, MAX_SERVERS, seed);
-        rounds.entry(sought).or_default().push(at);
+        let dns_query = checked.verify.dns_query(name, checked.family, &resolvers, MAX_SERVERS, seed);
+        rounds.entry(dns_query).or_default().push(at);
     }
     // The first name of each zone finds the servers for the others.
-    let parent = |sought: &Sought| sought.name.split_once('.').map(|(_, parent)| parent.to_owned());
+    let parent = |dns_query: &DnsQuery| dns_query.name.split_once('.').map(|(_, parent)| parent.to_owned());
     let mut ways = HashSet::new();
-    let (first, others): (Vec<_>, Vec<_>) = rounds.into_iter().partition(|(sought, _)| ways.insert(parent(sought)));
+    let (first, others): (Vec<_>, Vec<_>) =
+        rounds.into_iter().partition(|(dns_query, _)| ways.insert(parent(dns_query)));
     for some in [first, others] {
-        let asked = some.into_iter().map(async |(sought, who)| (dns.round(&sought).await, who));
+        let asked = some.into_iter().map(async |(dns_query, who)| (dns.round(&dns_query).await, who));
         let mut asked = stream::iter(asked).buffer_unordered(MAX_AT_ONCE);
-        while let Some((sighting, who)) = asked.next().await {
+        while let Some((observation, who)) = asked.next().await {
             for at in who {
-                all[at].take(&sighting);
+                all[at].take(&observation);
             }
         }
     }
@@ -169,19 +170,19 @@ impl Checked {
         of_name.or_else(|| self.verify.too_early(self.since(now)))
     }
 
-    fn take(&mut self, sighting: &Sighting) {
+    fn take(&mut self, observation: &DnsObservation) {
         let Some(expected) = self.expected() else { return };
-        self.seen = judge(sighting, expected, &self.verify);
+        self.seen = judge(observation, expected, &self.verify);
         self.unknown = if self.seen.verdict == DnsVerdict::Unknown { self.unknown + 1 } else { 0 };
-        if sighting.way == DnsWay::Resolver {
+        if observation.way == DnsServerKind::Resolver {
             self.ask_after = steady_time() + Duration::from_secs(self.seen.ttl.unwrap_or_default().into());
         }
-        self.sighting = sighting.clone();
+        self.observation = observation.clone();
     }
 
     /// The update as JSON. If `accepted`, the time of acceptance, is null, the address comes from the sources.
     fn report(&self) -> impl Serialize {
-        let server = |one: &ServerSight| {
+        let server = |one: &ServerAnswer| {
             let (addresses, error) = match &one.said {
                 Ok((ips, _)) => (Some(ips.clone()), None),
                 Err(why) => (None, Some(why.clone())),
@@ -194,10 +195,10 @@ impl Checked {
             address: self.expected(),
             accepted: self.row.accepted,
             verdict: self.seen.verdict.key(),
-            by: self.sighting.way.key(),
+            by: self.observation.way.key(),
             ttl: self.seen.ttl,
             reason: &self.seen.reason,
-            servers: self.sighting.servers.iter().map(server).collect::<Vec<_>>(),
+            servers: self.observation.servers.iter().map(server).collect::<Vec<_>>(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::env::consts::{ARCH, OS};
 
-use crate::cli::{Given, VERSION};
+use crate::cli::{ParsedArgs, VERSION};
 use crate::output::print;
 
 /// Set by `packaging/build-static`. An archive of the source has no commit.
@@ -19,7 +19,7 @@ const C_LIBRARY: &str = if cfg!(target_env = "musl") {
 const LINKED: &str = if cfg!(target_feature = "crt-static") { "static" } else { "dynamic" };
 
 /// Prints the version, and how the program was built.
-pub(crate) fn run(given: &Given) -> u8 {
+pub(crate) fn run(given: &ParsedArgs) -> u8 {
     let mut text = VERSION.to_owned();
     if given.has("verbose") {
         let commit = COMMIT.filter(|commit| !commit.is_empty()).unwrap_or("unknown");

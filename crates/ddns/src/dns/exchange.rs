@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use ddns_core::dns::{Asking, DnsReply, NoAnswer, answer_to, query};
+use ddns_core::dns::{DnsReply, NoAnswer, ServerQuestion, answer_to, query};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpSocket;
 use tokio::time::timeout;
@@ -17,7 +17,7 @@ use crate::udp;
 const TCP_TIME: Duration = Duration::from_secs(3);
 
 /// The answer, or why there is none. `own` is the local address to ask from.
-pub(crate) async fn exchange(asking: &Asking, own: Option<IpAddr>, tries: &[Duration]) -> DnsReply {
+pub(crate) async fn exchange(asking: &ServerQuestion, own: Option<IpAddr>, tries: &[Duration]) -> DnsReply {
     let id = random().map(u16::from_be_bytes).map_err(|_| NoAnswer::Unreachable)?;
     let bytes = query(id, &asking.question).ok_or(NoAnswer::Unreachable)?;
     let read = |bytes: &[u8]| answer_to(&asking.question, id, bytes);

@@ -10,7 +10,7 @@ use ddns_group::view::{Holder, KeyValue, Keys, LeaseId, MemberEntry, VERSION, Vi
 use futures_util::stream::{LocalBoxStream, StreamExt as _, try_unfold};
 
 use super::etcd::{Error, Etcd, Watch};
-use super::write::{MAX_PAIRS, Own, Write, Wrote, entries, written};
+use super::write::{HolderKey, MAX_PAIRS, Write, WriteResult, entries, written};
 use crate::random::new_salt;
 
 /// More members than a group can have.
@@ -51,7 +51,7 @@ impl GroupStore {
             Call::Register(lease, entry) => Answer::Registered(*lease, self.register(*lease, entry).await?),
             Call::Campaign(lease) => Answer::Campaigned(*lease, self.campaign(*lease).await?),
             Call::Resign(lease, created) => {
-                let own = Own { created: *created, text: Holder::text(&settings.member, *lease) };
+                let own = HolderKey { created: *created, text: Holder::text(&settings.member, *lease) };
                 let then = vec![Operation::Delete(Range::key(&self.keys.holder()))];
                 let compares = own.compares(&self.keys);
                 self.transaction(&Transaction { compares, then, ..Transaction::default() }).await?;
@@ -134,7 +134,7 @@ impl GroupStore {
 
     /// Reads the state of the group. If it is doubtful, marks all its claims in doubt, in the store too. The very first holder
     /// creates the salt. `load` is the number of this load: a write of an earlier one must not count as its own.
-    pub(super) async fn load(&self, own: &Own, is_doubtful: bool, load: u64) -> Result<LoadedState, Error> {
+    pub(super) async fn load(&self, own: &HolderKey, is_doubtful: bool, load: u64) -> Result<LoadedState, Error> {
         let (keys, limit) = (&self.keys, self.settings.lease);
         let (found, _) = self.etcd.range(&Range::prefix(&keys.state()), limit).await?;
         let text = |key: &str| found.iter().find(|pair| pair.key == key).map(|pair| pair.value.as_str());
@@ -165,8 +165,8 @@ impl GroupStore {
                 let name = format!("{}-{load}-doubt-{number}", own.created);
                 let write = Write { own: own.clone(), last, name: name.clone(), pairs: pairs.to_vec() };
                 match write.run(&self.etcd, keys, limit).await? {
-                    Wrote::Done => last = Some(name),
-                    Wrote::Behind(_) | Wrote::Refused => return Err(changed()),
+                    WriteResult::Done => last = Some(name),
+                    WriteResult::Behind(_) | WriteResult::Refused => return Err(changed()),
                 }
             }
         }

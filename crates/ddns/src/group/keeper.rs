@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use ddns_core::engine::LeaseEvent;
-use ddns_core::lease::standing::{Role, Standing};
+use ddns_core::lease::status::{MemberStatus, Role};
 use ddns_core::update::state::State;
 use ddns_group::machine::{Action, Answer, Call, MachineEvent};
 use ddns_group::view::{Holder, LeaseId, View};
@@ -19,11 +19,11 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::calls::{GroupStore, LoadedState};
 use super::etcd::Error;
 use super::member::GroupMember;
-use super::write::{MAX_PAIRS, Own, Write, Wrote};
+use super::write::{HolderKey, MAX_PAIRS, Write, WriteResult};
 use crate::clock::steady_time;
 
 /// The delay before a failed write is repeated, as long as the lease lasts.
-const WRITE_AGAIN: Duration = Duration::from_millis(300);
+const WRITE_RETRY_DELAY: Duration = Duration::from_millis(300);
 
 /// What happens to this host in its group, for the service.
 pub(crate) enum LeaseNotice {
@@ -32,7 +32,7 @@ pub(crate) enum LeaseNotice {
     /// This host left the group.
     Left,
     /// The state of this host changed; for people.
-    Standing(Box<Standing>),
+    MemberStatus(Box<MemberStatus>),
 }
 
 pub(super) struct LeaseKeeper {
@@ -49,7 +49,7 @@ pub(super) struct LeaseKeeper {
     /// How many writes and loads there were, for names of writes: no name is used twice, because a late write may have it.
     writes: u64,
     /// The last reported state, without the times that always change.
-    said: Option<Standing>,
+    said: Option<MemberStatus>,
 }
 
 struct EndedCall {
@@ -59,7 +59,7 @@ struct EndedCall {
 }
 
 /// A write that has ended: the number of its last pair, its name, and its result.
-type Written = (u64, String, Result<Wrote, Error>);
+type Written = (u64, String, Result<WriteResult, Error>);
 
 enum KeeperStep {
     Ended(EndedCall),
@@ -88,7 +88,7 @@ impl LeaseKeeper {
     /// Runs until this host has left the group.
     pub(super) async fn run(mut self) {
         self.take(MachineEvent::Woke);
-        while self.member.machine(|machine| machine.standing(steady_time()).role) != Role::Left {
+        while self.member.machine(|machine| machine.status(steady_time()).role) != Role::Left {
             match self.next().await {
                 KeeperStep::Ended(ended) => self.ended(ended),
                 KeeperStep::Viewed(Ok(view)) => self.take(MachineEvent::Viewed(view)),
@@ -162,11 +162,11 @@ impl LeaseKeeper {
 
     /// Reports the state of this host if it changed.
     fn report(&mut self) {
-        let standing = self.member.standing();
-        let said = Some(Standing { held_for: None, lease_left: None, ..standing.clone() });
+        let status = self.member.status();
+        let said = Some(MemberStatus { held_for: None, lease_left: None, ..status.clone() });
         if self.said != said {
             self.said = said;
-            self.tell(LeaseNotice::Standing(Box::new(standing)));
+            self.tell(LeaseNotice::MemberStatus(Box::new(status)));
         }
     }
 
@@ -244,9 +244,9 @@ impl LeaseKeeper {
     }
 
     /// This host's holder key with this revision.
-    fn own(&self, created: i64) -> Own {
+    fn own(&self, created: i64) -> HolderKey {
         let lease = self.member.machine(|machine| machine.lease()).unwrap_or(LeaseId(0));
-        Own { created, text: Holder::text(&self.store.settings.member, lease) }
+        HolderKey { created, text: Holder::text(&self.store.settings.member, lease) }
     }
 
     /// Starts the next write, unless a write is running.
@@ -262,8 +262,8 @@ impl LeaseKeeper {
         let store = Rc::clone(&self.store);
         self.writing = Some(Box::pin(async move {
             let result = write.run(&store.etcd, &store.keys, store.settings.call_limit()).await;
-            if !matches!(result, Ok(Wrote::Done | Wrote::Behind(_)) | Err(Error::WentBack)) {
-                sleep(WRITE_AGAIN).await;
+            if !matches!(result, Ok(WriteResult::Done | WriteResult::Behind(_)) | Err(Error::WentBack)) {
+                sleep(WRITE_RETRY_DELAY).await;
             }
             (number, write.name, result)
         }));
@@ -272,17 +272,17 @@ impl LeaseKeeper {
     fn wrote(&mut self, (number, name, result): Written) {
         self.writing = None;
         match result {
-            Ok(Wrote::Done) => {
+            Ok(WriteResult::Done) => {
                 self.last_write = Some(name);
                 self.member.committed(number);
                 self.cannot_write(None);
                 // A drain may have waited for this write.
                 self.told();
             }
-            Ok(Wrote::Behind(last)) => self.last_write = last,
+            Ok(WriteResult::Behind(last)) => self.last_write = last,
             Err(Error::WentBack) => self.went_back(),
             // The state of the member already shows that the lease is gone or the store cannot be reached.
-            Ok(Wrote::Refused) | Err(Error::Unreachable(_) | Error::LeaseGone | Error::Compacted) => {}
+            Ok(WriteResult::Refused) | Err(Error::Unreachable(_) | Error::LeaseGone | Error::Compacted) => {}
             Err(error) => {
                 let why = format!(
                     "the store does not take what this host writes ({error}): no new address is sent until it does"

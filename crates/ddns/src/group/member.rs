@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ddns_core::engine::{Note, Term};
 use ddns_core::lease::membership::Membership;
-use ddns_core::lease::standing::{Role, Standing};
+use ddns_core::lease::status::{MemberStatus, Role};
 use ddns_core::update::state::Pair;
 use ddns_group::machine::{Machine, MachineEvent};
 use futures_util::future::LocalBoxFuture;
@@ -83,11 +83,11 @@ impl GroupMember {
     }
 
     /// The state of this host in its group.
-    pub(crate) fn standing(&self) -> Standing {
-        let standing = self.0.machine.borrow().standing(steady_time());
-        let unwritable = || self.0.unwritable.borrow().clone().filter(|_| standing.role == Role::Holder);
-        let trouble = standing.trouble.clone().or_else(unwritable);
-        Standing { trouble, ..standing }
+    pub(crate) fn status(&self) -> MemberStatus {
+        let status = self.0.machine.borrow().status(steady_time());
+        let unwritable = || self.0.unwritable.borrow().clone().filter(|_| status.role == Role::Holder);
+        let trouble = status.trouble.clone().or_else(unwritable);
+        MemberStatus { trouble, ..status }
     }
 
     /// Notes why the store refuses the writes of this host. `None`: it accepts them.
@@ -97,7 +97,7 @@ impl GroupMember {
 
     /// The state of this host, with the name of the group.
     pub(crate) fn membership(&self) -> Membership {
-        Membership { group: self.0.name.clone(), standing: self.standing() }
+        Membership { group: self.0.name.clone(), status: self.status() }
     }
 
     /// Only for the task that keeps the lease.

@@ -30,13 +30,13 @@ fn entry(keys: &Keys, name: &str) -> String {
 /// The holder's key of this host. The revision alone does not identify it: in a store that went back, another host's key may
 /// have the same (J7).
 #[derive(Clone)]
-pub(super) struct Own {
+pub(super) struct HolderKey {
     /// The revision at which the key was created.
     pub(super) created: i64,
     pub(super) text: String,
 }
 
-impl Own {
+impl HolderKey {
     /// The conditions that this key exists.
     pub(super) fn compares(&self, keys: &Keys) -> Vec<Compare> {
         vec![Compare::Created(keys.holder(), self.created), Compare::Value(keys.holder(), self.text.clone())]
@@ -44,7 +44,7 @@ impl Own {
 }
 
 pub(super) struct Write {
-    pub(super) own: Own,
+    pub(super) own: HolderKey,
     /// The name of the write before. `None`: this is the very first write.
     pub(super) last: Option<String>,
     /// The name of this write.
@@ -53,7 +53,7 @@ pub(super) struct Write {
 }
 
 /// The result of a write.
-pub(super) enum Wrote {
+pub(super) enum WriteResult {
     Done,
     /// An earlier write of this holder, which seemed to have failed, came first. Contains the name of the last write.
     Behind(Option<String>),
@@ -62,23 +62,23 @@ pub(super) enum Wrote {
 }
 
 impl Write {
-    pub(super) async fn run(&self, store: &Etcd, keys: &Keys, limit: Duration) -> Result<Wrote, Error> {
+    pub(super) async fn run(&self, store: &Etcd, keys: &Keys, limit: Duration) -> Result<WriteResult, Error> {
         let done = store.transaction(&self.transaction(keys), limit).await?;
         if done.succeeded {
-            return Ok(Wrote::Done);
+            return Ok(WriteResult::Done);
         }
         let mut found = done.found.into_iter().map(|found| found.into_iter().next());
         let (holder, last) = (found.next().flatten(), found.next().flatten());
         let last = last.map(|last| last.value);
         Ok(if last.as_ref() == Some(&self.name) {
             // The write succeeded in an earlier try whose answer was lost.
-            Wrote::Done
+            WriteResult::Done
         } else if holder
             .is_some_and(|holder| (holder.created, holder.value) == (self.own.created, self.own.text.clone()))
         {
-            Wrote::Behind(last)
+            WriteResult::Behind(last)
         } else {
-            Wrote::Refused
+            WriteResult::Refused
         })
     }
 

@@ -34,12 +34,12 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use connect::Connector;
 use exchange::Reuse;
-pub(crate) use exchange::{BODY_LIMIT, Response};
+pub(crate) use exchange::{MAX_BODY_BYTES, Response};
 use how::endpoint;
-pub(crate) use how::{How, Over, Want};
-use pool::{Idle, PROOF, Purpose, Room};
+pub(crate) use how::{AddressFamilies, BodyUse, How};
+use pool::{ASSUME_KEPT_AFTER, ConnectionLimit, Idle, ReuseKey};
 pub(crate) use probe::ProbeStep;
-use stream::{Connection, Spoken};
+use stream::{Connection, HttpConnection};
 pub(crate) use streaming::Streaming;
 pub(crate) use tls::{Pem, TlsTrust, WANTS_CERTIFICATE, certificates, private_key, read_ca};
 
@@ -106,7 +106,7 @@ pub(crate) struct Client {
     connector: Connector,
     idle: Idle,
     /// Determined at the first request.
-    room: OnceCell<Room>,
+    room: OnceCell<ConnectionLimit>,
     /// The service that last told a router's outer address, with the router's address.
     pub(crate) router: RefCell<Option<(Ipv4Addr, WanService)>>,
     /// The warnings that were given, so that each is given once.
@@ -215,13 +215,13 @@ impl Client {
 
     /// Waits for a response. A server that serves few connections at a time may be waiting for the next request on the
     /// kept ones, where none will come: they are closed meanwhile.
-    async fn unblocked<T>(&self, exchange: impl Future<Output = T>, is_alone: bool, purpose: &Purpose) -> T {
+    async fn unblocked<T>(&self, exchange: impl Future<Output = T>, is_alone: bool, purpose: &ReuseKey) -> T {
         let mut exchange = pin!(exchange);
         if is_alone {
             return exchange.await;
         }
         loop {
-            match timeout(PROOF, exchange.as_mut()).await {
+            match timeout(ASSUME_KEPT_AFTER, exchange.as_mut()).await {
                 Ok(exchanged) => return exchanged,
                 Err(_) => self.idle.close(purpose, steady_time()),
             }
@@ -232,9 +232,9 @@ impl Client {
     async fn connection(
         &self,
         request: &Request,
-        purpose: &Purpose,
+        purpose: &ReuseKey,
         sending: &SendingState<'_>,
-    ) -> Result<(Box<Spoken>, bool), String> {
+    ) -> Result<(Box<HttpConnection>, bool), String> {
         let how = sending.how;
         let kept = self.idle.take(purpose, |connection| fits(connection, request, how), steady_time());
         let was_kept = kept.is_some();
@@ -272,7 +272,7 @@ impl Client {
     }
 
     /// The addresses of a host that is not asked over HTTP (STUN).
-    pub(crate) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
+    pub(crate) async fn look_up(&self, host: &str, over: AddressFamilies) -> Result<Vec<IpAddr>, String> {
         self.connector.dialer.names.look_up(host, over).await
     }
 
@@ -288,16 +288,16 @@ impl Client {
         }
     }
 
-    fn room(&self) -> &Room {
-        self.room.get_or_init(Room::default)
+    fn room(&self) -> &ConnectionLimit {
+        self.room.get_or_init(ConnectionLimit::default)
     }
 }
 
 /// Whether a request may use a kept connection: its route, its address family and its local address.
 fn fits<S>(connection: &Connection<S>, request: &Request, how: How<'_>) -> bool {
     let over = match how.over {
-        Over::Any => true,
-        Over::Prefer(family) | Over::Only(family) => connection.family == Some(family),
+        AddressFamilies::Any => true,
+        AddressFamilies::Prefer(family) | AddressFamilies::Only(family) => connection.family == Some(family),
     };
     // A server that must see a certain address of ours would see another one.
     let from = how.from.is_none() || how.from == connection.from;
@@ -330,7 +330,7 @@ mod tests {
                 [(None, None, true), (one, None, true), (None, one, false), (one, one, true), (one, other, false)];
             for (made, asked, expected) in cases {
                 connection.from = made;
-                let (limit, want, over) = (Duration::from_secs(1), Want::Status, Over::Any);
+                let (limit, want, over) = (Duration::from_secs(1), BodyUse::Status, AddressFamilies::Any);
                 let how = How { limit, want, over, proxies: Proxies::DIRECT, ssl: &Ssl::Auto, from: asked };
                 assert_eq!(fits(&connection, &request, how), expected, "{made:?} {asked:?}");
             }
@@ -379,7 +379,7 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
             let url = format!("http://{}/", listener.local_addr().expect("the port that was bound"));
             let request = Request::new(Url::parse(&url).expect("an address"), None);
-            let (limit, want, over) = (Duration::from_secs(5), Want::Status, Over::Any);
+            let (limit, want, over) = (Duration::from_secs(5), BodyUse::Status, AddressFamilies::Any);
             let how = How { limit, want, over, proxies: Proxies::DIRECT, ssl: &Ssl::Auto, from: None };
             let (client, opened) = (Client::default(), Cell::new(0));
             let server = async {
@@ -411,7 +411,7 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
             let url = format!("http://{}/", listener.local_addr().expect("the port that was bound"));
             let request = Request::new(Url::parse(&url).expect("an address"), None);
-            let (limit, want, over) = (Duration::from_secs(5), Want::Status, Over::Any);
+            let (limit, want, over) = (Duration::from_secs(5), BodyUse::Status, AddressFamilies::Any);
             let how = How { limit, want, over, proxies: Proxies::DIRECT, ssl: &Ssl::Auto, from: None };
             let client = Client::default();
             let requests = async {

@@ -14,7 +14,7 @@ const READ_SIZE: usize = 8 * 1024;
 
 thread_local! {
     /// Everything that is read passes through this buffer: only unsafe code could read into hyper's own.
-    static PASSAGE: RefCell<[u8; READ_SIZE]> = const { RefCell::new([0; READ_SIZE]) };
+    static READ_BUFFER: RefCell<[u8; READ_SIZE]> = const { RefCell::new([0; READ_SIZE]) };
 }
 
 /// A stream that hyper uses while its owner keeps it and can look at it. No borrow lasts longer than a poll.
@@ -22,7 +22,7 @@ pub(super) struct Io<S>(pub(super) Rc<RefCell<S>>);
 
 impl<S: AsyncRead + Unpin> Read for Io<S> {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, mut into: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        PASSAGE.with_borrow_mut(|bytes| {
+        READ_BUFFER.with_borrow_mut(|bytes| {
             let room = into.remaining().min(READ_SIZE);
             let mut buffer = ReadBuf::new(&mut bytes[..room]);
             ready!(Pin::new(&mut *self.0.borrow_mut()).poll_read(context, &mut buffer))?;

@@ -11,4 +11,4 @@ mod wire;
 pub(crate) use accept::{AcceptedConnection, accept, not_listening};
 pub(crate) use receiver::{InvalidRequest, Reaction, Received, ReceiverResponse, serve};
 pub(crate) use speak::{hang_up, read, speak};
-pub(crate) use wire::{Activity, ConnectionPhase, Patience, ServerWire};
+pub(crate) use wire::{Activity, ConnectionPhase, ConnectionTimeouts, ServerWire};

@@ -11,15 +11,15 @@ use ddns_core::net::url::{Url, UrlError, shown_path};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::secrets::MASK;
 
-use crate::http::{BODY_LIMIT, Client, How, Over, Want};
+use crate::http::{AddressFamilies, BodyUse, Client, How, MAX_BODY_BYTES};
 use crate::open_file::{Identity, identity, open_any};
 use ddns_core::net::status::with_reason;
 
 /// The size limit in bytes: a hundred thousand long names for both families need less.
-const FILE_LIMIT: u64 = 16 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// How long it may take to fetch a configuration.
-const FETCH_LIMIT: Duration = Duration::from_secs(30);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A configuration that was read.
 pub(super) struct LoadedFile {
@@ -63,8 +63,8 @@ pub(crate) fn cannot(error: io::Error) -> String {
 fn read_file(path: &str) -> Result<(String, Option<Identity>), String> {
     let file = open_any(Path::new(path)).map_err(cannot)?;
     let metadata = file.metadata().ok();
-    let size = metadata.as_ref().map_or(0, |metadata| metadata.len().min(FILE_LIMIT));
-    let text = text_of(file, usize::try_from(size).unwrap_or(0), FILE_LIMIT)?;
+    let size = metadata.as_ref().map_or(0, |metadata| metadata.len().min(MAX_FILE_BYTES));
+    let text = text_of(file, usize::try_from(size).unwrap_or(0), MAX_FILE_BYTES)?;
     Ok((text, metadata.as_ref().map(identity)))
 }
 
@@ -112,13 +112,13 @@ async fn fetch(
         vec![Diagnostic::error(Place::file(&name), format!("the configuration cannot be fetched: {why}"))]
     };
     let request = Request::new(url, None);
-    let how = How { limit: FETCH_LIMIT, want: Want::Body, over: Over::Any, proxies, ssl, from: None };
+    let how = How { limit: FETCH_TIMEOUT, want: BodyUse::Body, over: AddressFamilies::Any, proxies, ssl, from: None };
     let response = client.send(&request, how).await.map_err(|failure| wrong(failure.why))?;
     if !(200..300).contains(&response.status) {
         return Err(wrong(format!("the response was {}", with_reason(response.status))));
     }
     if !response.is_whole {
-        return Err(wrong(format!("it was cut off, or is larger than {} KiB", BODY_LIMIT >> 10)));
+        return Err(wrong(format!("it was cut off, or is larger than {} KiB", MAX_BODY_BYTES >> 10)));
     }
     let text = String::from_utf8(response.body).map_err(|_| wrong("it is not UTF-8 text".to_owned()))?;
     let warnings = response.warnings.iter().map(|why| Diagnostic::warning(Place::file(&name), why)).collect();

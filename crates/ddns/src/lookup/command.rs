@@ -25,7 +25,7 @@ use crate::signals::{SIGINT, SIGTERM, before_end};
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// How much output is read, in bytes.
-const OUTPUT_LIMIT: usize = 64 * 1024;
+const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 
 /// The stack of a thread that only waits, in bytes.
 const STACK: usize = 64 * 1024;
@@ -52,7 +52,7 @@ pub(super) async fn ask(words: &[String], family: Family) -> Result<Choice, Stri
         Ok(Ok(Some(status))) if !status.success() => {
             Err(format!("`{program}` failed ({status}): run it by hand to see why"))
         }
-        Ok(Ok(_)) => match first_address(whole_words(&output, OUTPUT_LIMIT), family) {
+        Ok(Ok(_)) => match first_address(whole_words(&output, MAX_OUTPUT_BYTES), family) {
             Some(ip) => Ok(Choice { ip, why: format!("the first {family} address in the output of `{program}`") }),
             None => Err(format!("the output of `{program}` has no {family} address")),
         },
@@ -122,13 +122,13 @@ impl ProcessGroup {
                 Ok(read) => is_open = read? > 0,
                 Err(_) => patience = (patience * 2).min(MAX_POLL_PAUSE),
             }
-            if output.len() >= OUTPUT_LIMIT {
+            if output.len() >= MAX_OUTPUT_BYTES {
                 return Ok(None);
             }
             if let Some(status) = self.0.try_wait()? {
                 // Background processes print nothing more; the last output of the program may still be in the pipe.
                 self.end();
-                while output.len() < OUTPUT_LIMIT
+                while output.len() < MAX_OUTPUT_BYTES
                     && let Ok(Ok(1..)) = timeout(ASK_FIRST, pipe.read_buf(output)).await
                 {}
                 return Ok(Some(status));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ddns_core::address::observation::Choice;
 use ddns_core::address::source::{DnsSource, Source};
-use ddns_core::dns::{Asking, own_address, own_address_question};
+use ddns_core::dns::{ServerQuestion, own_address, own_address_question};
 
 use super::Query;
 use super::server::ask_servers;
@@ -28,17 +28,17 @@ const BUILT_IN: [[&str; 3]; 2] = [
 ];
 
 /// How long a built-in server may take, with one packet; then the next one is asked.
-const PATIENCE: Duration = Duration::from_secs(1);
+const SERVER_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) async fn ask(source: Option<&DnsSource>, query: Query<'_>, client: &Client) -> Result<Choice, String> {
     if let Some(source) = source {
         return ask_server(source, query, &TRIES, client).await;
     }
     let mut refused = Vec::new();
-    let query = Query { time: query.time.min(PATIENCE), ..query };
+    let query = Query { time: query.time.min(SERVER_TIMEOUT), ..query };
     for text in BUILT_IN[query.family.index()] {
         let Ok(Source::Dns(Some(source))) = Source::parse(text) else { continue };
-        match ask_server(&source, query, &[PATIENCE], client).await {
+        match ask_server(&source, query, &[SERVER_TIMEOUT], client).await {
             Ok(choice) => return Ok(choice),
             Err(why) => refused.push(why),
         }
@@ -54,7 +54,7 @@ async fn ask_server(
 ) -> Result<Choice, String> {
     let question = own_address_question(name, query.family, *is_text, *is_chaos);
     ask_servers((host, *port), query, client, async |server, own| {
-        let asking = Asking { server, question: question.clone() };
+        let asking = ServerQuestion { server, question: question.clone() };
         let answer = exchange(&asking, own, tries).await.map_err(|why| why.to_string())?;
         own_address(&question, &answer, query.family)
     })

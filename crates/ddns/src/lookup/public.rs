@@ -8,7 +8,7 @@ use ddns_core::net::reach::{Trust, sendable};
 
 use super::Query;
 use super::url::page;
-use crate::http::{Client, Over};
+use crate::http::{AddressFamilies, Client};
 
 /// By [`Family::index`](ddns_core::net::family::Family::index). Run by different people, so that a service that is gone
 /// or wrong does not matter.
@@ -32,15 +32,15 @@ const SERVICES: [[&str; 6]; 2] = [
 ];
 
 /// How long one service may take; then the next one is asked.
-const PATIENCE: Duration = Duration::from_secs(5);
+const SERVICE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(super) async fn ask(query: Query<'_>, client: &Client) -> Result<Choice, String> {
     let services = SERVICES[query.family.index()];
-    let query = Query { time: query.time.min(PATIENCE), ..query };
+    let query = Query { time: query.time.min(SERVICE_TIMEOUT), ..query };
     // One reason is enough: if no service can be reached, it is the same for all.
     let mut first = None;
     for service in services {
-        let seen = page(service, query, Over::Only(query.family), client).await;
+        let seen = page(service, query, AddressFamilies::Only(query.family), client).await;
         match seen.and_then(|ip| sendable(ip, query.family, Trust::Own)) {
             Ok(ip) => return Ok(Choice { ip, why: format!("{service} saw it") }),
             Err(why) => first.get_or_insert(format!("{service}: {why}")),

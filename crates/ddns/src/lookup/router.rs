@@ -20,7 +20,7 @@ use tokio::net::UdpSocket;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Query;
-use crate::http::{Client, How, Over, Want};
+use crate::http::{AddressFamilies, BodyUse, Client, How};
 use crate::platform::gateway;
 use crate::udp;
 
@@ -151,8 +151,8 @@ async fn call(service: &WanService, client: &Client) -> Result<Option<Ipv4Addr>,
 async fn get(request: Request, client: &Client) -> Result<String, String> {
     // Marked as signed, because signed requests follow no redirect.
     let request = Request { is_signed: true, ..request };
-    let over = Over::Only(Family::V4);
-    let (want, proxies, ssl) = (Want::Body, Proxies::DIRECT, &Ssl::Verify);
+    let over = AddressFamilies::Only(Family::V4);
+    let (want, proxies, ssl) = (BodyUse::Body, Proxies::DIRECT, &Ssl::Verify);
     let how = How { limit: REQUEST, want, over, proxies, ssl, from: None };
     let response = client.send(&request, how).await.map_err(|failure| failure.why)?;
     if response.status != 200 {

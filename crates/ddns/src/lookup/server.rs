@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::Query;
 use super::default::stable_source;
-use crate::http::{Client, Over};
+use crate::http::{AddressFamilies, Client};
 
 /// How many addresses of a host name are asked.
 const MAX_SERVERS: usize = 3;
@@ -23,7 +23,7 @@ pub(super) async fn ask_servers(
 ) -> Result<Choice, String> {
     let asked = async {
         let mut refused = Vec::new();
-        for ip in client.look_up(host, Over::Only(query.family)).await?.into_iter().take(MAX_SERVERS) {
+        for ip in client.look_up(host, AddressFamilies::Only(query.family)).await?.into_iter().take(MAX_SERVERS) {
             let server = SocketAddr::new(ip, port);
             match ask(server, stable_source(ip)).await {
                 Ok(ip) => return Ok(Choice { ip, why: format!("{server} saw it") }),

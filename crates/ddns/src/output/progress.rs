@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ddns_core::update::outcome::Tally;
 
 /// A shorter run shows no progress.
-const PATIENCE: Duration = Duration::from_secs(2);
+const SHOW_AFTER: Duration = Duration::from_secs(2);
 
 /// How often the line changes.
 const EVERY: Duration = Duration::from_millis(200);
@@ -28,7 +28,7 @@ impl Progress {
     /// Starts the clock, if standard error is a terminal.
     pub(crate) fn begin(&self) {
         if io::stderr().is_terminal() {
-            self.next.set(Some(Instant::now() + PATIENCE));
+            self.next.set(Some(Instant::now() + SHOW_AFTER));
         }
     }
 

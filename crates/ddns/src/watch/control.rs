@@ -25,7 +25,7 @@ use crate::environment::{Environment, max_files_per_kind};
 use crate::open_file::{Identity, identity, make_private};
 
 /// A client must send its request within this time, and take the response within it.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long to wait if no connection can be accepted.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -75,7 +75,7 @@ impl ControlRequest {
     pub(super) fn respond(self, text: String) {
         let Self { mut stream, connected, .. } = self;
         spawn_local(async move {
-            let _ = timeout(PATIENCE, async {
+            let _ = timeout(CLIENT_TIMEOUT, async {
                 stream.write_all(text.as_bytes()).await?;
                 stream.shutdown().await
             })
@@ -154,7 +154,7 @@ async fn accept(listener: UnixListener, received: UnboundedSender<ControlRequest
         }
         let (received, connected) = (received.clone(), Rc::clone(&connected));
         let reading = spawn_local(async move {
-            if let Ok(Some((command, stream))) = timeout(PATIENCE, read_command(stream)).await {
+            if let Ok(Some((command, stream))) = timeout(CLIENT_TIMEOUT, read_command(stream)).await {
                 let _ = received.send(ControlRequest { command, stream, connected });
             }
         });

@@ -11,7 +11,7 @@ use super::files::Files;
 use crate::group::{Joined, LeaseNotice};
 use crate::platform::{Kernel, Timer, Wake};
 use crate::signals::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, Signals};
-use crate::web::{Ask, PageServer};
+use crate::web::{PageServer, SiteRequest};
 
 /// What happened.
 pub(super) enum ServiceEvent {
@@ -32,7 +32,7 @@ pub(super) enum ServiceEvent {
     /// SIGUSR1.
     Synchronize,
     /// The page asks something.
-    Web(Ask),
+    Web(SiteRequest),
     /// A request came through the control socket.
     Control(ControlRequest),
 }

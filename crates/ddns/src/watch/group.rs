@@ -5,7 +5,7 @@ use ddns_core::text::diagnostic::{Diagnostic, Place};
 
 use super::events::{Events, ServiceEvent};
 use crate::clock::steady_time;
-use crate::group::{FAREWELL, LeaseNotice, join, wanted};
+use crate::group::{LEAVE_TIMEOUT, LeaseNotice, join, wanted};
 
 /// The result of entering a group.
 pub(super) struct Entered {
@@ -26,7 +26,7 @@ pub(super) async fn enter(configs: &[Valid], events: &mut Events) -> Result<Ente
     if let Some(joined) = &events.group {
         joined.member.terminate();
         joined.member.drained();
-        let until = steady_time() + FAREWELL;
+        let until = steady_time() + LEAVE_TIMEOUT;
         while steady_time() < until {
             match events.next(Some(until)).await {
                 ServiceEvent::Group(LeaseNotice::Left) => break,

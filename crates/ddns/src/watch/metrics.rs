@@ -33,12 +33,12 @@ impl Metrics {
         })
     }
 
-    pub(super) fn take(&mut self, news: &[JournalEvent]) {
-        if news.is_empty() {
+    pub(super) fn take(&mut self, events: &[JournalEvent]) {
+        if events.is_empty() {
             return;
         }
         let now = steady_time();
-        for event in news {
+        for event in events {
             self.counts.take(event, now);
             self.readiness.take(event, now);
         }

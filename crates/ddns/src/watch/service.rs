@@ -36,7 +36,7 @@ pub(super) struct Service<'a> {
     /// Why the kernel does not report changes of addresses, until this is logged; `None` if it does.
     pub(super) no_notifications: Option<io::Error>,
     /// Whether it was logged that changed files are not noticed at once.
-    pub(super) is_blindness_logged: bool,
+    pub(super) are_missing_notifications_logged: bool,
     pub(super) locks: Vec<(PathBuf, Option<Lock>)>,
     /// This host in its group; `None`: it is in no group.
     pub(super) member: Option<GroupMember>,
@@ -77,7 +77,7 @@ impl<'a> Service<'a> {
             client,
             systemd: Systemd::new(environment),
             no_notifications,
-            is_blindness_logged: false,
+            are_missing_notifications_logged: false,
             locks: Vec::new(),
             member: None,
             is_new_group: false,
@@ -133,8 +133,8 @@ impl<'a> Service<'a> {
     }
 
     /// Logs, once, that changed files are not noticed at once.
-    pub(super) fn log_blindness(&mut self, why: &io::Error, log: &Log<'_>) {
-        if !std::mem::replace(&mut self.is_blindness_logged, true) {
+    pub(super) fn log_missing_notifications(&mut self, why: &io::Error, log: &Log<'_>) {
+        if !std::mem::replace(&mut self.are_missing_notifications_logged, true) {
             let why = reason(why);
             log.warning(format!(
                 "changed configuration files cannot be noticed at once ({why}): they are loaded with the next check, or on SIGHUP"

@@ -14,8 +14,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use super::control::{Command, PATIENCE, is_private};
-use crate::cli::Given;
+use super::control::{CLIENT_TIMEOUT, Command, is_private};
+use crate::cli::ParsedArgs;
 use crate::environment::Environment;
 use crate::load::names_here;
 use crate::output::{refuse, say};
@@ -75,7 +75,7 @@ pub(crate) fn name(status: &Status) -> String {
 /// and fails with the exit status.
 ///
 /// A service that does not respond does not say which files it uses. It counts unless another one uses them.
-pub(crate) async fn meant(given: &Given, environment: &Environment) -> Result<Services, u8> {
+pub(crate) async fn meant(given: &ParsedArgs, environment: &Environment) -> Result<Services, u8> {
     let is_all = given.has("all");
     let mut found = services(environment).await;
     let names =
@@ -116,10 +116,10 @@ pub(crate) async fn services(environment: &Environment) -> Services {
         order::sort(&mut sockets);
         sockets.retain(|path| is_socket(path, owner) && !seen.contains(path));
         for path in sockets {
-            match how_it_stands(&path).await {
-                Asked::Status(status) => found.running.push((path.clone(), *status)),
-                Asked::Silent(process) => found.silent.push(process),
-                Asked::Nobody => {}
+            match service_state(&path).await {
+                ServiceReply::Status(status) => found.running.push((path.clone(), *status)),
+                ServiceReply::Silent(process) => found.silent.push(process),
+                ServiceReply::Nobody => {}
             }
             seen.push(path);
         }
@@ -148,7 +148,7 @@ fn is_socket(path: &Path, owner: u32) -> bool {
 }
 
 /// What a socket leads to.
-enum Asked {
+enum ServiceReply {
     Status(Box<Status>),
     /// A process that does not respond in time.
     Silent(Option<i32>),
@@ -156,19 +156,21 @@ enum Asked {
     Nobody,
 }
 
-async fn how_it_stands(path: &Path) -> Asked {
+async fn service_state(path: &Path) -> ServiceReply {
     let mut process = None;
     let asked = async {
         let stream = UnixStream::connect(path).await?;
         process = stream.peer_cred().ok().and_then(|peer| peer.pid()).filter(|process| *process > 0);
         talk(stream, Command::Status).await
     };
-    match timeout(PATIENCE, asked).await {
-        Ok(Ok(text)) => own_json::read(&text).map_or(Asked::Nobody, |status| Asked::Status(Box::new(status))),
+    match timeout(CLIENT_TIMEOUT, asked).await {
+        Ok(Ok(text)) => {
+            own_json::read(&text).map_or(ServiceReply::Nobody, |status| ServiceReply::Status(Box::new(status)))
+        }
         // Its queue of new connections is full.
-        Ok(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => Asked::Silent(None),
-        Ok(Err(_)) => Asked::Nobody,
-        Err(_) => Asked::Silent(process),
+        Ok(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => ServiceReply::Silent(None),
+        Ok(Err(_)) => ServiceReply::Nobody,
+        Err(_) => ServiceReply::Silent(process),
     }
 }
 
@@ -194,10 +196,10 @@ pub(crate) fn note_closed_folder(environment: &Environment, command: &str) {
 pub(crate) async fn request(path: &Path, command: Command) -> io::Result<String> {
     let mut asked = pin!(talk(UnixStream::connect(path).await?, command));
     loop {
-        if let Ok(response) = timeout(PATIENCE, asked.as_mut()).await {
+        if let Ok(response) = timeout(CLIENT_TIMEOUT, asked.as_mut()).await {
             return response;
         }
-        if !matches!(how_it_stands(path).await, Asked::Status(_)) {
+        if !matches!(service_state(path).await, ServiceReply::Status(_)) {
             return Err(io::ErrorKind::TimedOut.into());
         }
     }

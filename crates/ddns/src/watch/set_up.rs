@@ -18,7 +18,7 @@ use crate::http::Client;
 use crate::load::{self, before_set_up, surroundings};
 use crate::output::log::Log;
 use crate::output::{Ended, complain};
-use crate::web::{Ask, Configured, answer};
+use crate::web::{Configured, SiteRequest, answer};
 
 /// Waits until a configuration is written to `target`, then serves it. Exits with 2 if the page may not be opened, with
 /// 1 if it cannot be opened.
@@ -55,13 +55,15 @@ pub(super) async fn run(settings: CliSettings, environment: Environment, client:
                 log.info("stopped");
                 return Ok(0);
             }
-            ServiceEvent::Web(Ask::Reload(done)) => match load::load(settings.clone(), &environment, &client).await {
-                Ok(configs) => {
-                    answer(done, Vec::new());
-                    break configs;
+            ServiceEvent::Web(SiteRequest::Reload(done)) => {
+                match load::load(settings.clone(), &environment, &client).await {
+                    Ok(configs) => {
+                        answer(done, Vec::new());
+                        break configs;
+                    }
+                    Err(wrong) => answer(done, wrong.iter().map(Diagnostic::one_line).collect()),
                 }
-                Err(wrong) => answer(done, wrong.iter().map(Diagnostic::one_line).collect()),
-            },
+            }
             ServiceEvent::Web(ask) => respond(ask, &settings, &environment, &target, &log),
             ServiceEvent::Files => is_there = target.exists(),
             _ => {}
@@ -73,16 +75,18 @@ pub(super) async fn run(settings: CliSettings, environment: Environment, client:
 }
 
 /// Answers what is possible without a configuration. Dropping other requests tells the page that there is none.
-fn respond(ask: Ask, settings: &CliSettings, environment: &Environment, target: &Path, log: &Log<'_>) {
+fn respond(ask: SiteRequest, settings: &CliSettings, environment: &Environment, target: &Path, log: &Log<'_>) {
     match ask {
-        Ask::Status(respond) => answer(respond, Status { process: Some(std::process::id()), ..Status::default() }),
-        Ask::Configured(respond) => {
+        SiteRequest::Status(respond) => {
+            answer(respond, Status { process: Some(std::process::id()), ..Status::default() })
+        }
+        SiteRequest::Configured(respond) => {
             let (around, set_up) = (surroundings(settings, environment), Some(target.display().to_string()));
             answer(respond, Configured { names: Vec::new(), around, set_up });
         }
-        Ask::Warn(text) => log.warning(text),
-        Ask::Alive(respond) => answer(respond, ()),
-        Ask::Ready(respond) => answer(respond, Some("there is no configuration yet".to_owned())),
+        SiteRequest::Warn(text) => log.warning(text),
+        SiteRequest::Alive(respond) => answer(respond, ()),
+        SiteRequest::Ready(respond) => answer(respond, Some("there is no configuration yet".to_owned())),
         _ => {}
     }
 }

@@ -22,11 +22,11 @@ use super::configuration::{self, NotEdited, look};
 use super::history_queries;
 use super::reply::{Handled, Reply};
 use super::request::PageRequest;
-use super::site::{Ask, Site};
+use super::site::{Site, SiteRequest};
 use crate::clock::unix_time;
 
 /// How long the event loop may take to answer monitoring.
-const PATIENCE: Duration = Duration::from_secs(5);
+const MONITORING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How many items an answer has by default, and at most.
 const USUAL: usize = 100;
@@ -38,7 +38,7 @@ pub(super) fn error(status: u16, why: &str) -> Reply {
 }
 
 /// What the service answers.
-async fn ask<T>(site: &Site, ask: impl FnOnce(Sender<T>) -> Ask) -> Result<T, Reply> {
+async fn ask<T>(site: &Site, ask: impl FnOnce(Sender<T>) -> SiteRequest) -> Result<T, Reply> {
     site.ask(ask).await.ok_or_else(|| error(503, "the service has no configuration yet, or it ends"))
 }
 
@@ -49,7 +49,7 @@ pub(super) fn description() -> Reply {
 
 /// The same as `ddns status --json`: a list of services.
 pub(super) async fn status(site: &Site) -> Handled {
-    Ok(Reply::json(200, &[ask(site, Ask::Status).await?]))
+    Ok(Reply::json(200, &[ask(site, SiteRequest::Status).await?]))
 }
 
 pub(super) async fn synchronize(site: &Site, request: &PageRequest) -> Handled {
@@ -58,11 +58,11 @@ pub(super) async fn synchronize(site: &Site, request: &PageRequest) -> Handled {
         Some("true") => true,
         Some(_) => return Err(error(400, "`retry_stopped` is `true` or `false`")),
     };
-    Ok(Reply::json(200, &ask(site, |done| Ask::Synchronize { retry_stopped, done }).await?))
+    Ok(Reply::json(200, &ask(site, |done| SiteRequest::Synchronize { retry_stopped, done }).await?))
 }
 
 pub(super) async fn addresses(site: &Site) -> Handled {
-    let Some((_, report)) = site.sources.current(ask(site, Ask::Configs).await?).await else {
+    let Some((_, report)) = site.sources.current(ask(site, SiteRequest::Configs).await?).await else {
         return Err(error(503, "the sources have not responded yet: ask again").with(RETRY_AFTER, "2"));
     };
     Ok(Reply::json(200, &report.json()))
@@ -74,7 +74,7 @@ pub(super) async fn preview(site: &Site, request: &PageRequest) -> Handled {
     let domain = request.queried("domain").map(|domain| domain.to_lowercase());
     let is_wanted =
         Box::new(move |own: &Domain, _| domain.as_ref().is_none_or(|it| own.as_str().to_lowercase() == *it));
-    let previews = ask(site, |done| Ask::Previews { is_wanted, skip, take, done }).await?;
+    let previews = ask(site, |done| SiteRequest::Previews { is_wanted, skip, take, done }).await?;
     let now = unix_time().seconds;
     Ok(Reply::json(200, &previews.shown.iter().map(|preview| preview.json(now)).collect::<Vec<_>>()))
 }
@@ -95,7 +95,7 @@ pub(super) async fn history(site: &Site, request: &PageRequest) -> Handled {
 
 /// Every file of the configuration on this host: what is set, without secrets, and what can be edited.
 pub(super) async fn config(site: &Site) -> Handled {
-    let configured = ask(site, Ask::Configured).await?;
+    let configured = ask(site, SiteRequest::Configured).await?;
     let mut files = Vec::new();
     for number in 0..configured.names.len() {
         let Some(name) = configured.local_file(number) else { continue };
@@ -150,14 +150,14 @@ pub(super) async fn edit(site: &Site, request: &PageRequest) -> Handled {
     if !site.web.borrow().allow_edit {
         return Err(error(403, "editing is switched off: set `web.allow_edit` on the host"));
     }
-    let configured = ask(site, Ask::Configured).await?;
+    let configured = ask(site, SiteRequest::Configured).await?;
     let name = configured.local_file(file).ok_or_else(|| error(404, "there is no such file"))?;
     let ops: Result<Vec<Op>, String> = written.iter().map(|op| Op::read(&op.value)).collect();
     let ops = ops.map_err(|why| wrong(&why))?;
     match configuration::edit(site, (name, version), &configured.around, ops, is_saved).await {
         Ok(Some(changes)) => Ok(Reply::json(200, &object! { saved: false, changes: changes })),
         Ok(None) => {
-            let errors = ask(site, Ask::Reload).await?;
+            let errors = ask(site, SiteRequest::Reload).await?;
             Ok(Reply::json(200, &object! { saved: true, errors: errors }))
         }
         Err(NotEdited::Changed) => Err(error(409, "the file has changed in the meantime: read it again")),
@@ -193,23 +193,23 @@ pub(super) async fn judge(site: &Site, request: &PageRequest) -> Handled {
     Ok(Reply::json(200, &object! { valid: valid, findings: shown }))
 }
 
-/// What the service answers within [`PATIENCE`]: if the event loop hangs, nothing may say that the service is well (I3).
-async fn in_time<T>(site: &Site, ask: fn(Sender<T>) -> Ask) -> Result<T, Reply> {
-    let answer = timeout(PATIENCE, site.ask(ask)).await.ok().flatten();
+/// What the service answers within [`MONITORING_TIMEOUT`]: if the event loop hangs, nothing may say that the service is well (I3).
+async fn in_time<T>(site: &Site, ask: fn(Sender<T>) -> SiteRequest) -> Result<T, Reply> {
+    let answer = timeout(MONITORING_TIMEOUT, site.ask(ask)).await.ok().flatten();
     answer.ok_or_else(|| Reply::text(503, "the service has no configuration yet, or it does not respond"))
 }
 
 pub(super) async fn alive(site: &Site) -> Handled {
-    in_time(site, Ask::Alive).await.map(|()| Reply::text(200, "alive"))
+    in_time(site, SiteRequest::Alive).await.map(|()| Reply::text(200, "alive"))
 }
 
 pub(super) async fn ready(site: &Site) -> Handled {
-    match in_time(site, Ask::Ready).await? {
+    match in_time(site, SiteRequest::Ready).await? {
         None => Ok(Reply::text(200, "ready")),
         Some(why) => Err(Reply::text(503, &format!("not ready: {why}"))),
     }
 }
 
 pub(super) async fn metrics(site: &Site) -> Handled {
-    in_time(site, Ask::Metrics).await.map(|text| Reply::new(200, CONTENT_TYPE, text))
+    in_time(site, SiteRequest::Metrics).await.map(|text| Reply::new(200, CONTENT_TYPE, text))
 }

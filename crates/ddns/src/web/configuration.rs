@@ -18,7 +18,7 @@ use super::pages::{ask, missing};
 use super::reply::{Handled, Reply};
 use super::request::PageRequest;
 use super::save;
-use super::site::{Ask, Configured, Site};
+use super::site::{Configured, Site, SiteRequest};
 use super::views::configuration::{self as view, Change, FilePage, FileView, FormPage, SET};
 use super::views::parts::Tone;
 use crate::clock::unix_time;
@@ -99,7 +99,7 @@ fn changes(mut before: Vec<RedactedRequest>, after: Vec<RedactedRequest>) -> Vec
 
 /// The addresses that the service knows.
 async fn addresses(site: &Site) -> [Option<IpAddr>; 2] {
-    let rows = site.ask(Ask::Status).await.map(|status| status.rows).unwrap_or_default();
+    let rows = site.ask(SiteRequest::Status).await.map(|status| status.rows).unwrap_or_default();
     Family::ALL
         .map(|family| rows.iter().filter_map(|row| row.address).find(|ip| ip.is_ipv4() == (family == Family::V4)))
 }
@@ -125,14 +125,14 @@ pub(super) async fn show(site: &Site, request: &PageRequest) -> Handled {
 }
 
 async fn shown(site: &Site, request: &PageRequest, status: u16, notice: Option<(Tone, String)>) -> Handled {
-    let configured = ask(site, Ask::Configured).await?;
+    let configured = ask(site, SiteRequest::Configured).await?;
     let number = file(request);
     let looked = match configured.file(number) {
         None => Err("It is set by options and variables of the environment: there is no file to show.".to_owned()),
         Some(name) if name.contains("://") => Err("It is fetched from another host.".to_owned()),
         Some(name) => look(site, name, &configured.around).await.map_err(|why| format!("{name} {why}.")),
     };
-    let configs = site.ask(Ask::Configs).await;
+    let configs = site.ask(SiteRequest::Configs).await;
     let notifications = configs.and_then(|configs| Some(configs.get(number)?.0.notify.len())).unwrap_or(0);
     let may_edit = site.web.borrow().allow_edit;
     let (names, token) = (&configured.names, &request.token);
@@ -155,7 +155,7 @@ struct Editing<'a> {
 impl<'a> Editing<'a> {
     /// The file and the form that a request is about, or the page that says why there is none.
     async fn of(site: &'a Site, request: &'a PageRequest) -> Result<Self, Reply> {
-        let configured = ask(site, Ask::Configured).await?;
+        let configured = ask(site, SiteRequest::Configured).await?;
         let gone = || missing(request, "The configuration no longer has this entry.");
         let name = configured.local_file(file(request)).cloned().ok_or_else(gone)?;
         if !site.web.borrow().allow_edit {
@@ -168,7 +168,7 @@ impl<'a> Editing<'a> {
         if !looked.wrong.is_empty() {
             return Err(shown(site, request, 422, None).await?);
         }
-        if let Some(status) = site.ask(Ask::Status).await {
+        if let Some(status) = site.ask(SiteRequest::Status).await {
             site.sources.learn(&status.rows);
         }
         let entry = given(request, "entry");
@@ -247,7 +247,7 @@ pub(super) async fn change(site: &Rc<Site>, request: &PageRequest) -> Handled {
 }
 
 async fn saved(site: &Site, request: &PageRequest) -> Handled {
-    let errors = ask(site, Ask::Reload).await?;
+    let errors = ask(site, SiteRequest::Reload).await?;
     if errors.is_empty() {
         return Ok(Reply::see(&format!("/configuration?file={}&saved=1", file(request))));
     }
@@ -257,7 +257,7 @@ async fn saved(site: &Site, request: &PageRequest) -> Handled {
 
 /// Sends an example of each notification of a file, and shows the results.
 pub(super) async fn notify(site: &Site, request: &PageRequest) -> Handled {
-    let configs = ask(site, Ask::Configs).await?;
+    let configs = ask(site, SiteRequest::Configs).await?;
     let (config, _) = configs.get(file(request)).ok_or_else(|| missing(request, "The file no longer exists."))?;
     let (client, mut told, mut tone) = (Client::default(), Vec::new(), Tone::Info);
     for notification in &config.notify {

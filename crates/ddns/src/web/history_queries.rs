@@ -8,8 +8,8 @@ use ddns_core::journal::{DAYS, Day, Days, EventKind, Filter, Record, Row};
 use ddns_core::net::family::Family;
 use ddns_core::text::order;
 
-use super::site::{Ask, Site};
-use super::views::strip::Past;
+use super::site::{Site, SiteRequest};
+use super::views::strip::HistoryStrips;
 use crate::clock::local_offset;
 use crate::history;
 
@@ -17,7 +17,7 @@ use crate::history;
 pub(super) const MAX_RECORDS: usize = 2_000;
 
 /// The last days of these updates.
-pub(super) async fn days(site: &Site, rows: &[&Row], now: u64) -> Past {
+pub(super) async fn days(site: &Site, rows: &[&Row], now: u64) -> HistoryStrips {
     let updates: Vec<(String, Option<Family>)> =
         rows.iter().map(|row| (row.domain.clone(), Family::of_record(&row.kind))).collect();
     let read = move |paths: &[PathBuf]| {
@@ -36,7 +36,7 @@ pub(super) async fn days(site: &Site, rows: &[&Row], now: u64) -> Past {
             family.map_or_else(|| [Day::default(); DAYS], |family| days.of(domain, family, now))
         };
         let strips = if paths.is_empty() { Vec::new() } else { updates.iter().map(of).collect() };
-        Ok(Past { strips, since })
+        Ok(HistoryStrips { strips, since })
     };
     // Without the history, the view shows everything else.
     on_files(site, read).await.unwrap_or_default()
@@ -61,7 +61,7 @@ async fn on_files<T: Send + 'static>(
     site: &Site,
     work: impl FnOnce(&[PathBuf]) -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    let paths = site.ask(Ask::Histories).await.unwrap_or_default();
+    let paths = site.ask(SiteRequest::Histories).await.unwrap_or_default();
     let done = tokio::task::spawn_blocking(move || {
         work(&paths).map_err(|error| match paths.first() {
             Some(path) => io::Error::new(error.kind(), format!("{}: {error}", path.display())),

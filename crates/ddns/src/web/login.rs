@@ -27,7 +27,7 @@ pub(super) fn page(request: &PageRequest) -> Reply {
 }
 
 /// Redirects to the page that asks for the password, and from there to the page that was requested.
-pub(super) fn way_in(request: &PageRequest) -> Reply {
+pub(super) fn login_redirect(request: &PageRequest) -> Reply {
     let wanted = request.target();
     if matches!(request.path.as_str(), "/" | "/events") || !is_own_path(&wanted) {
         return Reply::see("/login");
@@ -49,7 +49,7 @@ pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Handled {
     let (client, warned) = (request.visit.client, Rc::clone(site));
     let when_wrong = move || warned.warn(format!("somebody gave a wrong password on the page ({client})"));
     let checked = site.logins.check(client, move || is_right(&hash, &password), when_wrong).await;
-    if !checked.map_err(|wait| slow_down(request, wait))? {
+    if !checked.map_err(|wait| too_many_attempts(request, wait))? {
         return Err(form(403, request, Some("This is not the password.")));
     }
     // A new id, so that knowing the old one logs nobody in (session fixation).
@@ -59,7 +59,7 @@ pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Handled {
     Ok(reply.with(SET_COOKIE, cookie(site, &id, request.visit.is_secure)))
 }
 
-fn slow_down(request: &PageRequest, wait: Duration) -> Reply {
+fn too_many_attempts(request: &PageRequest, wait: Duration) -> Reply {
     // Round up to the second in which the wait is over.
     let wait = Duration::from_secs(wait.as_secs() + 1);
     let text = format!("There were too many wrong tries, or too many at once: wait {}.", duration(wait));

@@ -14,7 +14,7 @@ use tokio::sync::oneshot::Sender;
 use super::history_queries;
 use super::reply::{Handled, Reply};
 use super::request::PageRequest;
-use super::site::{Ask, Site, containing};
+use super::site::{Site, SiteRequest, containing};
 use super::views;
 use super::views::details::DetailsModel;
 use super::views::overview::OverviewModel;
@@ -22,13 +22,13 @@ use crate::clock::{local_offset, unix_time};
 use crate::lookup::report::LookupReport;
 
 /// What is said if the service ends while a page is made.
-pub(super) const GONE: &str = "the service ends: try again when it runs";
+pub(super) const SERVICE_STOPPING: &str = "the service ends: try again when it runs";
 
 /// How many updates with the same name and type have details.
 const MAX_ALIKE: usize = 100;
 
 /// How long a button waits for a synchronization; a later result is shown when it comes.
-const PATIENCE: Duration = Duration::from_secs(2);
+const SYNC_WAIT: Duration = Duration::from_secs(2);
 
 /// How many records are shown with the details of an update.
 const MAX_RECORDS: usize = 20;
@@ -39,7 +39,7 @@ fn clock() -> Clock<'static> {
 }
 
 /// What the service answers.
-pub(super) async fn ask<T>(site: &Site, ask: impl FnOnce(Sender<T>) -> Ask) -> Result<T, Reply> {
+pub(super) async fn ask<T>(site: &Site, ask: impl FnOnce(Sender<T>) -> SiteRequest) -> Result<T, Reply> {
     match site.ask(ask).await {
         Some(answer) => Ok(answer),
         None => Err(without_answer(site).await),
@@ -48,8 +48,8 @@ pub(super) async fn ask<T>(site: &Site, ask: impl FnOnce(Sender<T>) -> Ask) -> R
 
 /// The reply if the service does not answer: there is no configuration yet, or the service ends.
 async fn without_answer(site: &Site) -> Reply {
-    let is_set_up = site.ask(Ask::Configured).await.is_some_and(|configured| configured.set_up.is_some());
-    if is_set_up { Reply::see("/setup") } else { Reply::text(503, GONE) }
+    let is_set_up = site.ask(SiteRequest::Configured).await.is_some_and(|configured| configured.set_up.is_some());
+    if is_set_up { Reply::see("/setup") } else { Reply::text(503, SERVICE_STOPPING) }
 }
 
 /// The page for something that does not exist.
@@ -58,7 +58,7 @@ pub(super) fn missing(request: &PageRequest, text: &str) -> Reply {
 }
 
 pub(super) async fn overview(site: &Site, request: &PageRequest) -> Handled {
-    let status = ask(site, Ask::Status).await?;
+    let status = ask(site, SiteRequest::Status).await?;
     if status.configs.is_empty() {
         return Err(without_answer(site).await);
     }
@@ -79,8 +79,8 @@ pub(super) async fn update(site: &Site, request: &PageRequest) -> Handled {
     let (name, record) = (domain.clone(), kind.clone());
     let is_wanted =
         Box::new(move |own: &Domain, family: Family| own.as_str() == name && family.record_type() == record);
-    let status = ask(site, Ask::Status).await?;
-    let previews = ask(site, |done| Ask::Previews { is_wanted, skip: 0, take: MAX_ALIKE, done }).await?;
+    let status = ask(site, SiteRequest::Status).await?;
+    let previews = ask(site, |done| SiteRequest::Previews { is_wanted, skip: 0, take: MAX_ALIKE, done }).await?;
     let alike = || status.rows.iter().filter(|row| row.domain == domain && row.kind == kind).zip(&previews.shown);
     // The history contains only the origin.
     let wanted = endpoint.as_deref().unwrap_or_default();
@@ -99,7 +99,7 @@ pub(super) async fn update(site: &Site, request: &PageRequest) -> Handled {
 }
 
 pub(super) async fn addresses(site: &Site, request: &PageRequest) -> Handled {
-    let (asked, report) = match site.sources.current(ask(site, Ask::Configs).await?).await {
+    let (asked, report) = match site.sources.current(ask(site, SiteRequest::Configs).await?).await {
         Some((at, report)) => (Some(clock().when(at)), report),
         None => (None, Rc::new(LookupReport::of_host())),
     };
@@ -109,7 +109,7 @@ pub(super) async fn addresses(site: &Site, request: &PageRequest) -> Handled {
 
 /// Asks the sources again.
 pub(super) async fn ask_sources(site: &Site) -> Handled {
-    site.sources.ask(ask(site, Ask::Configs).await?).await;
+    site.sources.ask(ask(site, SiteRequest::Configs).await?).await;
     Ok(Reply::see("/addresses"))
 }
 
@@ -118,7 +118,7 @@ pub(super) async fn requests(site: &Site, request: &PageRequest) -> Handled {
     let take = views::requests::PER_PAGE;
     let previews = loop {
         let (is_wanted, skip) = (containing(&query.search), (query.page - 1).saturating_mul(take));
-        let previews = ask(site, |done| Ask::Previews { is_wanted, skip, take, done }).await?;
+        let previews = ask(site, |done| SiteRequest::Previews { is_wanted, skip, take, done }).await?;
         match query.within(take, previews.total) {
             last if last.page < query.page => query = last,
             _ => break previews,
@@ -138,13 +138,13 @@ pub(super) async fn history(site: &Site, request: &PageRequest) -> Handled {
 
 /// The newest lines of the log.
 pub(super) async fn log(site: &Site, request: &PageRequest) -> Handled {
-    let lines = ask(site, Ask::Log).await?;
+    let lines = ask(site, SiteRequest::Log).await?;
     Ok(request.page(200, "Log", Some("/log"), &views::history::log(&lines, &clock())))
 }
 
 /// Synchronizes, and returns to the page with the button. It waits a moment, so that a quick result is shown at once.
 pub(super) async fn synchronize(site: &Rc<Site>, request: &PageRequest, retry_stopped: bool) -> Handled {
     let done = tokio::task::spawn_local(Rc::clone(site).synchronize(retry_stopped));
-    let _ = tokio::time::timeout(PATIENCE, done).await;
+    let _ = tokio::time::timeout(SYNC_WAIT, done).await;
     Ok(Reply::see(&request.field("back").unwrap_or_default()))
 }

@@ -12,15 +12,15 @@ use hyper::header::{AUTHORIZATION, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 use super::password::{MAX_PASSWORD_BYTES, is_right};
 use super::reply::Reply;
 use super::request::PageRequest;
-use super::site::{Ask, Site};
+use super::site::{Site, SiteRequest};
 use crate::clock::steady_time;
 
 /// Takes a push.
 pub(super) async fn receive(site: &Rc<Site>, request: &PageRequest) -> Reply {
-    refused_or_told(site, request).await.unwrap_or_else(|refused| refused).last()
+    deliver_push(site, request).await.unwrap_or_else(|refused| refused).last()
 }
 
-async fn refused_or_told(site: &Rc<Site>, request: &PageRequest) -> Result<Reply, Reply> {
+async fn deliver_push(site: &Rc<Site>, request: &PageRequest) -> Result<Reply, Reply> {
     let (query, body) = (request.query.as_str(), request.text());
     match () {
         () if !matches!(request.method, Method::GET | Method::POST) => return Err(Reply::not_allowed("GET, POST")),
@@ -37,7 +37,7 @@ async fn refused_or_told(site: &Rc<Site>, request: &PageRequest) -> Result<Reply
         return Err(answered(&PushAnswer::Abuse));
     }
     let push = PushRequest::read(query, body);
-    let answer = site.ask(|done| Ask::Push { name, push, done }).await;
+    let answer = site.ask(|done| SiteRequest::Push { name, push, done }).await;
     Ok(answered(&answer.unwrap_or(PushAnswer::Broken)))
 }
 

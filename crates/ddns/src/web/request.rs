@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use ddns_core::web::push::is_push;
 use ddns_core::web::session::Id;
-use ddns_core::web::visit::{Turned, Visit, is_own_site, single, visit};
+use ddns_core::web::visit::{Visit, VisitRefusal, is_own_site, single, visit};
 use ddns_core::web::{access, form};
 use hyper::Method;
 use hyper::header::{AUTHORIZATION, AsHeaderName, COOKIE, HeaderMap, HeaderName, ORIGIN};
@@ -45,12 +45,12 @@ impl PageRequest {
     pub(super) fn new(head: Parts, body: Vec<u8>, peer: IpAddr, is_secured: bool, site: &Site) -> Result<Self, Reply> {
         let visit =
             visit(&head, peer, is_secured, &site.web.borrow(), site.address).map_err(|turned| match turned {
-                Turned::Host => Reply::text(421, "the page does not have this name: name it in `web.hosts`"),
-                Turned::Nobody => Reply::text(
+                VisitRefusal::Host => Reply::text(421, "the page does not have this name: name it in `web.hosts`"),
+                VisitRefusal::Nobody => Reply::text(
                     400,
                     "the proxy does not say who asks: it must end `X-Forwarded-For` with the address of its client",
                 ),
-                Turned::Proxy => {
+                VisitRefusal::Proxy => {
                     Reply::text(403, "this came through a proxy, and the page has no password: see `web.password_file`")
                 }
             })?;

@@ -159,7 +159,7 @@ fn admit(route: &WebRoute, request: &mut PageRequest, site: &Site) -> Result<(),
     if !matches!(route.access, Access::Anybody | Access::Checks) && !request.is_let_in {
         return Err(match route.method {
             _ if is_for_programs => unauthorized("log in, or send the token of `web.token_file`"),
-            Method::GET => login::way_in(request),
+            Method::GET => login::login_redirect(request),
             _ => Reply::text(403, "the session has ended: log in again"),
         });
     }

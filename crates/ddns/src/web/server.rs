@@ -19,16 +19,16 @@ use tokio_rustls::TlsAcceptor;
 use super::reply::Reply;
 use super::request::PageRequest;
 use super::route;
-use super::site::{Ask, Site};
+use super::site::{Site, SiteRequest};
 use crate::http::server::{
-    AcceptedConnection, Activity, ConnectionPhase, Patience, ServerWire, accept, hang_up, read, speak,
+    AcceptedConnection, Activity, ConnectionPhase, ConnectionTimeouts, ServerWire, accept, hang_up, read, speak,
 };
 
 /// The largest body of a form of the page, in KiB.
-const FORM_LIMIT: usize = 32;
+const MAX_FORM_KIB: usize = 32;
 
 /// The largest configuration to check, in KiB: enough for very many domains.
-const TEXT_LIMIT: usize = 1024;
+const MAX_TEXT_KIB: usize = 1024;
 
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -37,7 +37,7 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 pub(crate) struct PageServer {
     /// The configured address; for port 0, the actual port is another one.
     listen: SocketAddr,
-    asks: UnboundedReceiver<Ask>,
+    asks: UnboundedReceiver<SiteRequest>,
     site: Rc<Site>,
     task: AbortHandle,
 }
@@ -53,7 +53,7 @@ impl PageServer {
         let site = Rc::new(Site::new(web.clone(), tls, address, sender)?);
         let shared = Rc::clone(&site);
         let serving = tokio::task::spawn_local(async move {
-            accept(&listener, Patience::USUAL, |accepted| serve(accepted, &shared)).await;
+            accept(&listener, ConnectionTimeouts::USUAL, |accepted| serve(accepted, &shared)).await;
         });
         Ok(Self { listen: web.listen, asks, site, task: serving.abort_handle() })
     }
@@ -79,7 +79,7 @@ impl PageServer {
     }
 
     /// Waits for what the page asks the service next.
-    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Ask> {
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<SiteRequest> {
         match self.asks.poll_recv(context) {
             Poll::Ready(Some(ask)) => Poll::Ready(ask),
             _ => Poll::Pending,
@@ -118,7 +118,7 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     let respond = async |request: hyper::Request<Incoming>| {
         activity.enter(ConnectionPhase::Reading);
         let (head, body) = request.into_parts();
-        let limit = if head.uri.path() == route::CHECK { TEXT_LIMIT } else { FORM_LIMIT };
+        let limit = if head.uri.path() == route::CHECK { MAX_TEXT_KIB } else { MAX_FORM_KIB };
         let reply = match read(body, limit).await {
             Ok(body) => {
                 activity.enter(ConnectionPhase::Responding);

@@ -19,8 +19,8 @@ use tokio::sync::{Mutex, oneshot, watch};
 use tokio::task::AbortHandle;
 use tokio_rustls::TlsAcceptor;
 
+use super::attempt_queue::AttemptQueue;
 use super::sources::Sources;
-use super::try_line::TryLine;
 use crate::clock::{steady_time, unix_time};
 use crate::load::OUTSIDE;
 use crate::output::log::RecentLine;
@@ -31,7 +31,7 @@ use ddns_core::engine::Previews;
 const SHOWN_SECONDS: u64 = 60;
 
 /// What the page asks the service. The browser may be gone when the answer comes.
-pub(crate) enum Ask {
+pub(crate) enum SiteRequest {
     /// The state of every update.
     Status(oneshot::Sender<Status>),
     /// To synchronize now; with `retry_stopped`, stopped updates are sent, too. The answer comes when this is done.
@@ -105,9 +105,9 @@ pub(super) struct Site {
     pub(super) key: SessionKey,
     pub(super) sessions: RefCell<Sessions>,
     /// The tries of passwords and tokens of the page.
-    pub(super) logins: Rc<TryLine>,
+    pub(super) logins: Rc<AttemptQueue>,
     /// The tries of passwords of pushes.
-    pub(super) pushes: Rc<TryLine>,
+    pub(super) pushes: Rc<AttemptQueue>,
     pub(super) push_rate: RefCell<PushRate>,
     /// Held by work beside the event loop, so that only one thing is done at a time.
     beside: Arc<Mutex<()>>,
@@ -115,7 +115,7 @@ pub(super) struct Site {
     pub(super) changes: watch::Sender<u64>,
     /// The tasks that tell browsers about changes, the oldest first.
     pub(super) listening: RefCell<Vec<AbortHandle>>,
-    asks: UnboundedSender<Ask>,
+    asks: UnboundedSender<SiteRequest>,
     pub(super) sources: Rc<Sources>,
     /// The last synchronization that somebody requested: its time and its result; no result: it is running.
     outcome: RefCell<Option<(u64, Option<SyncResult>)>>,
@@ -126,7 +126,7 @@ impl Site {
         web: Web,
         tls: Option<TlsAcceptor>,
         address: SocketAddr,
-        asks: UnboundedSender<Ask>,
+        asks: UnboundedSender<SiteRequest>,
     ) -> io::Result<Self> {
         Ok(Self {
             web: RefCell::new(web),
@@ -170,7 +170,7 @@ impl Site {
     pub(super) async fn synchronize(self: Rc<Self>, retry_stopped: bool) {
         self.outcome.replace(Some((unix_time().seconds, None)));
         self.tell();
-        let result = self.ask(|done| Ask::Synchronize { retry_stopped, done }).await;
+        let result = self.ask(|done| SiteRequest::Synchronize { retry_stopped, done }).await;
         self.outcome.replace(result.map(|result| (unix_time().seconds, Some(result))));
         self.tell();
     }
@@ -200,11 +200,11 @@ impl Site {
     }
 
     pub(super) fn warn(&self, text: String) {
-        let _ = self.asks.send(Ask::Warn(text));
+        let _ = self.asks.send(SiteRequest::Warn(text));
     }
 
     /// What the service answers; `None`: it ends.
-    pub(super) async fn ask<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Option<T> {
+    pub(super) async fn ask<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> SiteRequest) -> Option<T> {
         let (respond, response) = oneshot::channel();
         self.asks.send(ask(respond)).ok()?;
         response.await.ok()

@@ -27,7 +27,7 @@ use crate::lookup::{Query, local_addresses, look_up_all, own_address};
 const FRESH: u64 = 60;
 
 /// How long a page waits for the sources. The result of a slow one is shown when it has responded.
-const PATIENCE: Duration = Duration::from_millis(1500);
+const PAGE_WAIT: Duration = Duration::from_millis(1500);
 
 /// How long a source may take that is asked from a form.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -71,7 +71,7 @@ impl Sources {
             sources.report.replace(Some((unix_time().seconds, Rc::new(report))));
             sources.is_asking.set(false);
         });
-        timeout(PATIENCE, asking).await.ok()?.ok()?;
+        timeout(PAGE_WAIT, asking).await.ok()?.ok()?;
         self.known()
     }
 

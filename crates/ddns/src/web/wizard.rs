@@ -14,11 +14,11 @@ use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::web::addition;
 use ddns_core::web::controls::in_words;
 
-use super::pages::{self, GONE};
+use super::pages::{self, SERVICE_STOPPING};
 use super::reply::{Handled, Reply};
 use super::request::PageRequest;
 use super::save;
-use super::site::{Ask, Configured, Site};
+use super::site::{Configured, Site, SiteRequest};
 use super::views::wizard::{self as view, SET_UP, WizardStep};
 use crate::clock::unix_time;
 use crate::environment::Environment;
@@ -43,7 +43,7 @@ struct Wizard<'a> {
 impl<'a> Wizard<'a> {
     /// Begins with what was typed. The error leads elsewhere if set-up is over.
     async fn new(site: &Site, request: &'a PageRequest, typed: Vec<(String, String)>) -> Result<Self, Reply> {
-        let configured = pages::ask(site, Ask::Configured).await?;
+        let configured = pages::ask(site, SiteRequest::Configured).await?;
         let wizard = Self { request, configured, typed };
         if wizard.is_set_up() && wizard.configured.set_up.is_none() {
             return Err(Reply::see("/"));
@@ -161,7 +161,10 @@ impl<'a> Wizard<'a> {
             save::replace(&name, &opened.version, &new)
                 .map_err(|why| of_file(why.unwrap_or_else(|| "was changed on the host at the same moment".to_owned())))
         });
-        added.await.unwrap_or_else(|| Err(GONE.to_owned())).map_err(|why| format!("Nothing was added: {why}."))?;
+        added
+            .await
+            .unwrap_or_else(|| Err(SERVICE_STOPPING.to_owned()))
+            .map_err(|why| format!("Nothing was added: {why}."))?;
         match reload(site).await? {
             None => Ok(()),
             Some(wrong) => Err(format!("It was added, but the service keeps the previous configuration: {wrong}")),
@@ -248,6 +251,6 @@ fn asked(name: &str, given: Raw) -> Result<SetUp, String> {
 
 /// Loads the configuration, and returns what is wrong with it; `None`: nothing is wrong. Fails with a sentence.
 async fn reload(site: &Site) -> Result<Option<String>, String> {
-    let errors = site.ask(Ask::Reload).await.ok_or(GONE)?;
+    let errors = site.ask(SiteRequest::Reload).await.ok_or(SERVICE_STOPPING)?;
     Ok((!errors.is_empty()).then(|| errors.join("; ")))
 }

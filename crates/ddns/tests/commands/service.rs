@@ -8,7 +8,7 @@ use std::process::Command;
 use ddns_core::service::{ServiceScope, ServiceSpec, Starts, systemd};
 use serde_json::json;
 
-use crate::support::stand_ins::StandIns;
+use crate::support::stand_ins::FakePrograms;
 use crate::support::tools::{skipped, tool};
 use crate::support::watching::{Endpoint, SOON, Watch, host};
 use crate::support::{Run, Sandbox, mode};
@@ -17,14 +17,14 @@ const CONFIG: &str = r#"{"dns": "callback", "id": "https://example.com/?n=__DOMA
 
 const UNIT: &str = ".config/systemd/user/ddns.service";
 
-fn place() -> StandIns {
-    let place = StandIns::new(Sandbox::new());
+fn place() -> FakePrograms {
+    let place = FakePrograms::new(Sandbox::new());
     place.configure("config.json", 0o600, CONFIG);
     place
 }
 
 /// An action on the user's own service of systemd.
-fn own(place: &StandIns, action: &str, more: &[&str]) -> Run {
+fn own(place: &FakePrograms, action: &str, more: &[&str]) -> Run {
     place.run(&[&["service", action, "--user", "--manager", "systemd"], more].concat())
 }
 
@@ -114,7 +114,7 @@ fn a_wrong_configuration_is_reported_and_nothing_is_written() {
 /// What a shell sets is not what the service sees.
 #[test]
 fn variables_of_the_shell_do_not_count() {
-    let place = StandIns::new(
+    let place = FakePrograms::new(
         Sandbox::new()
             .env("DDNS_IPV4", "a.example.com")
             .env("DDNS_TOKEN", "{\"k\": \"s3cret\"}")
@@ -193,7 +193,7 @@ fn the_host_is_for_root() {
     assert!(text.contains("--user"), "{text}");
     let (_, printed) = as_nobody(&["install", "--print"]);
     assert!(!printed.contains("root"), "whoever only looks needs no rights: {printed}");
-    let sudo = StandIns::new(Sandbox::new().env("SUDO_USER", "alice"));
+    let sudo = FakePrograms::new(Sandbox::new().env("SUDO_USER", "alice"));
     if rustix::process::geteuid().is_root() {
         own(&sudo, "install", &[]).expect(2).prints("leave out either sudo");
     }
@@ -245,7 +245,7 @@ fn cron_has_one_line_for_it_among_those_of_others() {
 #[test]
 fn status_shows_the_unit_and_the_updates_in_short() {
     let endpoint = Endpoint::new();
-    let place = StandIns::new(host());
+    let place = FakePrograms::new(host());
     place.sandbox.write("config.json", endpoint.config(&json!({})).to_string());
     let nothing = own(&place, "status", &[]).expect(3);
     assert!(nothing.stdout.contains("No ddns service is installed"), "{}", nothing.stdout);

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use crate::support::authority::Authority;
-use crate::support::stand_ins::StandIns;
+use crate::support::stand_ins::FakePrograms;
 use crate::support::tools::{inside, sh};
 use crate::support::{Sandbox, mode};
 
@@ -30,8 +30,8 @@ fn host(test: &str, more: &str) -> bool {
 
 const SYSTEMD: &str = "mkdir -p /run/systemd/system";
 
-fn place() -> StandIns {
-    StandIns::of(Sandbox::new(), "/opt/ddns")
+fn place() -> FakePrograms {
+    FakePrograms::of(Sandbox::new(), "/opt/ddns")
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn what_the_service_would_not_see_is_an_error_with_two_ways_out() {
     sh("ln -s /root/config.json /etc/ddns/config.json");
     place.run(&["service", "install"]).expect(2).prints("home folders");
     sh("touch /root/ddns; mount --bind /opt/ddns /root/ddns");
-    let in_home = StandIns::of(Sandbox::new(), "/root/ddns");
+    let in_home = FakePrograms::of(Sandbox::new(), "/root/ddns");
     let run = in_home.run(&["service", "install", "-c", "/etc/ddns/target.json"]).expect(2);
     assert!(run.stderr.contains("install -m 755 /root/ddns /usr/local/bin/ddns"), "{}", run.stderr);
     let written = CONFIG.replacen('{', r#"{"log": {"file": "/var/log/ddns.log"}, "#, 1);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use ddns_core::journal::{EventKind, RecordKind, Status, UpdateState};
-use ddns_core::lease::standing::Role;
+use ddns_core::lease::status::Role;
 use ddns_core::metrics::{self, Counts, ServiceTime};
 use ddns_core::notify::NotifyEvent;
 use ddns_core::text::own_json;

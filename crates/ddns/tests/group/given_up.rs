@@ -7,13 +7,13 @@ use serde_json::json;
 use crate::support::etcd::Etcd;
 use crate::support::given::with;
 use crate::support::members::Member;
-use crate::support::unread::Unread;
+use crate::support::unread::UnreadServer;
 use crate::support::watching::{Endpoint, SOON, Watch};
 
 /// Sends to an endpoint that reads nothing until `end` made the program give up.
 fn after(end: impl FnOnce(&mut Watch)) {
     let Some(etcd) = Etcd::start() else { return };
-    let unread = Unread::new();
+    let unread = UnreadServer::new();
     let one = Member::new("one", "203.0.113.1", &etcd, &Endpoint::new(), &json!({}));
     let mut watch = Watch::start(&one.sandbox, &one.single(&with(&unread.fields(), &json!({"timeout": 2}))));
     unread.wait();

@@ -30,12 +30,12 @@ esac
 const NAMES: [&str; 7] = ["systemctl", "systemd-sysusers", "journalctl", "crontab", "chgrp", "launchctl", "logread"];
 
 /// A place with such programs, in which `ddns` is run.
-pub struct StandIns {
+pub struct FakePrograms {
     pub sandbox: Sandbox,
     program: String,
 }
 
-impl StandIns {
+impl FakePrograms {
     pub fn new(sandbox: Sandbox) -> Self {
         Self::of(sandbox, env!("CARGO_BIN_EXE_ddns"))
     }

@@ -13,12 +13,12 @@ use crate::support::watching::{SOON, ms, until};
 /// More than an endpoint that reads nothing has room for, and little enough that the system takes all of it.
 const BODY: usize = 400_000;
 
-pub struct Unread {
+pub struct UnreadServer {
     url: String,
     connections: Arc<Mutex<Vec<TcpStream>>>,
 }
 
-impl Unread {
+impl UnreadServer {
     pub fn new() -> Self {
         let connections: Arc<Mutex<Vec<TcpStream>>> = Arc::default();
         let taken = connections.clone();

@@ -20,7 +20,7 @@ use crate::support::odd_server::serve;
 use crate::support::proxies::{Proxy, Then};
 use crate::support::scripted::{Server, say};
 use crate::support::tools::inside;
-use crate::support::unread::Unread;
+use crate::support::unread::UnreadServer;
 use crate::support::watching::{SOON, Watch, host, ms, until};
 use crate::support::{Run, Sandbox};
 
@@ -94,8 +94,8 @@ fn open_sockets() -> usize {
 }
 
 /// A request to an endpoint that reads nothing.
-fn unread(more: &Value) -> (Unread, Value) {
-    let unread = Unread::new();
+fn unread(more: &Value) -> (UnreadServer, Value) {
+    let unread = UnreadServer::new();
     let config = with(&with(&home(""), &unread.fields()), more);
     (unread, config)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Answer, Call};
 
 /// The delay after the first failure; it doubles with each further one.
-const FIRST: Duration = Duration::from_millis(100);
+const FIRST_RETRY_DELAY: Duration = Duration::from_millis(100);
 
 /// The longest delay. It is short because a member must hold soon after the store is back (J4).
 const MAX_CALL: Duration = Duration::from_secs(1);
@@ -97,7 +97,7 @@ impl Calls {
 
     pub(super) fn failed(&mut self, kind: CallKind, why: String, now: Duration, jitter: f64) {
         let slot = self.slot(kind);
-        let step = FIRST.saturating_mul(1 << slot.failures.min(10)).min(MAX_CALL);
+        let step = FIRST_RETRY_DELAY.saturating_mul(1 << slot.failures.min(10)).min(MAX_CALL);
         slot.is_under_way = false;
         slot.failures = slot.failures.saturating_add(1);
         slot.not_before = now + step.mul_f64(0.5 + jitter.clamp(0.0, 1.0) / 2.0);

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::calls::CallKind;
-use super::{Action, Call, HolderStage, MAX_PAUSE, Machine, PREFERRED_AFTER, RANK, Settings};
+use super::{Action, CAMPAIGN_STAGGER, Call, HolderStage, MAX_PAUSE, Machine, PREFERRED_AFTER, Settings};
 use crate::view::MemberEntry;
 
 /// How often a leaving member tries to revoke its lease; then the lease is left to expire.
-const REVOKES: u32 = 2;
+const MAX_REVOKES: u32 = 2;
 
 impl Machine {
     pub(super) fn step(&mut self, now: Duration, actions: &mut Vec<Action>) {
@@ -100,7 +100,7 @@ impl Machine {
             return;
         }
         match self.lease {
-            Some(lease) if self.calls.failures(CallKind::Revoke) < REVOKES => {
+            Some(lease) if self.calls.failures(CallKind::Revoke) < MAX_REVOKES => {
                 self.held = None;
                 self.call(Call::Revoke(lease.id), now, actions);
             }
@@ -140,7 +140,7 @@ impl Machine {
             return;
         }
         let Some(rank) = view.order().iter().position(|member| member.lease == lease.id) else { return };
-        let turn = self.vacant_since + RANK.saturating_mul(rank.try_into().unwrap_or(u32::MAX));
+        let turn = self.vacant_since + CAMPAIGN_STAGGER.saturating_mul(rank.try_into().unwrap_or(u32::MAX));
         if self.is_due(turn.max(self.stand_back_until).max(self.unsafe_until.unwrap_or_default()), now) {
             self.call(Call::Campaign(lease.id), now, actions);
         }

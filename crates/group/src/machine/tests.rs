@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::view::MemberView;
-use ddns_core::lease::standing::Role;
+use ddns_core::lease::status::Role;
 
 const LEASE: Duration = Duration::from_secs(15);
 
@@ -120,7 +120,7 @@ impl Play {
     }
 
     fn role(&self) -> Role {
-        self.machine.standing(self.now).role
+        self.machine.status(self.now).role
     }
 }
 
@@ -156,7 +156,7 @@ fn j1_who_is_not_the_first_in_the_order_waits_for_those_before() {
     play.put_other(true, 9);
     play.put_holder(LeaseId(9), 12);
     play.see();
-    assert_eq!((play.role(), play.machine.standing(play.now).holder.as_deref()), (Role::StandBy, Some("b")));
+    assert_eq!((play.role(), play.machine.status(play.now).holder.as_deref()), (Role::StandBy, Some("b")));
     play.view.holder = None;
     assert_eq!(play.see(), []);
     assert_eq!(play.pass(0.29), []);
@@ -165,7 +165,7 @@ fn j1_who_is_not_the_first_in_the_order_waits_for_those_before() {
     let other = Holder { member: "b".to_owned(), lease: OTHER, created: 20 };
     assert_eq!(play.answer(Answer::Campaigned(OWN, Some(other))), []);
     assert_eq!(play.pass(4.0), []);
-    assert_eq!(play.machine.standing(play.now).holder.as_deref(), Some("b"));
+    assert_eq!(play.machine.status(play.now).holder.as_deref(), Some("b"));
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn j1_a_member_without_an_address_does_not_campaign() {
     play.on(MachineEvent::Address(false));
     play.put_member(OWN, own_entry(false));
     assert_eq!(play.see(), []);
-    assert_eq!(play.machine.standing(play.now).ready, Err("this host has no address".to_owned()));
+    assert_eq!(play.machine.status(play.now).ready, Err("this host has no address".to_owned()));
     let actions = play.on(MachineEvent::Address(true));
     assert_eq!(actions, [call(Call::Register(OWN, own_entry(true))), call(Call::Campaign(OWN))]);
 }
@@ -287,7 +287,7 @@ fn j7_after_the_store_went_back_nothing_of_it_is_believed_and_who_held_before_is
     let mut play = Play::holder();
     let actions = play.on(MachineEvent::WentBack);
     assert_eq!(actions, [Action::Stop, call(Call::Renew(OWN)), call(Call::Watch)], "the lease may be there or not");
-    assert!(play.machine.standing(play.now).store.is_err_and(|why| why.contains("went back")));
+    assert!(play.machine.status(play.now).store.is_err_and(|why| why.contains("went back")));
     assert_eq!(play.answer(Answer::Renewed(OWN, None)), [call(Call::Grant)]);
     assert_eq!(play.answer(Answer::Granted(OWN, LEASE)), []);
     // The store was wiped: revisions start again.
@@ -302,7 +302,7 @@ fn j7_after_the_store_went_back_nothing_of_it_is_believed_and_who_held_before_is
     assert_eq!(play.answer(Answer::Campaigned(OWN, Some(holder))), [call(Call::Load(4, true))]);
     assert_eq!((play.role(), play.machine.may_send(play.now)), (Role::TakingOver, false));
     assert_eq!(play.answer(Answer::Loaded(4)), [Action::Open]);
-    assert_eq!(play.machine.standing(play.now).store, Ok(()));
+    assert_eq!(play.machine.status(play.now).store, Ok(()));
 }
 
 #[test]
@@ -332,10 +332,10 @@ fn j4_calls_that_fail_are_tried_again_and_it_is_said() {
         waits.push(play.now.saturating_sub(before).as_millis());
     }
     assert!(waits.iter().all(|wait| *wait <= 1010) && waits[0] < 100 && waits[5] > 700, "{waits:?}");
-    assert_eq!(play.machine.standing(play.now).store, Err("no answer".to_owned()));
+    assert_eq!(play.machine.status(play.now).store, Err("no answer".to_owned()));
     play.answer(Answer::Granted(OWN, LEASE));
     play.see();
-    assert_eq!(play.machine.standing(play.now).store, Ok(()));
+    assert_eq!(play.machine.status(play.now).store, Ok(()));
 }
 
 #[test]
@@ -456,7 +456,7 @@ fn j1_a_group_of_another_version_is_left_alone() {
     play.view.version = Some("2".to_owned());
     assert_eq!(play.see(), []);
     assert_eq!(play.pass(4.0), []);
-    let trouble = play.machine.standing(play.now).trouble.expect("it is said");
+    let trouble = play.machine.status(play.now).trouble.expect("it is said");
     assert!(trouble.starts_with("the group in the store has version 2, but this program uses version 1"), "{trouble}");
 }
 
@@ -466,11 +466,11 @@ fn j1_a_lease_that_is_shorter_than_the_way_to_the_store_is_said() {
     play.pass(0.0);
     play.pass(6.0);
     play.answer_after(6.0, Answer::Granted(OWN, LEASE));
-    let trouble = play.machine.standing(play.now).trouble.expect("it is said");
+    let trouble = play.machine.status(play.now).trouble.expect("it is said");
     let expected = "the store took 6 s to answer, which is too long for a lease of 15 s: check the nodes of `store`, or set a longer `lease`";
     assert_eq!(trouble, expected);
     play.answer_after(0.1, Answer::Renewed(OWN, Some(LEASE)));
-    assert_eq!(play.machine.standing(play.now).trouble, None);
+    assert_eq!(play.machine.status(play.now).trouble, None);
 }
 
 #[test]
@@ -482,21 +482,21 @@ fn j6_another_host_with_the_same_name_is_said_and_an_earlier_process_is_not() {
     play.view.holder = Some(Holder { member: "a".to_owned(), lease: OTHER, created: 3 });
     play.see();
     play.now += LEASE * 2;
-    assert_eq!(play.machine.standing(play.now).trouble, None, "a process of this host may have died");
+    assert_eq!(play.machine.status(play.now).trouble, None, "a process of this host may have died");
     play.now += seconds(1.0);
-    let trouble = play.machine.standing(play.now).trouble.expect("it is said");
+    let trouble = play.machine.status(play.now).trouble.expect("it is said");
     let expected =
         "another process in the group has the same `member`, a: give each its own name, or leave `member` out";
     assert_eq!(trouble, expected);
     play.view.holder = Some(Holder { member: "b".to_owned(), lease: OTHER, created: 4 });
     play.see();
-    assert_eq!(play.machine.standing(play.now).trouble, None);
+    assert_eq!(play.machine.status(play.now).trouble, None);
 }
 
 /// The store ends a lease before the watch shows that the lease's keys are gone.
 #[test]
 fn j6_what_a_lease_of_this_process_held_is_not_held_by_another() {
-    let trouble = |play: &Play| play.machine.standing(play.now).trouble;
+    let trouble = |play: &Play| play.machine.status(play.now).trouble;
     let mut leaving = Play::holder();
     leaving.now += LEASE * 3;
     leaving.answer(Answer::Revoked(OWN));

@@ -9,7 +9,7 @@ use super::Agrees;
 use crate::text::json::{Node, Value};
 
 /// Limits the compiled size of a pattern, in bytes: larger ones could take long to search.
-const PATTERN_LIMIT: usize = 64 * 1024;
+const MAX_COMPILED_PATTERN_BYTES: usize = 64 * 1024;
 
 /// A condition; it holds if all of its parts hold.
 #[derive(Debug, Clone, Default)]
@@ -50,7 +50,7 @@ impl Condition {
         let regex = RegexBuilder::new(pattern)
             .multi_line(true)
             .crlf(true)
-            .size_limit(PATTERN_LIMIT)
+            .size_limit(MAX_COMPILED_PATTERN_BYTES)
             .build()
             .map_err(|error| error.to_string())?;
         Ok(Self { body: Some(regex), ..self })

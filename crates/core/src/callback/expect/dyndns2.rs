@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::{Judgement, MAX_PAUSE, Meaning};
+use super::{MAX_PAUSE, Meaning, ResponseVerdict};
 
 /// Permanent refusals: asking again does not help.
 const STOP: [&str; 10] =
@@ -16,7 +16,7 @@ const WAIT: [&str; 5] = ["911", "dnserr", "servererror", "interror", "interval"]
 const PAUSE: Duration = Duration::from_secs(30 * 60);
 
 /// Line n is about domain n if there are as many lines as domains; otherwise the first line is about all domains.
-pub(super) fn judge(status: u16, text: &str, domains: usize, sent: &[IpAddr]) -> Vec<Judgement> {
+pub(super) fn judge(status: u16, text: &str, domains: usize, sent: &[IpAddr]) -> Vec<ResponseVerdict> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if domains > 1 && lines.len() == domains {
         return lines.into_iter().map(|line| judge_line(status, line, sent)).collect();
@@ -24,9 +24,9 @@ pub(super) fn judge(status: u16, text: &str, domains: usize, sent: &[IpAddr]) ->
     vec![judge_line(status, lines.first().copied().unwrap_or_default(), sent)]
 }
 
-fn judge_line(status: u16, line: &str, sent: &[IpAddr]) -> Judgement {
+fn judge_line(status: u16, line: &str, sent: &[IpAddr]) -> ResponseVerdict {
     let (verdict, because) = verdict(status, line, sent);
-    Judgement { verdict, words: line.to_owned(), because }
+    ResponseVerdict { verdict, words: line.to_owned(), because }
 }
 
 fn verdict(status: u16, line: &str, sent: &[IpAddr]) -> (Meaning, String) {

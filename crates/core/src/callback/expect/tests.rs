@@ -143,7 +143,7 @@ fn h4_json_values_are_equal_by_type_and_value() {
 
 #[test]
 fn only_the_first_part_of_a_body_is_looked_at() {
-    let mut body = vec![b'x'; BODY_LIMIT];
+    let mut body = vec![b'x'; MAX_JUDGED_BODY_BYTES];
     body.extend(b"\nOK");
     let expect = Expect::Conditions(Conditions { accept: Some(vec![pattern("^OK$")]), ..Conditions::default() });
     assert_eq!(expect.judge((200, &body), (1, &[]), false, &equal)[0].verdict, Meaning::Rejected);

@@ -17,10 +17,10 @@ pub enum RsaDigest {
 pub type RsaSign = fn(key: &[u8], digest: RsaDigest, text: &[u8]) -> Option<Vec<u8>>;
 
 /// How long a token is valid, in seconds.
-const TOKEN_COUNTS: u64 = 3600;
+const TOKEN_LIFETIME_SECONDS: u64 = 3600;
 
 /// How far a token is backdated, in seconds: the clock of the service may be behind, and it must not see a token from the future.
-const TOKEN_EARLIER: u64 = 10;
+const TOKEN_BACKDATE_SECONDS: u64 = 10;
 
 /// A private key, with its account if it is the key of a service account.
 #[derive(Clone)]
@@ -65,7 +65,7 @@ impl RsaKey {
     /// A JSON Web Token that the service account signs for itself (RFC 7523). `None`: the key has no account, or cannot sign.
     pub(super) fn token(&self, audience: &str, seconds: u64) -> Option<String> {
         let (mail, id) = self.account.as_ref()?;
-        let from = seconds.saturating_sub(TOKEN_EARLIER);
+        let from = seconds.saturating_sub(TOKEN_BACKDATE_SECONDS);
         let quoted = |text: &str| {
             let mut quoted = String::new();
             push_string(&mut quoted, text);
@@ -73,7 +73,7 @@ impl RsaKey {
         };
         let head = format!(r#"{{"alg":"RS256","typ":"JWT","kid":{}}}"#, quoted(id));
         let [mail, audience] = [mail, audience].map(quoted);
-        let until = from + TOKEN_COUNTS;
+        let until = from + TOKEN_LIFETIME_SECONDS;
         let claims = format!(r#"{{"iss":{mail},"sub":{mail},"aud":{audience},"iat":{from},"exp":{until}}}"#);
         let text = format!("{}.{}", URL_SAFE_NO_PAD.encode(head), URL_SAFE_NO_PAD.encode(claims));
         let signature = (self.sign)(&self.key, RsaDigest::Sha256, text.as_bytes())?;

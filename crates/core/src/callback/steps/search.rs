@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use serde_json::value::RawValue;
 
-use super::{Basis, Callback, LookupStep, Values, agree};
+use super::{Callback, LookupStep, RequestContext, Values, agree};
 use crate::callback::Method;
 use crate::callback::expect::Pointer;
 use crate::callback::variables::scalar_text;
@@ -61,7 +61,7 @@ impl Search {
         &mut self,
         callback: &Callback,
         step: &LookupStep,
-        about: Basis<'_>,
+        about: RequestContext<'_>,
         text: &str,
     ) -> Result<Option<String>, String> {
         let values = callback.values(about);
@@ -158,7 +158,7 @@ impl Search {
     }
 
     /// What `where` looks for, for a message: `/name home, /type A`.
-    pub fn wanted(callback: &Callback, step: &LookupStep, about: Basis<'_>) -> String {
+    pub fn wanted(callback: &Callback, step: &LookupStep, about: RequestContext<'_>) -> String {
         let values = callback.values(about);
         let wanted = step.wanted.iter().map(|(pointer, value)| format!("{pointer} {}", meant(value, &values)));
         wanted.collect::<Vec<_>>().join(", ")

@@ -2,7 +2,7 @@
 
 use super::super::fields::{Field, Key};
 use super::super::value::{digits, document, is_empty_token, members, own_names};
-use super::Maker;
+use super::EntryBuilder;
 use super::combine::combine;
 use crate::callback::{Body, Callback, Format, Header, Method, RequestTemplate, Target, TargetError, Variables};
 use crate::text::diagnostic::Severity;
@@ -12,7 +12,7 @@ use crate::text::number::grouped;
 /// How many headers a callback may add; servers refuse more.
 const MAX_HEADERS: usize = 100;
 
-impl Maker<'_, '_> {
+impl EntryBuilder<'_, '_> {
     /// `None`: there is no valid URL, which is noted as an error.
     pub(super) fn callback(&mut self) -> Option<Callback> {
         let mut variables = self.variables();

@@ -4,14 +4,14 @@ use super::super::fields::Key;
 use super::super::parts::PartReader;
 use super::super::read::SettingReader;
 use super::super::value::whole;
-use super::Maker;
+use super::EntryBuilder;
 use crate::callback::{Callback, Combine};
 use crate::text::json::{Node, Value};
 
 /// How many domains one request may combine; services refuse more.
 const MAX_DOMAINS: usize = 1000;
 
-impl Maker<'_, '_> {
+impl EntryBuilder<'_, '_> {
     /// Refuses placeholders that have no single meaning in a combined request.
     pub(super) fn check_combine(&mut self, callback: &Callback) {
         if let Some(name) = callback.ambiguous() {

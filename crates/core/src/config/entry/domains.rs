@@ -7,7 +7,7 @@ use super::super::fields::{Field, JSON_MARKS, Key, names, quoted};
 use super::super::raw::Setting;
 use super::super::read::did_you_mean;
 use super::super::value::is_off;
-use super::Maker;
+use super::EntryBuilder;
 use crate::callback::Callback;
 use crate::dns::Verify;
 use crate::net::family::Family;
@@ -27,7 +27,7 @@ pub(super) struct Domains {
     pub(super) verify: HashMap<Domain, Option<Verify>>,
 }
 
-impl Maker<'_, '_> {
+impl EntryBuilder<'_, '_> {
     pub(super) fn domains(&mut self, key: Key) -> Domains {
         // In NewFuture/DDNS, these values mean no domains.
         let is_none = |setting: &Setting| match &setting.node.value {

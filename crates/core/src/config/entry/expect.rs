@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::super::fields::{Field, Key, SubField, part, quoted};
 use super::super::value::whole;
-use super::Maker;
+use super::EntryBuilder;
 use crate::callback::Variables;
 use crate::callback::expect::{Condition, Conditions, Expect, Pointer};
 use crate::callback::steps::unknown_in;
@@ -18,7 +18,7 @@ fn wrong<T>(at: &Node, message: impl Into<String>, hint: impl Into<String>) -> R
     Err((at.span, message.into(), hint.into()))
 }
 
-impl Maker<'_, '_> {
+impl EntryBuilder<'_, '_> {
     /// `None`: the status decides. `not_here` are the parts that `expect` must not have here.
     pub(super) fn expect(
         &mut self,

@@ -2,11 +2,11 @@
 
 use super::super::fields::{Field, Key};
 use super::super::files::FileContents;
-use super::Maker;
+use super::EntryBuilder;
 use crate::callback::{Header, RsaKey, SIGNATURE_HEADERS, SchemeSigning, SignScheme, Signing, SigningKey};
 use crate::text::json::{Member, Node, Value};
 
-impl Maker<'_, '_> {
+impl EntryBuilder<'_, '_> {
     /// An invalid key is noted as an error, and never shown.
     pub(super) fn sign(&mut self, headers: &[Header]) -> Option<Signing> {
         let items = self.reader.short_list(Key::Sign);

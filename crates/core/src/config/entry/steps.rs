@@ -8,7 +8,7 @@ use super::super::layers::Layers;
 use super::super::parts;
 use super::super::raw::Raw;
 use super::super::read::{SettingReader, did_you_mean};
-use super::Maker;
+use super::EntryBuilder;
 use crate::callback::expect::{Expect, Pointer};
 use crate::callback::steps::{Around, LookupStep, unknown_in};
 use crate::callback::{Callback, Method, RequestTemplate, Variables};
@@ -20,12 +20,12 @@ use crate::text::json::{Member, Node, Span, Value, is_placeholder_name, pretty};
 const MAX_STEPS: usize = 3;
 
 /// The shortest and the longest `keep`.
-const KEEP: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(30 * 86_400)];
+const KEEP_RANGE: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(30 * 86_400)];
 
 /// What a step does not inherit from the entry, but `absent` and `after` do.
 const OWN_OF_STEP: [Key; 4] = [Key::Method, Key::Token, Key::Format, Key::Expect];
 
-impl Maker<'_, '_> {
+impl EntryBuilder<'_, '_> {
     /// The objects in `before`.
     pub(super) fn step_objects(&mut self) -> Vec<Node> {
         let steps = self.reader.objects(Key::Before);
@@ -117,7 +117,7 @@ impl Maker<'_, '_> {
         let start = setting.start(Field::of(key), object);
         let reader =
             SettingReader { layers: Layers(vec![&own, &of_entry]), diagnostics: &mut *self.reader.diagnostics };
-        let mut maker = Maker { reader, start: &start, around: self.around };
+        let mut maker = EntryBuilder { reader, start: &start, around: self.around };
         maker.request(variables, not_here)
     }
 
@@ -255,7 +255,8 @@ impl Maker<'_, '_> {
 
     fn keep(&mut self, object: &Node) -> Option<Duration> {
         let node = member(object, "keep")?;
-        let keep = node.value.text().and_then(duration::parse).filter(|keep| (KEEP[0]..=KEEP[1]).contains(keep));
+        let keep =
+            node.value.text().and_then(duration::parse).filter(|keep| (KEEP_RANGE[0]..=KEEP_RANGE[1]).contains(keep));
         let must = || "`keep` must be a time from 10 s to 30 days".to_owned();
         self.valid(node.span, keep, must, "e.g. \"10m\", \"1d\"")
     }

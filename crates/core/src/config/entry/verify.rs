@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::super::fields::{Field, Key, part, quoted};
 use super::super::value::{flag, list, whole};
-use super::Maker;
+use super::EntryBuilder;
 use crate::address::source::host_and_port;
-use crate::dns::{DnsWay, PORT, Verify};
+use crate::dns::{DnsServerKind, PORT, Verify};
 use crate::text::duration;
 use crate::text::json::{Member, Node, Value};
 
@@ -24,7 +24,7 @@ const WITHIN_SECONDS: RangeInclusive<u64> = 10..=48 * 3600;
 /// The limits of `every`, in seconds.
 const EVERY_SECONDS: RangeInclusive<u64> = 300..=30 * 86_400;
 
-impl Maker<'_, '_> {
+impl EntryBuilder<'_, '_> {
     /// `verify` of the entry; `None` if it is off, or wrong.
     pub(super) fn verify(&mut self) -> Option<Verify> {
         let node = match &self.reader.given(Key::Verify)?.node {
@@ -65,7 +65,7 @@ impl Maker<'_, '_> {
                 }
             }
         }
-        if verify.way == DnsWay::Resolver && !verify.servers.is_empty() {
+        if verify.way == DnsServerKind::Resolver && !verify.servers.is_empty() {
             let message = format!("{what}: `server` has no meaning with `ask` set to `resolver`");
             self.reader.wrong(key, node.span, message, "leave one of them out");
         }
@@ -76,7 +76,7 @@ impl Maker<'_, '_> {
 /// Sets one part. The error says what it must be.
 fn set(verify: &mut Verify, name: &str, node: &Node) -> Result<(), &'static str> {
     match name {
-        "ask" => verify.way = node.value.text().and_then(DnsWay::parse).ok_or("`zone` or `resolver`")?,
+        "ask" => verify.way = node.value.text().and_then(DnsServerKind::parse).ok_or("`zone` or `resolver`")?,
         "server" => {
             let read = |text: &str| host_and_port(text, PORT).ok();
             let must = "a host or an address, with or without a port, or a list of up to 13";
@@ -159,7 +159,7 @@ mod tests {
         let all = "{\"server\": [\"ns.example\", \"[fd00::1]:5353\"], \"resolver\": \"fd00::2, 10.0.0.1:5\", \"within\": \"48h\", \
                    \"every\": \"5m\", \"repair\": true, \"proxied\": true, \"exact\": true}";
         let expected = Verify {
-            way: DnsWay::Zone,
+            way: DnsServerKind::Zone,
             servers: vec![("ns.example".to_owned(), 53), ("fd00::1".to_owned(), 5353)],
             resolvers: ["[fd00::2]:53", "10.0.0.1:5"].map(|text| text.parse().expect("an address")).to_vec(),
             within: Duration::from_secs(48 * 3600),

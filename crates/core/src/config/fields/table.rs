@@ -219,17 +219,17 @@ fields! {
     Sign "sign" "Signature" ("DDNS_SIGN" "sign" FILE) Secrets [] Entry Never Free Content [CacheKey Recipe Notify Step] SIGN;
         "SECRET" "" "\"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"" "a secret `whsec_…`, a list of them, files (`{\"file\": \"path\"}`), or a scheme (`{\"scheme\": \"aws4\", …}`)";
         "Sign requests: with a secret `whsec_…` (Standard Webhooks), or the way a service requires (`scheme`)"
-    Proxy "proxy" "Proxies" ("DDNS_PROXY" "proxy") List [] Entry Proxies Free Way [Notify] NONE;
+    Proxy "proxy" "Proxies" ("DDNS_PROXY" "proxy") List [] Entry Proxies Free Transport [Notify] NONE;
         "PROXY" "SYSTEM" "[\"DIRECT\"]" "a list of strings, or one string";
         "Proxies for callbacks, tried in order: `http://`, `https://`, `socks5://`, `socks5h://`, `DIRECT`, `SYSTEM`"
-    Ssl "ssl" "Certificate check" ("DDNS_SSL" "ssl") FlagOrText ["auto", "true", "false"] Entry Plain NoPath Way [Notify] NONE;
+    Ssl "ssl" "Certificate check" ("DDNS_SSL" "ssl") FlagOrText ["auto", "true", "false"] Entry Plain NoPath Transport [Notify] NONE;
         "MODE" "auto" "" "`auto`, `true`, `false` or the path of a CA file";
         "How to verify https certificates: `auto`, `true`, `false`, or a CA file to trust as well"
     Cache "cache" "Cache" ("DDNS_CACHE" "cache") FlagOrText ["true", "false"] Entry Plain NoPath Nothing [] NONE;
         "PATH" "true" "" "`true`, `false` or the path of a file"; "Remember what was accepted: `true`, `false`, or the file to use"
     CacheMaxAge "cache_max_age" "Send again after" ("DDNS_CACHE_MAX_AGE" "cache-max-age") Whole [] Entry Plain Free Nothing [Recipe] NONE;
         "SECONDS" "259200" "" "a whole number of seconds"; "Send an unchanged address again after this long; 0: always"
-    Timeout "timeout" "Time limit" ("DDNS_TIMEOUT" "timeout") Number [] Entry Plain Free Way [Notify] NONE;
+    Timeout "timeout" "Time limit" ("DDNS_TIMEOUT" "timeout") Number [] Entry Plain Free Transport [Notify] NONE;
         "SECONDS" "30" "" "a number of seconds, more than 0 and at most 3600";
         "Time limit for one request, from connecting to the status of the response"
     MinInterval "min_interval" "Least time between requests" ("DDNS_MIN_INTERVAL" "min-interval") WholeOrText [] Entry Plain Free Nothing [Recipe] NONE;

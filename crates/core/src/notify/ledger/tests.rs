@@ -71,9 +71,9 @@ impl CachedLedger {
             ip: Some(ip(7)),
             is_fine: self.fine,
         };
-        let standings = self.streaks.iter().map(standing).collect();
+        let streak_statuses = self.streaks.iter().map(standing).collect();
         let waiting = self.waiting.iter().map(|number| (about(*number), None)).collect();
-        let (changes, outgoing) = self.ledger.review(standings, || waiting, second(now), 1);
+        let (changes, outgoing) = self.ledger.review(streak_statuses, || waiting, second(now), 1);
         for (about, streak) in changes {
             self.set(about, streak);
         }
@@ -289,7 +289,7 @@ fn i5_each_report_has_its_own_attempts() {
     (0..10).for_each(|number| assert_eq!(lose(&mut kept), Some(NotifyEvent::Lost), "{number}"));
     assert_eq!(lose(&mut kept), None);
     let (verdict, reason) = (DnsVerdict::Drifted, String::new());
-    let sight = SightChange {
+    let sight = VisibilityChange {
         about: about(1),
         ip: ip(2),
         verdict,
@@ -299,7 +299,7 @@ fn i5_each_report_has_its_own_attempts() {
         was_reported: false,
         is_timed: true,
     };
-    kept.ledger.sight(&sight);
+    kept.ledger.visibility(&sight);
     (0..10).for_each(|number| assert_eq!(lose(&mut kept), Some(NotifyEvent::Drifted), "{number}"));
     assert_eq!(lose(&mut kept), None);
 }

@@ -84,7 +84,7 @@ impl State {
             let beside = hold.clone();
             let is_marked = claim.in_doubt.is_some_and(|doubt| doubt.by == own);
             // Another process has since recorded something that our unsent mark must be judged by again.
-            let is_outdated = is_marked && is_changed && base.as_ref().is_some_and(|base| hold.has_news(base));
+            let is_outdated = is_marked && is_changed && base.as_ref().is_some_and(|base| hold.has_changed_from(base));
             let is_taken = is_changed && !is_outdated;
             let mut merged = if is_taken { claim.over(theirs, own, now) } else { theirs };
             // Of two addresses accepted in the same second, nobody knows which came last.

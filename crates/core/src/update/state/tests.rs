@@ -293,11 +293,11 @@ fn entries_of_callbacks_that_are_gone_are_forgotten_in_the_end() {
     let other = ClaimKey { family: Family::V6, ..key("a.example") };
     state.set(&other, Claim { accepted: Some(Accepted { ip: IpAddr::from([1; 8]), at: 1000 }), in_doubt: None });
     let is_there = |state: &State| [&key("a.example"), &other].iter().all(|key| state.entry(key) != Claim::default());
-    state.prune(Duration::ZERO, 1000 + KEEP.as_secs() - 1);
+    state.prune(Duration::ZERO, 1000 + CLAIM_RETENTION.as_secs() - 1);
     assert!(is_there(&state));
-    state.prune(KEEP * 2, 1000 + KEEP.as_secs());
+    state.prune(CLAIM_RETENTION * 2, 1000 + CLAIM_RETENTION.as_secs());
     assert!(is_there(&state));
-    state.prune(Duration::ZERO, 1000 + KEEP.as_secs());
+    state.prune(Duration::ZERO, 1000 + CLAIM_RETENTION.as_secs());
     assert_eq!(state, State::new(vec![1, 2, 3]), "nothing is left of the callback either");
 }
 
@@ -360,7 +360,7 @@ fn i5_failures_in_a_row_read_back_beside_everything_else() {
     let known = ["a.example", "*.b.example", "c.example"].map(|name| theirs.streak(&key(name)).is_some());
     assert_eq!(known, [false, true, true]);
 
-    state.prune(Duration::ZERO, 1000 + KEEP.as_secs() - 1);
+    state.prune(Duration::ZERO, 1000 + CLAIM_RETENTION.as_secs() - 1);
     assert!(state.has_streaks(key("a.example").callback));
     state.set_streak(&key("*.b.example"), Streak::default());
     assert_eq!(state.to_string(), plain, "nothing is left of them");

@@ -123,7 +123,7 @@ fn j3_the_headline_of_a_host_in_a_group_claims_no_more_than_it_knows() {
     for (role, has_store, headline, worst) in cases {
         let mut group = membership(role, Some(if role == Role::StandBy { "b" } else { "a" }));
         if !has_store {
-            group.standing.store = Err("refused".to_owned());
+            group.status.store = Err("refused".to_owned());
         }
         let status = status.clone().in_group(Some(group));
         let view = overview(&status, &query(""));

@@ -9,8 +9,8 @@ use ddns_core::net::family::Family;
 use ddns_core::update::outcome::{Outcome, Why};
 use ddns_core::update::state::ClaimKey;
 
-use super::{Heard, Memory, memory, name_of};
-use crate::endpoint::{Flight, Key, Name, Told};
+use super::{Memory, ReceivedAnswer, memory, name_of};
+use crate::endpoint::{Flight, Key, Name, UpdateAnswer};
 use crate::laws::{self, Sent as _};
 use crate::setup::EntryShape;
 use crate::world::World;
@@ -23,7 +23,7 @@ impl World {
         // An update may be marked up to two seconds ahead, and is then sent without reading the file again.
         let ahead = Duration::from_secs(3);
         let shift = self.processes[process].shift;
-        let is_heard = |heard: &Heard| {
+        let is_heard = |heard: &ReceivedAnswer| {
             let is_read = heard.is_saved && heard.at + ahead < now && heard.shift == shift;
             (heard.by == who || is_read) && !self.is_lost(shape, heard.at)
         };
@@ -71,7 +71,7 @@ impl World {
         let started = self.processes[process].started;
         let is_later = |flight: &Flight| {
             let place = flight.members.iter().position(|(of, _)| *of == key);
-            let is_sent = |place: usize| flight.fate.told[place] != Told::Failed { reached: false };
+            let is_sent = |place: usize| flight.fate.told[place] != UpdateAnswer::Failed { reached: false };
             place.is_some_and(|place| is_sent(place) || !flight.is_settled)
                 && (flight.sent >= heard.at || flight.may_arrive(heard.at))
         };
@@ -123,30 +123,30 @@ impl World {
         }
         for ((key, ip), told) in members.into_iter().zip(told) {
             let memory_key = memory(who, &entry, key);
-            let heard = Heard { at: now, by: who, shift: self.processes[process].shift, ip, is_saved: false };
+            let heard = ReceivedAnswer { at: now, by: who, shift: self.processes[process].shift, ip, is_saved: false };
             let model = &mut self.memory;
-            if told != (Told::Failed { reached: false }) {
+            if told != (UpdateAnswer::Failed { reached: false }) {
                 model.waits.remove(&memory_key);
             }
             match told {
-                Told::Accepted if ip.is_some() && !entry.follows() => {
+                UpdateAnswer::Accepted if ip.is_some() && !entry.follows() => {
                     model.accepted.insert(memory_key, heard);
                     model.stopped.remove(&memory_key);
                 }
-                Told::Accepted | Told::Refused | Told::Failed { reached: true } => {
+                UpdateAnswer::Accepted | UpdateAnswer::Refused | UpdateAnswer::Failed { reached: true } => {
                     model.accepted.remove(&memory_key);
                 }
-                Told::Failed { reached: false } => {
+                UpdateAnswer::Failed { reached: false } => {
                     // Nothing was sent.
                     if let Some(sent) = model.sent.get_mut(&memory_key) {
                         sent.retain(|(flight, ..)| *flight != number);
                     }
                 }
-                Told::Wait(seconds) => {
+                UpdateAnswer::Wait(seconds) => {
                     model.accepted.remove(&memory_key);
                     model.waits.insert(memory_key, (heard, now + Duration::from_secs(seconds)));
                 }
-                Told::Stopped { until_address, all } => {
+                UpdateAnswer::Stopped { until_address, all } => {
                     if model.stop(memory_key, heard, until_address) {
                         model.accepted.remove(&memory_key);
                     }
@@ -230,7 +230,7 @@ impl World {
     /// Forgets what a process knew and did not write before it ended.
     pub(crate) fn forget_news(&mut self, process: usize) {
         let who = self.who(process);
-        let is_kept = |heard: &Heard| heard.by != who || heard.is_saved;
+        let is_kept = |heard: &ReceivedAnswer| heard.by != who || heard.is_saved;
         self.memory.stopped.retain(|_, (heard, _)| is_kept(heard));
         self.memory.waits.retain(|_, (heard, _)| is_kept(heard));
         self.memory.accepted.retain(|_, heard| is_kept(heard));
@@ -260,7 +260,8 @@ impl World {
     /// Notes that a process wrote what it knows to a file.
     pub(crate) fn saved(&mut self, process: usize, file: usize) {
         let who = self.who(process);
-        let save = |memory: &Memory, heard: &mut Heard| heard.is_saved |= memory.1 == Ok(file) && heard.by == who;
+        let save =
+            |memory: &Memory, heard: &mut ReceivedAnswer| heard.is_saved |= memory.1 == Ok(file) && heard.by == who;
         self.memory.stopped.iter_mut().for_each(|(memory, (heard, _))| save(memory, heard));
         self.memory.waits.iter_mut().for_each(|(memory, (heard, _))| save(memory, heard));
         self.memory.accepted.iter_mut().for_each(|(memory, heard)| save(memory, heard));

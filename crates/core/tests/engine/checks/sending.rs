@@ -6,7 +6,7 @@ use std::time::Duration;
 use ddns_core::engine::Engine;
 use ddns_core::schedule::queue::UpdateId;
 
-use super::{Heard, Memory, memory, name_of};
+use super::{Memory, ReceivedAnswer, memory, name_of};
 use crate::endpoint::{Flight, Inquiry, Key};
 use crate::laws::{self, Sender};
 use crate::setup::EntryShape;
@@ -79,7 +79,7 @@ impl World {
         // Acceptances of other callbacks no longer count.
         for (key, ip) in members {
             let all = (*key, Ok(0), 0)..=(*key, Err((usize::MAX, u32::MAX)), u32::MAX);
-            let is_other = |((_, _, path), heard): &(&Memory, &Heard)| *path != shape.path && heard.ip != *ip;
+            let is_other = |((_, _, path), heard): &(&Memory, &ReceivedAnswer)| *path != shape.path && heard.ip != *ip;
             let others: Vec<Memory> = self.memory.accepted.range(all).filter(is_other).map(|(of, _)| *of).collect();
             for of in others {
                 self.memory.accepted.remove(&of);

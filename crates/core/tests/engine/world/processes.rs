@@ -9,7 +9,7 @@ use ddns_core::address::lookup::Lookup;
 use ddns_core::address::observation::Choice;
 use ddns_core::address::source::Source;
 use ddns_core::callback::Timestamp;
-use ddns_core::dns::{ServerSight, Sighting};
+use ddns_core::dns::{DnsObservation, ServerAnswer};
 use ddns_core::engine::plan::Plan;
 use ddns_core::engine::{Effect, Engine, Event, Facts, LookupId, Mode, Now, Out, Stored};
 use ddns_core::net::family::Family;
@@ -232,20 +232,20 @@ impl World {
                     let (asked, to) = (self.address[family.index()], (process, self.processes[process].life));
                     self.at(self.now + took, What::Found { to, lookup, entry, family, asked });
                 }
-                Effect::AskDns { round, sought } => {
+                Effect::AskDns { round, dns_query } => {
                     self.count("DNS asked");
                     let to = (process, self.processes[process].life);
                     let took = self.lookups.up_to(Duration::from_secs(8));
                     // DNS shows the address, the one before, or nothing.
                     let ip = match self.lookups.below(8) {
                         0 => None,
-                        1 => self.former[sought.family.index()],
-                        _ => self.address[sought.family.index()],
+                        1 => self.former[dns_query.family.index()],
+                        _ => self.address[dns_query.family.index()],
                     };
-                    let said = |ip| ServerSight { server: "ns".to_owned(), said: Ok((vec![ip], Some(60))) };
+                    let said = |ip| ServerAnswer { server: "ns".to_owned(), said: Ok((vec![ip], Some(60))) };
                     let servers = ip.map(said).into_iter().collect();
-                    let sighting = Sighting { servers, ..Sighting::default() };
-                    self.at(self.now + took, What::Seen { to, round, sighting });
+                    let observation = DnsObservation { servers, ..DnsObservation::default() };
+                    self.at(self.now + took, What::Seen { to, round, observation });
                 }
                 Effect::Read { store } => {
                     let stored = self.read(process, store);

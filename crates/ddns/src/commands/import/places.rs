@@ -13,13 +13,13 @@ use crate::open_file::open_any;
 use crate::output::refuse;
 
 /// The size limit of another client's file, in bytes.
-const MAX_FILE: u64 = 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// Variables that reveal a client without a file.
-const TELLING: [&str; 3] = ["CLOUDFLARE_API_TOKEN", "CF_API_TOKEN", "CONFIG"];
+const REVEALING_VARIABLES: [&str; 3] = ["CLOUDFLARE_API_TOKEN", "CF_API_TOKEN", "CONFIG"];
 
 /// Prefixes of the variables that such a client reads.
-const THEIRS: &str = "CLOUDFLARE_ CF_ DOMAINS IP4_ IP6_ UPDATE_ CONFIG PERIOD HTTP_TIMEOUT PUBLICIP HEALTH SHOUTRRR RESOLVER_ \
+const OTHER_CLIENT_PREFIXES: &str = "CLOUDFLARE_ CF_ DOMAINS IP4_ IP6_ UPDATE_ CONFIG PERIOD HTTP_TIMEOUT PUBLICIP HEALTH SHOUTRRR RESOLVER_ \
     LISTENING_ADDRESS ROOT_URL BACKUP_ PROXIED TTL RECORD_COMMENT DELETE_ON_STOP WAF_ MANAGED_ CACHE_EXPIRATION \
     DETECTION_TIMEOUT UPTIMEKUMA";
 
@@ -51,7 +51,7 @@ pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<P
         }
     }
     let variables = all_variables();
-    if variables.iter().any(|(name, _)| TELLING.contains(&name.as_str())) {
+    if variables.iter().any(|(name, _)| REVEALING_VARIABLES.contains(&name.as_str())) {
         found.push(ENVIRONMENT.to_owned());
     }
     if found.is_empty() {
@@ -66,7 +66,9 @@ pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<P
             "name it: `ddns import FILE`; `ddns import --help` lists the clients",
         )),
         [only] if only == ENVIRONMENT => {
-            let known = variables.iter().filter(|(name, _)| THEIRS.split(' ').any(|start| name.starts_with(start)));
+            let known = variables
+                .iter()
+                .filter(|(name, _)| OTHER_CLIENT_PREFIXES.split(' ').any(|start| name.starts_with(start)));
             let lines = known.map(|(name, value)| format!("{name}={}", value.replace(['\n', '\r'], " ")));
             let text = lines.collect::<Vec<_>>().join("\n");
             Ok(PeerText { name: ENVIRONMENT.to_owned(), text, is_open: false })
@@ -104,11 +106,11 @@ fn read(name: &str, environment: &Environment) -> Result<PeerText, u8> {
 fn read_quietly(path: &str) -> Result<PeerText, String> {
     let name = path.to_owned();
     if path == "-" {
-        return Ok(PeerText { name, text: text_of(io::stdin().lock(), 0, MAX_FILE)?, is_open: false });
+        return Ok(PeerText { name, text: text_of(io::stdin().lock(), 0, MAX_FILE_BYTES)?, is_open: false });
     }
     let file = open_any(Path::new(path)).map_err(cannot)?;
     let is_open = file.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o002 != 0);
-    Ok(PeerText { name, text: text_of(file, 0, MAX_FILE)?, is_open })
+    Ok(PeerText { name, text: text_of(file, 0, MAX_FILE_BYTES)?, is_open })
 }
 
 /// The text of another file that a configuration names, relative to its folder.

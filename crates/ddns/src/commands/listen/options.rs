@@ -7,7 +7,7 @@ use ddns_core::net::listen::listen_address;
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::duration;
 
-use crate::cli::Given;
+use crate::cli::ParsedArgs;
 use crate::http::server::ReceiverResponse;
 
 /// The default port.
@@ -29,7 +29,7 @@ pub(super) struct ListenOptions {
 
 impl ListenOptions {
     /// Reads the options; fails with the first error.
-    pub(super) fn read(given: &Given) -> Result<Self, Diagnostic> {
+    pub(super) fn read(given: &ParsedArgs) -> Result<Self, Diagnostic> {
         let redirect = given.value("redirect").map(location).transpose()?;
         let retry_after = given.value("retry-after").map(|text| number("retry-after", text, 0)).transpose()?;
         // Without --status, the other options imply one.

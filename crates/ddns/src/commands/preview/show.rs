@@ -19,12 +19,12 @@ use ddns_core::update::plan::Verdict;
 use serde::Serialize;
 
 use super::Sample;
-use crate::cli::{Given, ReportFormat};
+use crate::cli::{ParsedArgs, ReportFormat};
 use crate::clock::unix_time;
 use crate::lookup::LookupPair;
 use crate::output;
 use crate::output::layout::{WIDE, broken, folded, folded_beside};
-use crate::steps::Walked;
+use crate::steps::StepResults;
 
 /// How many updates of a kind are shown in full.
 const MAX_ALIKE: usize = 20;
@@ -45,7 +45,7 @@ pub(super) struct PreviewOptions {
 
 impl PreviewOptions {
     /// Shows secrets only at a terminal. Elsewhere they could end up in a file or a log, so the user must add --yes.
-    pub(super) fn of(given: &Given, is_terminal: bool) -> Result<Self, Diagnostic> {
+    pub(super) fn of(given: &ParsedArgs, is_terminal: bool) -> Result<Self, Diagnostic> {
         let reveal = given.has("show-secrets");
         if reveal && !is_terminal && !given.has("yes") {
             let place = Place::Option("--show-secrets".to_owned());
@@ -72,7 +72,7 @@ pub(super) struct LookResult<'a> {
 }
 
 /// By update: what its steps found, or why they failed.
-pub(super) type WalkedUpdates<'a> = BTreeMap<UpdateId, Result<Walked<'a>, String>>;
+pub(super) type WalkedUpdates<'a> = BTreeMap<UpdateId, Result<StepResults<'a>, String>>;
 
 /// The updates of one family of one entry.
 struct FamilyUpdates<'a> {
@@ -279,8 +279,9 @@ fn block(
 fn lookup_row(looked: &LookResult<'_>, id: UpdateId, item: &Preview) -> Option<String> {
     let callback = &looked.plan.entry(item.entry).callback;
     let Some(walked) = looked.walked else {
-        let sought = callback.sought(&callback.request).filter(|_| item.redacted().is_some() && !item.is_together)?;
-        return Some(format!("{sought} --lookup does so now."));
+        let lookup_note =
+            callback.lookup_note(&callback.request).filter(|_| item.redacted().is_some() && !item.is_together)?;
+        return Some(format!("{lookup_note} --lookup does so now."));
     };
     let why = match item.verdict {
         _ if item.is_together || walked.contains_key(&id) => return None,
@@ -296,7 +297,7 @@ fn push_walked(
     block: &mut Block,
     looked: &LookResult<'_>,
     (id, item): (UpdateId, &Preview),
-    walked: &Result<Walked<'_>, String>,
+    walked: &Result<StepResults<'_>, String>,
     reveal: bool,
 ) {
     let callback = &looked.plan.entry(item.entry).callback;

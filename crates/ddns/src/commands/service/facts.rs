@@ -11,7 +11,7 @@ use ddns_core::text::diagnostic::{Diagnostic, nearest};
 use rustix::process::geteuid;
 
 use super::wrong;
-use crate::cli::Given;
+use crate::cli::ParsedArgs;
 use crate::environment::{Environment, has_program};
 use crate::open_file::reason;
 
@@ -38,7 +38,7 @@ pub(super) enum Installed {
 }
 
 impl HostFacts {
-    pub(super) fn find(given: &Given) -> Result<Self, Diagnostic> {
+    pub(super) fn find(given: &ParsedArgs) -> Result<Self, Diagnostic> {
         let environment = Environment::read();
         let manager = match given.value("manager") {
             Some(name) => Manager::parse(name).ok_or_else(|| unknown(name))?,

@@ -12,7 +12,7 @@ use ddns_core::text::diagnostic::{Diagnostic, without_repeats};
 
 use super::facts::{HostFacts, Installed, is_written_by_us};
 use super::{check, needs_root, note, steps, wrong};
-use crate::cli::{CliSettings, Given};
+use crate::cli::{CliSettings, ParsedArgs};
 use crate::commands::check::warnings;
 use crate::http::Client;
 use crate::load::{self, Examined};
@@ -20,13 +20,13 @@ use crate::output::layout::{broken, width_of};
 use crate::output::{complain, fail, print};
 
 /// Where ddns looks for the configuration of a system service.
-const OF_HOST: [&str; 2] = ["/etc/ddns/config.json", "/etc/ddns.json"];
+const SYSTEM_CONFIG_FILES: [&str; 2] = ["/etc/ddns/config.json", "/etc/ddns.json"];
 
 /// The end of `ExecStart` in the unit of a package.
 const PACKAGED: &str = " watch -c /etc/ddns/config.json";
 
 /// Checks, writes, starts, and says what it did.
-pub(super) async fn run(given: &Given, facts: &HostFacts) -> u8 {
+pub(super) async fn run(given: &ParsedArgs, facts: &HostFacts) -> u8 {
     let is_print = given.has("print");
     if !is_print && let Some(code) = needs_root(facts, "install") {
         return code;
@@ -45,7 +45,7 @@ pub(super) async fn run(given: &Given, facts: &HostFacts) -> u8 {
 }
 
 /// The service and the steps that install it, or everything that prevents it. Changes nothing.
-async fn planned(given: &Given, facts: &HostFacts) -> Result<(ServiceSpec, Vec<Step>), Vec<Diagnostic>> {
+async fn planned(given: &ParsedArgs, facts: &HostFacts) -> Result<(ServiceSpec, Vec<Step>), Vec<Diagnostic>> {
     let program = env::current_exe().ok().and_then(|path| path.to_str().map(str::to_owned));
     let program = program.ok_or_else(|| vec![wrong("the path of this program is unknown", "start it by its path")])?;
     let configs = configurations(&given.settings.files, facts).map_err(|error| vec![error])?;
@@ -95,8 +95,8 @@ async fn planned(given: &Given, facts: &HostFacts) -> Result<(ServiceSpec, Vec<S
 /// Starts the unit of a package, and does not rewrite it.
 fn started(path: &str, text: &str, service: &ServiceSpec) -> Result<Vec<Step>, Vec<Diagnostic>> {
     let is_ours = text.lines().any(|line| line.starts_with("ExecStart=") && line.ends_with(PACKAGED));
-    if !is_ours || service.configs != [OF_HOST[0]] {
-        let message = format!("{path} belongs to a package and reads {}", OF_HOST[0]);
+    if !is_ours || service.configs != [SYSTEM_CONFIG_FILES[0]] {
+        let message = format!("{path} belongs to a package and reads {}", SYSTEM_CONFIG_FILES[0]);
         return Err(vec![wrong(
             message,
             format!("put the configuration there, or use `systemctl edit {}`", systemd::UNIT),
@@ -137,7 +137,7 @@ fn default_configuration(facts: &HostFacts) -> Result<String, Diagnostic> {
         let path = found.and_then(|path| absolute(path).ok()).and_then(|path| path.to_str().map(str::to_owned));
         return path.ok_or_else(|| load::no_configuration(&facts.environment));
     }
-    if let Some(path) = OF_HOST.iter().find(|path| Path::new(path).is_file()) {
+    if let Some(path) = SYSTEM_CONFIG_FILES.iter().find(|path| Path::new(path).is_file()) {
         return Ok((*path).to_owned());
     }
     let hint = if Path::new("config.json").is_file() {
@@ -145,12 +145,12 @@ fn default_configuration(facts: &HostFacts) -> Result<String, Diagnostic> {
     } else {
         "`sudo ddns init /etc/ddns/config.json` writes one; or name another with -c"
     };
-    Err(wrong(format!("there is no configuration: neither {}", OF_HOST.join(" nor ")), hint))
+    Err(wrong(format!("there is no configuration: neither {}", SYSTEM_CONFIG_FILES.join(" nor ")), hint))
 }
 
 /// Checks the configurations as the service will see them: from its folder, without the variables of this shell.
 async fn examined(files: &[String], facts: &HostFacts) -> Result<Vec<Config>, Vec<Diagnostic>> {
-    let strangers = facts.environment.unseen_by_services();
+    let strangers = facts.environment.not_passed_to_services();
     if !strangers.is_empty() {
         let names = strangers.join(", ");
         note(&format!("{names}: set in this shell, but not for the service; put the values into the configuration"));

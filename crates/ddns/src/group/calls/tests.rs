@@ -17,11 +17,11 @@ fn store(port: u16, try_: u8) -> GroupStore {
 }
 
 /// This host becomes the holder.
-async fn holding(store: &GroupStore, more: Vec<Operation>) -> Own {
+async fn holding(store: &GroupStore, more: Vec<Operation>) -> HolderKey {
     let text = Holder::text(&store.settings.member, LeaseId(0));
     let then = [vec![Operation::Put(store.keys.holder(), text.clone(), None)], more].concat();
     let done = store.transaction(&Transaction { then, ..Transaction::default() }).await.expect("it is written");
-    Own { created: done.revision, text }
+    HolderKey { created: done.revision, text }
 }
 
 /// As when the first of two loads was given up, but arrives after all.
@@ -39,7 +39,7 @@ fn j3_a_late_load_does_not_replace_the_salt() {
             }
         }
         let store = store(etcd.port, TRIES);
-        let own = Own { created: 1, text: "another".to_owned() };
+        let own = HolderKey { created: 1, text: "another".to_owned() };
         assert!(store.load(&own, false, 1).await.is_err(), "only the holder creates it");
     });
 }

@@ -9,7 +9,7 @@ use ddns_group::etcd::{self, Problem, path};
 use tokio::time::Instant;
 
 use super::{Error, Etcd};
-use crate::http::{Failure, How, Over, WANTS_CERTIFICATE, Want};
+use crate::http::{AddressFamilies, BodyUse, Failure, How, WANTS_CERTIFICATE};
 
 /// Why an endpoint did not carry out a request.
 pub(super) enum Refusal {
@@ -118,5 +118,12 @@ impl Etcd {
 /// How requests to a store are sent. The client itself knows which certificates to trust.
 pub(super) fn how(end: Instant) -> How<'static> {
     let limit = end.saturating_duration_since(Instant::now());
-    How { limit, want: Want::LongBody, over: Over::Any, proxies: Proxies::DIRECT, ssl: &Ssl::Verify, from: None }
+    How {
+        limit,
+        want: BodyUse::LongBody,
+        over: AddressFamilies::Any,
+        proxies: Proxies::DIRECT,
+        ssl: &Ssl::Verify,
+        from: None,
+    }
 }

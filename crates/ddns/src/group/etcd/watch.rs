@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::ask::{Refusal, how};
 use super::{Error, Etcd};
-use crate::http::{BODY_LIMIT, Streaming};
+use crate::http::{MAX_BODY_BYTES, Streaming};
 
 pub(crate) struct Watch {
     streaming: Streaming,
@@ -117,7 +117,7 @@ impl Watch {
     /// Reads the problem from a response that is not a watch.
     async fn problem(&mut self) -> Problem {
         let mut body = Vec::new();
-        while body.len() < BODY_LIMIT {
+        while body.len() < MAX_BODY_BYTES {
             let Ok(piece) = self.streaming.next().await else { break };
             body.extend_from_slice(&piece);
         }

@@ -15,20 +15,20 @@ use ddns_core::text::duration::duration;
 use ddns_core::text::order;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::dial::{Dialer, Unreached, late, nearly};
-use super::how::{How, Over, endpoint};
+use super::dial::{DialError, Dialer, late, nearly};
+use super::how::{AddressFamilies, How, endpoint};
 use super::proxy;
 use super::stream::{Connection, Stream};
 use super::tls::{self, Peer, Tls, TlsTrust};
 
 /// How long a proxy may take if another route is left.
-const PROXY_PATIENCE: Duration = Duration::from_secs(10);
+const PROXY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a proxy that was slow and led nowhere is tried last.
-const DEAD_FOR: Duration = Duration::from_secs(60);
+const AVOID_PROXY_FOR: Duration = Duration::from_secs(60);
 
 /// A proxy, and the origin that it did not lead to; `None`: any, because the proxy itself was not reached.
-type Vain = (Arc<Server>, Option<String>);
+type FailedRoute = (Arc<Server>, Option<String>);
 
 /// Opens connections.
 #[derive(Default)]
@@ -36,7 +36,7 @@ pub(super) struct Connector {
     tls: Tls,
     pub(super) dialer: Dialer,
     /// The proxies that were slow and led nowhere, and when.
-    dead: RefCell<HashMap<Vain, Instant>>,
+    dead: RefCell<HashMap<FailedRoute, Instant>>,
 }
 
 impl Connector {
@@ -57,7 +57,7 @@ impl Connector {
         let peer = Peer { host: &url.host, is_local, name: url.origin(), field, trust_field };
         let again = async || {
             let route = via.as_ref().map_or(Route::Direct, Route::Via);
-            self.by(route, url, how, deadline).await.map_err(Unreached::into_text)
+            self.by(route, url, how, deadline).await.map_err(DialError::into_text)
         };
         // Boxed: the future of a handshake is large, and most requests do without one.
         Box::pin(self.secure(connection, &peer, (how.ssl, deadline), again)).await
@@ -68,8 +68,8 @@ impl Connector {
         let mut routes = how.proxies.routes(url);
         if let (Some(Route::Direct), None) = (routes.next(), routes.next()) {
             return self.by(Route::Direct, url, how, deadline).await.map_err(|why| match why {
-                Unreached::NoAddress(why) => why,
-                Unreached::Tried(why) => format!("no connection to {} ({why})", url.origin()),
+                DialError::NoAddress(why) => why,
+                DialError::Tried(why) => format!("no connection to {} ({why})", url.origin()),
             });
         }
         // Boxed: this future is large, and most requests go directly.
@@ -81,12 +81,12 @@ impl Connector {
     async fn by_any(&self, url: &Url, how: How<'_>, deadline: Instant) -> Result<Connection, String> {
         let origin = url.origin();
         let mut routes: Vec<Route<'_>> = how.proxies.routes(url).collect();
-        order::sort_by_key(&mut routes, |route| self.led_nowhere(*route, &origin));
+        order::sort_by_key(&mut routes, |route| self.is_dead_end(*route, &origin));
         let mut tried = Vec::new();
         for (at, route) in routes.iter().enumerate() {
             let left = deadline.saturating_duration_since(Instant::now());
             let others = u32::try_from(routes.len() - at - 1).unwrap_or(u32::MAX - 1);
-            let until = if others == 0 { deadline } else { Instant::now() + PROXY_PATIENCE.min(left / (others + 1)) };
+            let until = if others == 0 { deadline } else { Instant::now() + PROXY_TIMEOUT.min(left / (others + 1)) };
             let why = match self.by(*route, url, how, until).await {
                 Ok(connection) => return Ok(connection),
                 Err(why) => why.into_text(),
@@ -100,24 +100,25 @@ impl Connector {
         Err(format!("no connection to {origin} ({})", tried.join("; ")))
     }
 
-    fn led_nowhere(&self, route: Route<'_>, origin: &str) -> bool {
+    fn is_dead_end(&self, route: Route<'_>, origin: &str) -> bool {
         let Route::Via(server) = route else { return false };
         let dead = self.dead.borrow();
-        let is_dead = |toward| dead.get(&(server.clone(), toward)).is_some_and(|since| since.elapsed() < DEAD_FOR);
+        let is_dead =
+            |toward| dead.get(&(server.clone(), toward)).is_some_and(|since| since.elapsed() < AVOID_PROXY_FOR);
         !dead.is_empty() && (is_dead(None) || is_dead(Some(origin.to_owned())))
     }
 
     /// A connection to the endpoint over one route.
-    async fn by(&self, route: Route<'_>, url: &Url, how: How<'_>, until: Instant) -> Result<Connection, Unreached> {
+    async fn by(&self, route: Route<'_>, url: &Url, how: How<'_>, until: Instant) -> Result<Connection, DialError> {
         match route {
             Route::Direct => {
                 let connection = self.dialer.tcp((&url.host, url.port), how.over, how.from, until).await?;
                 Ok(Connection { from: how.from, ..connection })
             }
-            Route::Unusable(name, why) => Err(Unreached::Tried(format!("{name} of the environment {why}"))),
+            Route::Unusable(name, why) => Err(DialError::Tried(format!("{name} of the environment {why}"))),
             Route::Via(server) => {
                 let begun = Instant::now();
-                let costly = PROXY_PATIENCE.min(until.saturating_duration_since(begun)) / 2;
+                let costly = PROXY_TIMEOUT.min(until.saturating_duration_since(begun)) / 2;
                 let until = nearly(until);
                 let is_reached = Cell::new(false);
                 let through = Box::pin(self.through(server, url, (how.ssl, until), &is_reached));
@@ -128,7 +129,7 @@ impl Connector {
                     let toward = is_reached.get().then(|| url.origin());
                     self.dead.borrow_mut().insert((server.clone(), toward), Instant::now());
                 }
-                result.map_err(Unreached::Tried)
+                result.map_err(DialError::Tried)
             }
         }
     }
@@ -181,7 +182,7 @@ impl Connector {
             Err(_) if server.scheme == Scheme::Socks5h => vec![Destination::Name(url.host.clone())],
             Ok(ip) => vec![Destination::Address(ip)],
             Err(_) => {
-                let addresses = self.dialer.look_up_by(&url.host, Over::Any, until).await?;
+                let addresses = self.dialer.look_up_by(&url.host, AddressFamilies::Any, until).await?;
                 addresses.into_iter().map(Destination::Address).collect()
             }
         };
@@ -204,8 +205,8 @@ impl Connector {
     /// A connection to the proxy itself.
     async fn to_proxy(&self, server: &Server, ssl: &Ssl, until: Instant) -> Result<Connection, String> {
         let open = async || {
-            let opened = self.dialer.tcp((&server.host, server.port), Over::Any, None, until).await;
-            opened.map_err(Unreached::into_text)
+            let opened = self.dialer.tcp((&server.host, server.port), AddressFamilies::Any, None, until).await;
+            opened.map_err(DialError::into_text)
         };
         let connection = open().await?;
         if server.scheme != Scheme::Https {

@@ -15,13 +15,13 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout_at};
 
 use super::exchange::ByteStream as _;
-use super::how::Over;
+use super::how::AddressFamilies;
 use super::names::Names;
 use super::stream::{Connection, Host, LATE};
 use crate::platform::limit_unsent;
 
 /// How long a host may take to accept a connection.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long an address may take before the next one is tried in parallel.
 const HEAD_START: Duration = Duration::from_millis(250);
@@ -36,14 +36,14 @@ pub(super) struct Dialer {
 }
 
 /// Why there is no socket.
-pub(super) enum Unreached {
+pub(super) enum DialError {
     /// A sentence: the host has no address.
     NoAddress(String),
     /// What was tried, and what happened.
     Tried(String),
 }
 
-impl Unreached {
+impl DialError {
     pub(super) fn into_text(self) -> String {
         let (Self::NoAddress(text) | Self::Tried(text)) = self;
         text
@@ -65,20 +65,22 @@ impl Dialer {
     pub(super) async fn tcp(
         &self,
         (host, port): (&str, u16),
-        over: Over,
+        over: AddressFamilies,
         from: Option<IpAddr>,
         deadline: Instant,
-    ) -> Result<Connection, Unreached> {
-        let addresses = self.look_up_by(host, over, deadline).await.map_err(Unreached::NoAddress)?;
+    ) -> Result<Connection, DialError> {
+        let addresses = self.look_up_by(host, over, deadline).await.map_err(DialError::NoAddress)?;
         let begun = Instant::now();
-        let patience = CONNECT_PATIENCE.min(nearly(deadline) - begun);
+        let patience = CONNECT_TIMEOUT.min(nearly(deadline) - begun);
         let mut tried = Tried { is_named: host.parse::<IpAddr>().is_err(), failures: Vec::new() };
         let connected = if let [ip] = addresses[..] {
             self.single(SocketAddr::new(ip, port), from, begun + patience, &mut tried).await
         } else {
             let preferred = match over {
-                Over::Prefer(family) => addresses.iter().take_while(|ip| Family::of(**ip) == Some(family)).count(),
-                Over::Any | Over::Only(_) => addresses.len(),
+                AddressFamilies::Prefer(family) => {
+                    addresses.iter().take_while(|ip| Family::of(**ip) == Some(family)).count()
+                }
+                AddressFamilies::Any | AddressFamilies::Only(_) => addresses.len(),
             };
             let (first, second) = addresses.split_at(preferred);
             let share = if first.is_empty() || second.is_empty() { patience } else { patience / 2 };
@@ -89,7 +91,7 @@ impl Dialer {
                 None => Box::pin(self.race((second, port), from, begun + patience, &mut tried)).await,
             }
         };
-        let connection = connected.ok_or_else(|| Unreached::Tried(tried.failures.join(", ")))?;
+        let connection = connected.ok_or_else(|| DialError::Tried(tried.failures.join(", ")))?;
         // A request is one small write: waiting for more gains nothing.
         let _ = connection.stream.socket().set_nodelay(true);
         if let Some(limit) = self.unsent_limit.get() {
@@ -100,7 +102,12 @@ impl Dialer {
     }
 
     /// The addresses of a host, if they are found in time.
-    pub(super) async fn look_up_by(&self, host: &str, over: Over, deadline: Instant) -> Result<Vec<IpAddr>, String> {
+    pub(super) async fn look_up_by(
+        &self,
+        host: &str,
+        over: AddressFamilies,
+        deadline: Instant,
+    ) -> Result<Vec<IpAddr>, String> {
         let begun = Instant::now();
         let found = timeout_at(nearly(deadline), self.names.look_up(host, over)).await;
         let late = || format!("the name {host} could not be looked up within {}", duration(begun.elapsed()));
@@ -255,7 +262,7 @@ mod tests {
             let dialer = Dialer::default();
             let connection = async || {
                 let deadline = Instant::now() + Duration::from_secs(5);
-                let Ok(opened) = dialer.tcp(("127.0.0.1", port), Over::Any, None, deadline).await else {
+                let Ok(opened) = dialer.tcp(("127.0.0.1", port), AddressFamilies::Any, None, deadline).await else {
                     panic!("it is accepted");
                 };
                 opened.begin().await.expect("it begins")

@@ -12,7 +12,7 @@ use std::time::Duration;
 use ddns_core::callback::{Request, USER_AGENT};
 use ddns_core::net::proxy::Server;
 use ddns_core::net::url::Url;
-use ddns_core::schedule::limiter::Line;
+use ddns_core::schedule::limiter::AcceptQueue;
 use hyper::body::Incoming;
 use hyper::header::{
     self, ALLOW, CONNECTION, CONTENT_LENGTH, DATE, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, TRANSFER_ENCODING,
@@ -21,18 +21,18 @@ use hyper::http::response::Parts;
 use hyper::{StatusCode, Uri, Version};
 use tokio::time::{Instant, timeout_at};
 
-use ddns_core::engine::ANSWER_LIMIT;
+use ddns_core::engine::MAX_ANSWER_BYTES;
 
-use super::how::Want;
+use super::how::BodyUse;
 use crate::http::body::Whole;
 pub(super) use conversation::{BodyEnd, ByteStream, Conversation};
 pub(super) use fault::Fault;
 use fault::FaultKind;
-pub(crate) use limits::BODY_LIMIT;
-use limits::LONG_BODY_LIMIT;
+pub(crate) use limits::MAX_BODY_BYTES;
+use limits::MAX_LONG_BODY_BYTES;
 
 /// How long to wait for the rest of a response whose status is known: it only decides whether the connection is kept.
-const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
@@ -58,7 +58,7 @@ pub(crate) struct Response {
     /// Whether that proxy read the request, and so may have responded in the endpoint's place.
     pub(crate) is_relayed: bool,
     /// The state of the endpoint's queue of new connections.
-    pub(crate) line: Line,
+    pub(crate) line: AcceptQueue,
 }
 
 /// Whether another request can follow on a connection.
@@ -78,11 +78,11 @@ pub(super) async fn exchange<S: ByteStream>(
     conversation: &mut Conversation<S>,
     request: &Request,
     relay: Option<&Server>,
-    want: Want,
+    want: BodyUse,
     (deadline, is_slow): (Instant, &Cell<bool>),
 ) -> Result<(Response, Reuse), Fault> {
     let (head, incoming) = begin(conversation, request, relay, is_slow).await?.into_parts();
-    let patience = Instant::now() + DRAIN_PATIENCE;
+    let patience = Instant::now() + DRAIN_TIMEOUT;
     let text = |name| {
         let value: Option<&HeaderValue> = head.headers.get(name);
         value.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
@@ -90,11 +90,11 @@ pub(super) async fn exchange<S: ByteStream>(
     let (location, retry_after) = (text(LOCATION), text(RETRY_AFTER));
     let is_followed =
         head.status.is_redirection() && request.redirected(head.status.as_u16(), location.as_deref()).is_some();
-    let deadline = if want == Want::Status || is_followed { patience.min(deadline) } else { deadline };
+    let deadline = if want == BodyUse::Status || is_followed { patience.min(deadline) } else { deadline };
     let most = match want {
-        Want::LongBody => LONG_BODY_LIMIT,
-        Want::Answer => ANSWER_LIMIT,
-        Want::Status | Want::Verdict | Want::Body => BODY_LIMIT,
+        BodyUse::LongBody => MAX_LONG_BODY_BYTES,
+        BodyUse::Answer => MAX_ANSWER_BYTES,
+        BodyUse::Status | BodyUse::Verdict | BodyUse::Body => MAX_BODY_BYTES,
     };
     let (mut body, mut is_whole, mut is_idle) = (Vec::new(), false, false);
     let rest = async {
@@ -111,7 +111,7 @@ pub(super) async fn exchange<S: ByteStream>(
     };
     let _ = timeout_at(deadline, rest).await;
     // Needed if a signature was refused, or a pause ends at a time of day.
-    let needs_date = head.status.is_client_error() || want != Want::Status || retry_after.is_some();
+    let needs_date = head.status.is_client_error() || want != BodyUse::Status || retry_after.is_some();
     let response = Response {
         status: head.status.as_u16(),
         body,
@@ -123,7 +123,7 @@ pub(super) async fn exchange<S: ByteStream>(
         warnings: Vec::new(),
         via: None,
         is_relayed: relay.is_some(),
-        line: Line::Free,
+        line: AcceptQueue::Free,
     };
     let next = if !is_idle || is_odd(&head) {
         Reuse::Never

@@ -13,9 +13,9 @@ pub(crate) struct How<'a> {
     /// How long everything may take, from connecting to the final status.
     pub(crate) limit: Duration,
     /// What the response's body is needed for.
-    pub(crate) want: Want,
+    pub(crate) want: BodyUse,
     /// Which address family connections use.
-    pub(crate) over: Over,
+    pub(crate) over: AddressFamilies,
     /// Which routes the request may take.
     pub(crate) proxies: &'a Proxies,
     /// How certificates are verified.
@@ -26,7 +26,7 @@ pub(crate) struct How<'a> {
 
 /// Which address family a connection uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Over {
+pub(crate) enum AddressFamilies {
     /// Any, in the system's order.
     Any,
     /// This one if the host has it, otherwise the other.
@@ -37,7 +37,7 @@ pub(crate) enum Over {
 
 /// What the body of a response is needed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Want {
+pub(crate) enum BodyUse {
     /// Only the status decides; the body is read as far as it arrives at once.
     Status,
     /// The body decides too (H4).
@@ -50,7 +50,7 @@ pub(crate) enum Want {
     LongBody,
 }
 
-impl Want {
+impl BodyUse {
     /// Whether the request belongs to an update or a notification: its URL contains keys too, and its warnings are reported.
     pub(super) fn is_update(self) -> bool {
         matches!(self, Self::Status | Self::Verdict | Self::Answer)

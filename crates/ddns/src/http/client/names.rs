@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::spawn_local;
 use tokio::time::timeout;
 
-use super::how::Over;
+use super::how::AddressFamilies;
 use crate::environment::max_files_per_kind;
 
 /// How many names are looked up at once, each with a thread and an open file; the others wait in the order in which they came.
@@ -97,16 +97,16 @@ impl Names {
     }
 
     /// The addresses of a host, in the order in which to try them; at least one.
-    pub(super) async fn look_up(&self, host: &str, over: Over) -> Result<Vec<IpAddr>, String> {
+    pub(super) async fn look_up(&self, host: &str, over: AddressFamilies) -> Result<Vec<IpAddr>, String> {
         if let Ok(ip) = host.parse::<IpAddr>() {
-            let fits = !matches!(over, Over::Only(family) if Family::of(ip) != Some(family));
+            let fits = !matches!(over, AddressFamilies::Only(family) if Family::of(ip) != Some(family));
             return if fits { Ok(vec![ip]) } else { Err(no_address(host, over)) };
         }
         let mut addresses = self.all_addresses(host).await?;
         match over {
-            Over::Any => addresses = interleaved(addresses),
-            Over::Prefer(family) => order::sort_by_key(&mut addresses, |ip| Family::of(*ip) != Some(family)),
-            Over::Only(family) => {
+            AddressFamilies::Any => addresses = interleaved(addresses),
+            AddressFamilies::Prefer(family) => order::sort_by_key(&mut addresses, |ip| Family::of(*ip) != Some(family)),
+            AddressFamilies::Only(family) => {
                 addresses.retain(|ip| Family::of(*ip) == Some(family));
                 if addresses.is_empty() {
                     return Err(no_address(host, over));
@@ -134,10 +134,10 @@ fn is_under_way(look_up: &LookUp) -> bool {
     look_up.clone().now_or_never().is_none()
 }
 
-fn no_address(host: &str, over: Over) -> String {
+fn no_address(host: &str, over: AddressFamilies) -> String {
     match over {
-        Over::Only(family) => format!("{host} has no {family} address"),
-        Over::Any | Over::Prefer(_) => format!("the name {host} has no address"),
+        AddressFamilies::Only(family) => format!("{host} has no {family} address"),
+        AddressFamilies::Any | AddressFamilies::Prefer(_) => format!("the name {host} has no address"),
     }
 }
 
@@ -157,7 +157,7 @@ async fn ask(host: String, places: Rc<LookupSlots>) -> Result<Vec<IpAddr>, Strin
             addresses.push(address.ip());
         }
     }
-    if addresses.is_empty() { Err(no_address(&host, Over::Any)) } else { Ok(addresses) }
+    if addresses.is_empty() { Err(no_address(&host, AddressFamilies::Any)) } else { Ok(addresses) }
 }
 
 /// Does not use tokio's thread pool, which panics if the system has no thread left.

@@ -11,7 +11,7 @@ use ddns_core::net::proxy::Server;
 use ddns_core::net::ssl::Ssl;
 use tokio::sync::Semaphore;
 
-use super::stream::Spoken;
+use super::stream::HttpConnection;
 use crate::environment::max_open_files;
 
 /// How many idle connections are kept, over all origins.
@@ -22,17 +22,17 @@ const MAX_IDLE: usize = 128;
 const MAX_IDLE_TIME: Duration = Duration::from_secs(15);
 
 /// A connection that stays open this long after a response is kept by the endpoint too.
-pub(super) const PROOF: Duration = Duration::from_millis(50);
+pub(super) const ASSUME_KEPT_AFTER: Duration = Duration::from_millis(50);
 
 /// For how many endpoints ddns remembers whether they keep connections.
 const MAX_KNOWN: usize = 1000;
 
 /// How many files any run has open: standard streams, those that wait for the network, the cache.
-const OTHERS: usize = 16;
+const BASE_OPEN_FILES: usize = 16;
 
 /// What a connection can be used again for: the same origin, verified in the same way. In addition, its proxy must be
 /// among the routes of the request.
-pub(super) type Purpose = (Rc<str>, Ssl);
+pub(super) type ReuseKey = (Rc<str>, Ssl);
 
 /// Kept connections, the oldest first.
 #[derive(Default)]
@@ -42,8 +42,8 @@ pub(super) struct Idle {
 }
 
 struct IdleConnection {
-    purpose: Purpose,
-    connection: Box<Spoken>,
+    purpose: ReuseKey,
+    connection: Box<HttpConnection>,
     since: Duration,
     /// Whether the endpoint said that it keeps the connection.
     is_said: bool,
@@ -58,7 +58,7 @@ impl IdleConnection {
         self.age(now) > MAX_IDLE_TIME
     }
 
-    fn goes(&self, purpose: &Purpose, via: Option<&Arc<Server>>) -> bool {
+    fn goes(&self, purpose: &ReuseKey, via: Option<&Arc<Server>>) -> bool {
         self.purpose == *purpose && self.connection.via.as_ref() == via
     }
 }
@@ -97,7 +97,14 @@ impl Known {
 impl Idle {
     /// Keeps a connection; only one if the endpoint may not keep its connections, to find out. The oldest ones are
     /// closed if there are more than `room`.
-    pub(super) fn keep(&self, purpose: Purpose, connection: Box<Spoken>, is_said: bool, room: usize, now: Duration) {
+    pub(super) fn keep(
+        &self,
+        purpose: ReuseKey,
+        connection: Box<HttpConnection>,
+        is_said: bool,
+        room: usize,
+        now: Duration,
+    ) {
         let mut kept = self.kept.borrow_mut();
         let via = connection.via.as_ref();
         let is_enough = match self.known.get(&purpose.0, via) {
@@ -116,11 +123,16 @@ impl Idle {
     }
 
     /// A kept connection that fits, that the endpoint keeps too, and that is still open: the most recently used one.
-    pub(super) fn take(&self, purpose: &Purpose, fits: impl Fn(&Spoken) -> bool, now: Duration) -> Option<Box<Spoken>> {
+    pub(super) fn take(
+        &self,
+        purpose: &ReuseKey,
+        fits: impl Fn(&HttpConnection) -> bool,
+        now: Duration,
+    ) -> Option<Box<HttpConnection>> {
         let mut kept = self.kept.borrow_mut();
         loop {
             let fits = |kept: &IdleConnection| {
-                let is_usable = || kept.age(now) >= PROOF || self.is_trusted(kept);
+                let is_usable = || kept.age(now) >= ASSUME_KEPT_AFTER || self.is_trusted(kept);
                 kept.purpose == *purpose && !kept.is_old(now) && fits(&kept.connection) && is_usable()
             };
             let at = kept.iter().rposition(fits)?;
@@ -135,7 +147,7 @@ impl Idle {
     fn is_open(&self, kept: &mut IdleConnection, now: Duration) -> bool {
         let is_open = kept.connection.is_open();
         // A connection that ended later may have ended because of its age.
-        if is_open == (kept.age(now) >= PROOF) && is_open != self.is_trusted(kept) {
+        if is_open == (kept.age(now) >= ASSUME_KEPT_AFTER) && is_open != self.is_trusted(kept) {
             let keeps = if is_open { Keeps::Yes } else { Keeps::No };
             self.known.learn(&kept.purpose.0, kept.connection.via.as_ref(), keeps);
         }
@@ -148,10 +160,10 @@ impl Idle {
     }
 
     /// Closes the connections of one purpose, except those that still have to show whether the endpoint keeps them.
-    pub(super) fn close(&self, purpose: &Purpose, now: Duration) {
+    pub(super) fn close(&self, purpose: &ReuseKey, now: Duration) {
         self.kept.borrow_mut().retain_mut(|kept| {
             kept.purpose != *purpose || {
-                let is_proved = kept.age(now) >= PROOF;
+                let is_proved = kept.age(now) >= ASSUME_KEPT_AFTER;
                 if is_proved {
                     self.is_open(kept, now);
                 }
@@ -161,7 +173,7 @@ impl Idle {
     }
 
     /// A kept connection ended under a request: closes the others of its endpoint, which are as old.
-    pub(super) fn broke(&self, purpose: &Purpose, via: Option<&Arc<Server>>) {
+    pub(super) fn broke(&self, purpose: &ReuseKey, via: Option<&Arc<Server>>) {
         self.kept.borrow_mut().retain(|kept| !kept.goes(purpose, via));
         self.known.learn(&purpose.0, via, Keeps::Broke);
     }
@@ -174,18 +186,18 @@ impl Idle {
 }
 
 /// What the system's limit of open files leaves for connections.
-pub(super) struct Room {
+pub(super) struct ConnectionLimit {
     /// One permit for each request that may be under way.
     pub(super) turns: Semaphore,
     /// How many connections may be kept.
     pub(super) idle: usize,
 }
 
-impl Default for Room {
+impl Default for ConnectionLimit {
     /// Half of the files for requests, a quarter for kept connections. The rest is for addresses that are tried in
     /// parallel, name lookups and files.
     fn default() -> Self {
-        let files = max_open_files().saturating_sub(OTHERS);
+        let files = max_open_files().saturating_sub(BASE_OPEN_FILES);
         Self { turns: Semaphore::new((files / 2).clamp(1, Semaphore::MAX_PERMITS)), idle: (files / 4).min(MAX_IDLE) }
     }
 }
@@ -198,7 +210,7 @@ mod tests {
     use super::*;
 
     /// Connections to a listener. They stay open until the result is dropped.
-    async fn connections(count: usize) -> (TcpListener, Vec<Box<Spoken>>) {
+    async fn connections(count: usize) -> (TcpListener, Vec<Box<HttpConnection>>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port on loopback");
         let address = listener.local_addr().expect("the port that was bound");
         let mut opened = Vec::new();
@@ -215,7 +227,7 @@ mod tests {
         runtime.block_on(test);
     }
 
-    fn purpose(name: &str) -> Purpose {
+    fn purpose(name: &str) -> ReuseKey {
         (name.into(), Ssl::Auto)
     }
 

@@ -13,7 +13,7 @@ use x509_cert::der::Decode as _;
 
 use super::Client;
 use super::connect::Connector;
-use super::how::{How, Over};
+use super::how::{AddressFamilies, How};
 use super::stream::{Connection, Stream};
 use crate::clock::unix_time;
 
@@ -30,7 +30,7 @@ impl Client {
         // A proxy looks the name up itself.
         let is_direct = matches!(how.proxies.routes(url).next(), Some(Route::Direct));
         if is_direct && url.host.parse::<IpAddr>().is_err() {
-            let found = timeout(how.limit, self.connector.dialer.names.look_up(&url.host, Over::Any)).await;
+            let found = timeout(how.limit, self.connector.dialer.names.look_up(&url.host, AddressFamilies::Any)).await;
             let found = found.unwrap_or_else(|_| Err(format!("no response within {}", duration(how.limit))));
             let is_known = found.is_ok();
             let result = found.map(|ips| {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use ddns_core::net::family::Family;
 use ddns_core::net::proxy::Server;
-use ddns_core::schedule::limiter::Line;
+use ddns_core::schedule::limiter::AcceptQueue;
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_linger;
 use rustix::net::{RecvFlags, recv};
@@ -72,7 +72,7 @@ pub(super) const LATE: Duration = Duration::from_millis(15);
 /// A single-threaded server accepts no other connection while it keeps one. If each other connection has had this many
 /// responses and a new one none, a kept connection makes way; again after twice as many, because the new one may just
 /// be slow.
-const OVERTAKEN: usize = 4;
+const MAX_OVERTAKES: usize = 4;
 
 impl Host {
     /// Registers another connection that is being made.
@@ -81,7 +81,7 @@ impl Host {
     }
 
     /// How many connections have had no response yet.
-    fn newcomers(&self) -> usize {
+    fn unanswered_connections(&self) -> usize {
         Rc::strong_count(&self.opening) - 1
     }
 }
@@ -109,7 +109,7 @@ impl Connection {
     }
 
     /// Starts HTTP on the connection.
-    pub(super) async fn begin(self) -> Result<Box<Spoken>, Fault> {
+    pub(super) async fn begin(self) -> Result<Box<HttpConnection>, Fault> {
         let Self { stream, family, from, via, unverified, host, is_late, opening } = self;
         let stream = Conversation::new(stream).await?;
         // Boxed: it is passed on with every request.
@@ -118,17 +118,17 @@ impl Connection {
 }
 
 /// A connection on which HTTP is spoken.
-pub(super) type Spoken = Connection<Conversation<Stream>>;
+pub(super) type HttpConnection = Connection<Conversation<Stream>>;
 
-impl Spoken {
+impl HttpConnection {
     /// To be called when a response has come. Returns the state of the server's queue of new connections, and whether
     /// this connection makes way for them.
-    pub(super) fn responded(&mut self) -> (Line, bool) {
+    pub(super) fn responded(&mut self) -> (AcceptQueue, bool) {
         let host = &self.host;
         let yielded = host.yielded.take();
         let opening = self.opening.take();
-        let newcomers = host.newcomers() - usize::from(opening.is_some());
-        let has_newcomers = newcomers > 0;
+        let unanswered_connections = host.unanswered_connections() - usize::from(opening.is_some());
+        let has_newcomers = unanswered_connections > 0;
         // The connection waited until another one made way, and was served first then.
         let was_waiting = |opening: &Opening| {
             let is_soon = |at: Instant| {
@@ -141,19 +141,19 @@ impl Spoken {
         let overtaken = if opening.is_some() || !has_newcomers { 0 } else { host.overtaken.get().saturating_add(1) };
         host.overtaken.set(overtaken);
         // The dialer holds the host too.
-        let others = Rc::strong_count(host).saturating_sub(1 + newcomers);
-        let is_far_ahead = overtaken.is_power_of_two() && overtaken >= OVERTAKEN * others;
+        let others = Rc::strong_count(host).saturating_sub(1 + unanswered_connections);
+        let is_far_ahead = overtaken.is_power_of_two() && overtaken >= MAX_OVERTAKES * others;
         let makes_way = has_newcomers && (is_freed || is_far_ahead);
         if makes_way {
             host.yields.set(host.yields.get().wrapping_add(1));
             host.yielded.set(Some(Instant::now()));
         }
         let line = match (is_freed, std::mem::take(&mut self.is_late), has_newcomers) {
-            (true, _, _) => Line::Single,
-            (_, true, _) => Line::Full,
-            (_, _, false) => Line::Free,
-            _ if opening.is_none() => Line::Ahead,
-            _ => Line::Busy,
+            (true, _, _) => AcceptQueue::Single,
+            (_, true, _) => AcceptQueue::Full,
+            (_, _, false) => AcceptQueue::Free,
+            _ if opening.is_none() => AcceptQueue::Ahead,
+            _ => AcceptQueue::Busy,
         };
         (line, makes_way)
     }

@@ -12,20 +12,20 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
 use super::exchange::{self, BodyEnd};
-use super::stream::Spoken;
+use super::stream::HttpConnection;
 use super::{Client, How};
 
 /// TCP keepalive: the system asks the other side whether it is still there after this silence, again after each pause,
 /// this many times. The process sleeps meanwhile.
-const SILENCE: Duration = Duration::from_secs(10);
-const PAUSE: Duration = Duration::from_secs(5);
-const TIMES: u32 = 3;
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+const KEEPALIVE_PROBES: u32 = 3;
 
 /// A response whose body comes piece by piece. Closes its connection when it is dropped.
 pub(crate) struct Streaming {
     pub(crate) status: u16,
     origin: String,
-    connection: Box<Spoken>,
+    connection: Box<HttpConnection>,
     body: Incoming,
 }
 
@@ -66,8 +66,8 @@ impl Streaming {
 }
 
 fn keep_alive(socket: &TcpStream) -> io::Result<()> {
-    set_tcp_keepidle(socket, SILENCE)?;
-    set_tcp_keepintvl(socket, PAUSE)?;
-    set_tcp_keepcnt(socket, TIMES)?;
+    set_tcp_keepidle(socket, KEEPALIVE_IDLE)?;
+    set_tcp_keepintvl(socket, KEEPALIVE_INTERVAL)?;
+    set_tcp_keepcnt(socket, KEEPALIVE_PROBES)?;
     Ok(set_socket_keepalive(socket, true)?)
 }

@@ -63,7 +63,7 @@ impl Tls {
             }
             Ssl::Off => Ok(self
                 .unverified
-                .get_or_init(|| finished(Verifier::builder(Belief::Any).with_no_client_auth()))
+                .get_or_init(|| finished(Verifier::builder(CertificateCheck::Any).with_no_client_auth()))
                 .clone()),
             Ssl::Ca(path) => {
                 // A service runs for years, and CA files are renewed.
@@ -119,11 +119,11 @@ fn with_ca(own: Vec<CertificateDer<'static>>) -> Result<TlsConnector, String> {
 }
 
 /// Trusts these roots, and exactly these certificates.
-fn named(roots: RootCertStore, own: Vec<CertificateDer<'static>>) -> Result<Belief, String> {
+fn named(roots: RootCertStore, own: Vec<CertificateDer<'static>>) -> Result<CertificateCheck, String> {
     let provider = Arc::new(ring::default_provider());
     let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
     let inner = inner.map_err(|error| format!("the CA file cannot be used ({error})"))?;
-    Ok(Belief::Named(inner, own))
+    Ok(CertificateCheck::Named(inner, own))
 }
 
 fn builder() -> ConfigBuilder<ClientConfig, WantsVerifier> {
@@ -143,7 +143,7 @@ fn finished(mut config: ClientConfig) -> TlsConnector {
 /// Which certificates are trusted besides those of the usual authorities. Signatures are always checked, so that the
 /// other side of a handshake is the certificate's owner.
 #[derive(Debug)]
-enum Belief {
+enum CertificateCheck {
     /// Any certificate.
     Any,
     /// What this verifies, and exactly these certificates, for example the self-signed ones of routers and NAS boxes.
@@ -153,12 +153,12 @@ enum Belief {
 
 #[derive(Debug)]
 struct Verifier {
-    belief: Belief,
+    belief: CertificateCheck,
     provider: CryptoProvider,
 }
 
 impl Verifier {
-    fn builder(belief: Belief) -> ConfigBuilder<ClientConfig, WantsClientCert> {
+    fn builder(belief: CertificateCheck) -> ConfigBuilder<ClientConfig, WantsClientCert> {
         let verifier = Arc::new(Self { belief, provider: ring::default_provider() });
         builder().dangerous().with_custom_certificate_verifier(verifier)
     }
@@ -174,11 +174,11 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         match &self.belief {
-            Belief::Any => {}
-            Belief::Named(_, own) if own.iter().any(|own| own == certificate) => {
+            CertificateCheck::Any => {}
+            CertificateCheck::Named(_, own) if own.iter().any(|own| own == certificate) => {
                 verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
             }
-            Belief::Named(usual, _) => {
+            CertificateCheck::Named(usual, _) => {
                 let at = |time| usual.verify_server_cert(certificate, between, name, ocsp, time);
                 return at(now).map_err(|error| {
                     // For an untrusted issuer, it does not matter that the certificate has expired.

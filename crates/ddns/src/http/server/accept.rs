@@ -14,7 +14,7 @@ use futures_util::stream::FuturesUnordered;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
-use super::wire::{Activity, Patience, UNBOUNDED};
+use super::wire::{Activity, ConnectionTimeouts, UNBOUNDED};
 use crate::environment::max_files_per_kind;
 
 /// How many connections are served at once. A new one evicts the oldest that is idle, or waits until one ends.
@@ -36,7 +36,7 @@ pub(crate) struct AcceptedConnection {
 /// Serves connections until one of them returns `true`.
 pub(crate) async fn accept<F: Future<Output = bool>>(
     listener: &TcpListener,
-    patience: Patience,
+    patience: ConnectionTimeouts,
     serve: impl Fn(AcceptedConnection) -> F,
 ) {
     let most = MAX_CONNECTIONS.min(max_files_per_kind());

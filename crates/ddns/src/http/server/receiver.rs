@@ -17,11 +17,11 @@ use tokio::time::sleep;
 
 use super::accept::{AcceptedConnection, accept};
 use super::speak::{hang_up, read, reason, speak};
-use super::wire::{Activity, ConnectionPhase, Patience, ServerWire};
+use super::wire::{Activity, ConnectionPhase, ConnectionTimeouts, ServerWire};
 use crate::http::body::Whole;
 
 /// A larger body is not a callback, in KiB.
-const BODY_LIMIT: usize = 1024;
+const MAX_BODY_KIB: usize = 1024;
 
 /// The response to a request that did not arrive in time, which hyper cannot respond to.
 const TIMED_OUT: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
@@ -71,13 +71,13 @@ pub(crate) enum Reaction {
 
 /// Serves until a last response was sent, or `handle` stops it.
 pub(crate) async fn serve(listener: TcpListener, handle: impl Fn(Result<&Received, &InvalidRequest>) -> Reaction) {
-    serve_patiently(listener, handle, Patience::USUAL).await;
+    serve_patiently(listener, handle, ConnectionTimeouts::USUAL).await;
 }
 
 async fn serve_patiently(
     listener: TcpListener,
     handle: impl Fn(Result<&Received, &InvalidRequest>) -> Reaction,
-    patience: Patience,
+    patience: ConnectionTimeouts,
 ) {
     accept(&listener, patience, |accepted| ReceiverConnection::new(accepted.from, &handle).serve(accepted)).await;
 }
@@ -128,7 +128,7 @@ impl<'a, H: Fn(Result<&Received, &InvalidRequest>) -> Reaction> ReceiverConnecti
     async fn respond(&self, request: Request<Incoming>, activity: &Activity) -> io::Result<hyper::Response<Whole>> {
         activity.enter(ConnectionPhase::Reading);
         let (head, body) = request.into_parts();
-        let body = match read(body, BODY_LIMIT).await {
+        let body = match read(body, MAX_BODY_KIB).await {
             Ok(body) => body,
             Err((status, why)) => {
                 let verdict = self.refuse(status, why);

@@ -20,11 +20,11 @@ use super::wire::{ConnectionPhase, ServerWire};
 use crate::http::io::Io;
 
 /// A longer head, or one with more headers, is not a request.
-const HEAD_LIMIT: usize = 64 * 1024;
+const MAX_HEAD_BYTES: usize = 64 * 1024;
 const MAX_HEADERS: usize = 128;
 
 /// How long the rest of a refused request is read.
-const DRAIN_PATIENCE: Duration = Duration::from_millis(500);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The status of the response to an invalid request, if there was one, and a sentence about what arrived.
 pub(super) type Rejection = (Option<u16>, String);
@@ -48,7 +48,7 @@ where
         .title_case_headers(true)
         .auto_date_header(false)
         .max_headers(MAX_HEADERS)
-        .max_buf_size(HEAD_LIMIT);
+        .max_buf_size(MAX_HEAD_BYTES);
     let activity = Rc::clone(&wire.borrow().activity);
     let mut connection = pin!(builder.serve_connection(Io(wire.clone()), service_fn(respond)));
     let mut timer = pin!(sleep_until(activity.deadline()));
@@ -73,7 +73,7 @@ pub(super) fn reason(error: &hyper::Error, phase: ConnectionPhase) -> Option<Rej
     if error.is_parse_too_large() {
         return Some((
             Some(431),
-            format!("a request has more than {} KiB of headers, or more than {MAX_HEADERS}", HEAD_LIMIT >> 10),
+            format!("a request has more than {} KiB of headers, or more than {MAX_HEADERS}", MAX_HEAD_BYTES >> 10),
         ));
     }
     if error.is_parse() {
@@ -131,7 +131,7 @@ pub(crate) async fn hang_up(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) 
         let _ = stream.shutdown().await;
         while stream.read(&mut dropped).await.is_ok_and(|count| count > 0) {}
     };
-    let _ = timeout(DRAIN_PATIENCE, close).await;
+    let _ = timeout(DRAIN_TIMEOUT, close).await;
 }
 
 #[cfg(test)]
@@ -172,7 +172,7 @@ mod tests {
     fn i2_a_client_that_takes_nothing_is_not_waited_for() {
         let runtime = RuntimeBuilder::new_current_thread().enable_time().build().expect("a runtime");
         let begun = Instant::now();
-        let closed = runtime.block_on(async { timeout(10 * DRAIN_PATIENCE, hang_up(&mut StuckStream)).await });
-        assert!(closed.is_ok() && begun.elapsed() >= DRAIN_PATIENCE, "{:?}", begun.elapsed());
+        let closed = runtime.block_on(async { timeout(10 * DRAIN_TIMEOUT, hang_up(&mut StuckStream)).await });
+        assert!(closed.is_ok() && begun.elapsed() >= DRAIN_TIMEOUT, "{:?}", begun.elapsed());
     }
 }

@@ -12,14 +12,14 @@ use tokio::time::Instant;
 
 /// How long a client may take.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct ConnectionTimeouts {
     /// To send its next request.
     pub(crate) idle: Duration,
     /// For a request from its first byte to its last, and to take its response.
     pub(crate) request: Duration,
 }
 
-impl Patience {
+impl ConnectionTimeouts {
     pub(crate) const USUAL: Self = Self { idle: Duration::from_secs(60), request: Duration::from_secs(10) };
 }
 
@@ -42,7 +42,7 @@ pub(crate) enum ConnectionPhase {
 
 /// What a connection is doing, and since when.
 pub(crate) struct Activity {
-    patience: Patience,
+    patience: ConnectionTimeouts,
     phase: Cell<ConnectionPhase>,
     since: Cell<Instant>,
     /// Since when the client has taken nothing of what is to be sent.
@@ -50,7 +50,7 @@ pub(crate) struct Activity {
 }
 
 impl Activity {
-    pub(super) fn new(patience: Patience) -> Self {
+    pub(super) fn new(patience: ConnectionTimeouts) -> Self {
         Self {
             patience,
             phase: Cell::new(ConnectionPhase::Waiting),

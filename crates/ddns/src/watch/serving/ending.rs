@@ -12,12 +12,12 @@ use ddns_core::engine::{self, GRACE, LeaseEvent};
 use super::Serving;
 use crate::clock::steady_time;
 use crate::compose;
-use crate::group::{FAREWELL, LeaseNotice};
+use crate::group::{LEAVE_TIMEOUT, LeaseNotice};
 use crate::watch::events::{Events, ServiceEvent};
 use crate::watch::service::End;
 
 /// The last notifications have at least this long.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const FINAL_NOTIFY_TIME: Duration = Duration::from_secs(2);
 
 /// The first of two: an event, or the result of `poll`.
 async fn either<T>(
@@ -71,7 +71,7 @@ impl Serving<'_, '_> {
         }
         self.hand_on();
         // The last notifications must be sent, too, however long the requests took.
-        let until = until.max(steady_time() + LAST_WORDS);
+        let until = until.max(steady_time() + FINAL_NOTIFY_TIME);
         is_stopped = is_stopped || self.notify(events, until).await;
         self.driver.on(engine::Event::Save);
         self.history.save();
@@ -102,7 +102,7 @@ impl Serving<'_, '_> {
         // Cut off requests that did not finish in time, before another member can hold the lease.
         self.driver.on(engine::Event::Lease(LeaseEvent::Lost));
         group.member.drained();
-        let until = steady_time() + FAREWELL;
+        let until = steady_time() + LEAVE_TIMEOUT;
         while steady_time() < until {
             match events.next(Some(until)).await {
                 ServiceEvent::Stop => return true,
@@ -116,7 +116,7 @@ impl Serving<'_, '_> {
                 _ => {}
             }
         }
-        if let Some(now) = events.group.as_ref().map(|group| group.member.standing()) {
+        if let Some(now) = events.group.as_ref().map(|group| group.member.status()) {
             self.say(now, events);
         }
         false

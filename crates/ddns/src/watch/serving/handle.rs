@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use ddns_core::engine::{self, LeaseEvent};
 use ddns_core::journal::Status;
-use ddns_core::lease::standing::Standing;
+use ddns_core::lease::status::MemberStatus;
 use ddns_core::net::family::Family;
 use ddns_core::text::duration::whole_seconds;
 use ddns_core::text::own_json::indented;
@@ -16,7 +16,7 @@ use crate::group::LeaseNotice;
 use crate::load::{full_name, surroundings};
 use crate::watch::control::{Command, ControlRequest};
 use crate::watch::events::{Events, ServiceEvent};
-use crate::web::{Ask, Configured, answer};
+use crate::web::{Configured, SiteRequest, answer};
 
 impl Serving<'_, '_> {
     pub(super) fn handle(&mut self, event: ServiceEvent, events: &mut Events) {
@@ -40,7 +40,7 @@ impl Serving<'_, '_> {
             ServiceEvent::Group(notice) => self.on_lease(notice, events),
             ServiceEvent::Synchronize => self.synchronize(),
             ServiceEvent::Control(request) => self.answer(request),
-            ServiceEvent::Web(Ask::Push { name, push, done }) => {
+            ServiceEvent::Web(SiteRequest::Push { name, push, done }) => {
                 let (told, changed) = self.take_push(&name, &push);
                 answer(done, told);
                 self.handle(ServiceEvent::Network(changed), events);
@@ -78,43 +78,43 @@ impl Serving<'_, '_> {
     }
 
     /// Answers the page.
-    fn answer_page(&mut self, ask: Ask) {
+    fn answer_page(&mut self, ask: SiteRequest) {
         match ask {
-            Ask::Status(respond) => answer(respond, self.status()),
-            Ask::Warn(text) => self.log.warning(text),
-            Ask::Configured(respond) => answer(respond, self.configured()),
-            Ask::Reload(done) => {
+            SiteRequest::Status(respond) => answer(respond, self.status()),
+            SiteRequest::Warn(text) => self.log.warning(text),
+            SiteRequest::Configured(respond) => answer(respond, self.configured()),
+            SiteRequest::Reload(done) => {
                 self.reloading.push(done);
                 self.reload.begin(self.service, true);
             }
-            Ask::Synchronize { retry_stopped, done } => {
+            SiteRequest::Synchronize { retry_stopped, done } => {
                 if retry_stopped {
                     self.driver.on(engine::Event::RetryStopped);
                 }
                 self.service.waiting.push(Box::new(|result| answer(done, result)));
                 self.synchronize();
             }
-            Ask::Previews { is_wanted, skip, take, done } => {
+            SiteRequest::Previews { is_wanted, skip, take, done } => {
                 answer(done, self.driver.engine.previews(is_wanted, skip, take));
             }
-            Ask::Histories(respond) => {
+            SiteRequest::Histories(respond) => {
                 self.history.save();
                 answer(respond, self.history.paths());
             }
-            Ask::Alive(respond) => answer(respond, ()),
-            Ask::Ready(respond) => {
+            SiteRequest::Alive(respond) => answer(respond, ()),
+            SiteRequest::Ready(respond) => {
                 let status = self.status();
                 answer(respond, self.service.metrics.as_ref().and_then(|metrics| metrics.objection(&status)));
             }
-            Ask::Metrics(respond) => {
+            SiteRequest::Metrics(respond) => {
                 let status = self.status();
                 let metrics = self.service.metrics.as_ref();
                 answer(respond, metrics.map_or_else(String::new, |metrics| metrics.text(&status)));
             }
-            Ask::Configs(respond) => answer(respond, Rc::clone(self.configs)),
+            SiteRequest::Configs(respond) => answer(respond, Rc::clone(self.configs)),
             // Handled in `handle`.
-            Ask::Push { .. } => {}
-            Ask::Log(respond) => answer(respond, self.service.recent.latest()),
+            SiteRequest::Push { .. } => {}
+            SiteRequest::Log(respond) => answer(respond, self.service.recent.latest()),
         }
     }
 
@@ -149,14 +149,14 @@ impl Serving<'_, '_> {
     pub(super) fn on_lease(&mut self, notice: LeaseNotice, events: &mut Events) {
         match notice {
             LeaseNotice::Lease(event) => self.driver.on(engine::Event::Lease(event)),
-            LeaseNotice::Standing(now) => self.say(*now, events),
+            LeaseNotice::MemberStatus(now) => self.say(*now, events),
             LeaseNotice::Left => {}
         }
         tell(events);
     }
 
     /// Reports the state of this host in its group: to log, engine and history.
-    pub(super) fn say(&mut self, now: Standing, events: &mut Events) {
+    pub(super) fn say(&mut self, now: MemberStatus, events: &mut Events) {
         if let Some(change) = events.group.as_mut().and_then(|group| group.say(now, self.log)) {
             self.driver.on(engine::Event::Lease(LeaseEvent::Changed(change)));
             self.hand_on();

@@ -2,7 +2,7 @@
 
 use ddns_core::journal::UpdateState;
 use ddns_core::lease::membership::Membership;
-use ddns_core::lease::standing::{Role, Seen, Standing};
+use ddns_core::lease::status::{GroupPeer, MemberStatus, Role};
 use ddns_core::text::number::grouped;
 use ddns_core::web::controls::in_words;
 use ddns_core::web::when::Clock;
@@ -14,7 +14,7 @@ use super::parts::{Tone, left, notice, pill, said, time};
 const MAX_MEMBERS: usize = 20;
 
 pub(super) fn section(membership: &Membership, clock: &Clock<'_>) -> Markup {
-    let Standing { member, role, holder, held_for, lease_left, members, store, .. } = &membership.standing;
+    let MemberStatus { member, role, holder, held_for, lease_left, members, store, .. } = &membership.status;
     let since = held_for.map(|time| clock.when(clock.now.saturating_sub(time.as_secs())));
     html! {
         section.card.flush aria-labelledby="group" {
@@ -50,7 +50,7 @@ fn sign(role: Role) -> Markup {
     pill(state, role.word())
 }
 
-fn table(members: &[Seen]) -> Markup {
+fn table(members: &[GroupPeer]) -> Markup {
     let more = members.len().saturating_sub(MAX_MEMBERS);
     html! {
         table.cards {
@@ -69,10 +69,10 @@ fn table(members: &[Seen]) -> Markup {
     }
 }
 
-fn stands(seen: &Seen) -> Markup {
+fn stands(seen: &GroupPeer) -> Markup {
     let (state, words) = match seen {
-        Seen { is_holder: true, .. } => (UpdateState::UpToDate, Role::Holder.word()),
-        Seen { ready: true, .. } => (UpdateState::StandBy, "ready"),
+        GroupPeer { is_holder: true, .. } => (UpdateState::UpToDate, Role::Holder.word()),
+        GroupPeer { ready: true, .. } => (UpdateState::StandBy, "ready"),
         _ => (UpdateState::NoAddress, "not ready"),
     };
     said(state, words)

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use super::group;
 use super::parts::{Tone, action, empty, icon, left, notice, pager, pill, response, said, search, time};
-use super::strip::{Past, Strip, strip};
+use super::strip::{HistoryStrips, Strip, strip};
 
 /// What the view is made of.
 pub(crate) struct OverviewModel<'a> {
@@ -19,7 +19,7 @@ pub(crate) struct OverviewModel<'a> {
     pub(crate) clock: Clock<'a>,
     pub(crate) token: &'a str,
     /// The last days of each row of the page, and since when this host has had its addresses.
-    pub(crate) past: Past,
+    pub(crate) past: HistoryStrips,
     /// The last synchronization that somebody requested: its time and its result; no result: it is running.
     pub(crate) outcome: Option<(u64, Option<SyncResult>)>,
 }

@@ -12,7 +12,7 @@ pub(crate) type Strip = [Day; DAYS];
 
 /// The last days of some updates.
 #[derive(Default)]
-pub(crate) struct Past {
+pub(crate) struct HistoryStrips {
     /// One for each update; empty if no history is kept.
     pub(crate) strips: Vec<Strip>,
     /// Since when this host has had an address, in seconds since the epoch.

@@ -12,7 +12,7 @@ use ddns_core::config::validate::validate_text;
 use ddns_core::engine::Previews;
 use ddns_core::journal::{DAYS, Day, EventKind, Record, Row, Status, SyncResult, UpdateState};
 use ddns_core::lease::membership::Membership;
-use ddns_core::lease::standing::{Role, Seen, Standing};
+use ddns_core::lease::status::{GroupPeer, MemberStatus, Role};
 use ddns_core::net::family::Family;
 use ddns_core::net::local_address::{Flags, Lifetime, LocalAddress, Scope};
 use ddns_core::web::list::ListQuery;
@@ -23,7 +23,7 @@ use maud::Markup;
 use super::details::DetailsModel;
 use super::layout;
 use super::overview::OverviewModel;
-use super::strip::{Past, Strip};
+use super::strip::{HistoryStrips, Strip};
 use super::{addresses, assets, history, login, requests};
 use crate::compose;
 use crate::environment::Environment;
@@ -110,14 +110,14 @@ fn all_good() -> Status {
 
 /// Member `router-a` of the group `home`.
 fn membership(role: Role, holder: &str) -> Membership {
-    let seen = |name: &str, ready, prefer| Seen {
+    let seen = |name: &str, ready, prefer| GroupPeer {
         member: name.to_owned(),
         ready,
         prefer,
         is_holder: name == holder,
         is_self: name == "router-a",
     };
-    let standing = Standing {
+    let status = MemberStatus {
         member: "router-a".to_owned(),
         role,
         holder: Some(holder.to_owned()),
@@ -128,7 +128,7 @@ fn membership(role: Role, holder: &str) -> Membership {
         ready: Ok(()),
         trouble: None,
     };
-    Membership { group: "home".to_owned(), standing }
+    Membership { group: "home".to_owned(), status }
 }
 
 /// A group in which everything is wrong.
@@ -136,9 +136,9 @@ fn nasty_membership() -> Membership {
     let nasty = || NASTY.to_owned();
     let mut membership = membership(Role::StandBy, NASTY);
     membership.group = nasty();
-    let standing = &mut membership.standing;
-    (standing.store, standing.ready, standing.trouble) = (Err(nasty()), Err(nasty()), Some(nasty()));
-    standing.members = vec![Seen { member: nasty(), ..standing.members[0].clone() }; 30];
+    let status = &mut membership.status;
+    (status.store, status.ready, status.trouble) = (Err(nasty()), Err(nasty()), Some(nasty()));
+    status.members = vec![GroupPeer { member: nasty(), ..status.members[0].clone() }; 30];
     membership
 }
 
@@ -160,7 +160,7 @@ fn overview_of(status: &Status, query: &ListQuery) -> Markup {
     let view = overview(status, query);
     let strips = (0..view.rows.len()).map(strip).collect();
     let since = view.addresses.iter().map(|current| (current.ip, NOW - 78_540)).collect();
-    let past = Past { strips, since };
+    let past = HistoryStrips { strips, since };
     OverviewModel { status, view: &view, query, clock: clock(), token: TOKEN, past, outcome: None }.page()
 }
 
@@ -331,7 +331,7 @@ fn pages() -> Vec<(&'static str, String)> {
     let tab = Some("/");
     let (holder, stand_by) = (membership(Role::Holder, "router-a"), membership(Role::StandBy, "router-b"));
     let mut alone = holder.clone();
-    alone.standing.store = Err("connect to 10.0.0.1:2379: connection refused".to_owned());
+    alone.status.store = Err("connect to 10.0.0.1:2379: connection refused".to_owned());
     vec![
         ("overview", of(tab, "Overview", overview_of(&status, &first))),
         ("overview-good", of(tab, "Overview", overview_of(&good, &first))),

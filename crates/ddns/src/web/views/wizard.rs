@@ -248,7 +248,7 @@ fn shown(sent: &RedactedRequest) -> Markup {
     html! {
         div.stack {
             (code(&sent.shown, &format!("the request for {}, to {}", sent.about, sent.origin)))
-            @if let Some(sought) = &sent.sought { p.soft { (sought) } }
+            @if let Some(lookup_note) = &sent.lookup_note { p.soft { (lookup_note) } }
         }
     }
 }

@@ -17,7 +17,7 @@ use hyper::client::conn::http1::{Builder, Connection, SendRequest};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::fault::{Fault, FaultKind};
-use super::limits::{FLOOD_LIMIT, HEAD_LIMIT, MAX_HEADERS};
+use super::limits::{MAX_BYTES_BEFORE_HEAD, MAX_HEAD_BYTES, MAX_HEADERS};
 use crate::http::body::Whole;
 use crate::http::io::Io;
 
@@ -59,7 +59,7 @@ impl<S: ByteStream> Conversation<S> {
         builder
             .title_case_headers(true)
             .max_headers(MAX_HEADERS)
-            .max_buf_size(HEAD_LIMIT)
+            .max_buf_size(MAX_HEAD_BYTES)
             .allow_obsolete_multiline_headers_in_responses(true);
         let begun = builder.handshake(Io(wire.clone())).await;
         let (sender, connection) = begun.map_err(|error| Fault::unsent(FaultKind::Invalid(error)))?;
@@ -183,7 +183,7 @@ impl<S: ByteStream> Conversation<S> {
         let error = error.into_error();
         self.end();
         let (left, mut wire) = (&self.left, self.wire.borrow_mut());
-        let kind = if wire.received >= FLOOD_LIMIT {
+        let kind = if wire.received >= MAX_BYTES_BEFORE_HEAD {
             FaultKind::OnlyInterim
         } else if error.is_parse_too_large() && left.starts_with(b"HTTP/") {
             // A head that is too large is still in `left`. hyper reports a length beyond its integers in the same way.
@@ -297,7 +297,7 @@ impl<S: ByteStream> ExchangeWire<S> {
 
 impl<S: ByteStream> AsyncRead for ExchangeWire<S> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        if !self.has_head && self.received >= FLOOD_LIMIT {
+        if !self.has_head && self.received >= MAX_BYTES_BEFORE_HEAD {
             return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
         }
         let before = into.filled().len();

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::super::tls::{WANTS_CERTIFICATE, is_certificate_wanted};
-use super::limits::{HEAD_LIMIT, MAX_HEADERS};
+use super::limits::{MAX_HEAD_BYTES, MAX_HEADERS};
 
 /// Why there is no response.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) enum FaultKind {
     CutOff,
     /// The other side spoke first.
     Early,
-    /// The head is longer than [`HEAD_LIMIT`], or has more than [`MAX_HEADERS`].
+    /// The head is longer than [`MAX_HEAD_BYTES`], or has more than [`MAX_HEADERS`].
     TooLarge,
     /// Interim responses without end.
     OnlyInterim,
@@ -47,7 +47,7 @@ impl Fault {
             FaultKind::CutOff => format!("{origin} closed the connection in the middle of its response"),
             FaultKind::Early => format!("{origin} sent something before it got a request: is the port right?"),
             FaultKind::TooLarge => {
-                let limits = format!("{} KiB, or has more than {MAX_HEADERS} headers", HEAD_LIMIT >> 10);
+                let limits = format!("{} KiB, or has more than {MAX_HEADERS} headers", MAX_HEAD_BYTES >> 10);
                 format!("{origin} sent a response whose head is longer than {limits}")
             }
             FaultKind::OnlyInterim => format!("{origin} keeps sending interim responses (1xx)"),

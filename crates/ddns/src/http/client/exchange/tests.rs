@@ -24,7 +24,7 @@ fn exchanged(response: &[u8], piece: usize, closes: bool) -> Result {
         let deadline = Instant::now() + Duration::from_secs(5);
         let request = request("http://h/", None);
         let mut conversation = Conversation::new(ours).await.expect("it begins");
-        let result = exchange(&mut conversation, &request, None, Want::Body, (deadline, &Cell::default())).await;
+        let result = exchange(&mut conversation, &request, None, BodyUse::Body, (deadline, &Cell::default())).await;
         drop(conversation);
         let _ = other.await;
         let (response, next) = result.map_err(|fault| fault.describe("it"))?;
@@ -158,9 +158,9 @@ fn e2_what_is_no_response_is_reported() {
 #[test]
 fn d4_no_more_than_the_limit_is_read() {
     for (more, is_whole) in [(0, true), (1, false)] {
-        let text = format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(BODY_LIMIT + more));
+        let text = format!("HTTP/1.1 200 OK\r\n\r\n{}", "x".repeat(MAX_BODY_BYTES + more));
         let (_, body, whole, is_kept) = exchanged(text.as_bytes(), 4096, true).expect("a response");
-        assert_eq!((body.len(), whole, is_kept), (BODY_LIMIT, is_whole, false));
+        assert_eq!((body.len(), whole, is_kept), (MAX_BODY_BYTES, is_whole, false));
     }
 }
 
@@ -172,7 +172,7 @@ fn sent(request: &Request, relay: Option<&Server>) -> String {
         let deadline = Instant::now() + Duration::from_millis(50);
         let mut conversation = Conversation::new(ours).await.expect("it begins");
         let is_slow = Cell::default();
-        let exchange = exchange(&mut conversation, request, relay, Want::Status, (deadline, &is_slow));
+        let exchange = exchange(&mut conversation, request, relay, BodyUse::Status, (deadline, &is_slow));
         let _ = timeout_at(deadline, exchange).await;
         drop(conversation);
         let mut text = String::new();

@@ -7,7 +7,8 @@ use tokio::time::timeout;
 
 use super::*;
 
-const PATIENCE: Patience = Patience { idle: Duration::from_millis(300), request: Duration::from_millis(300) };
+const PATIENCE: ConnectionTimeouts =
+    ConnectionTimeouts { idle: Duration::from_millis(300), request: Duration::from_millis(300) };
 
 /// Sends pieces, with pauses. Returns what the client could read, and what the receiver was handed.
 fn conversed(pieces: &[(&str, u64)]) -> (String, Vec<String>) {

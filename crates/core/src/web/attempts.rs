@@ -5,55 +5,55 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
 /// How many wrong tries a client has without a delay, and how many of its tries may wait at once.
-const FREE: u32 = 3;
+const FREE_ATTEMPTS: u32 = 3;
 
 /// The longest time that a client must wait.
 const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
 
 /// The wrong tries of a client are forgotten after this time without another one.
-const FORGOTTEN: Duration = Duration::from_secs(3600);
+const FORGET_AFTER: Duration = Duration::from_secs(3600);
 
 /// How many clients are remembered at once.
 const MAX_CLIENTS: usize = 4096;
 
 /// How many tries may wait at once. Each takes some milliseconds, so the last one is served within a few seconds.
-const LINE: usize = 32;
+const MAX_WAITING: usize = 32;
 
 /// How many tries of others go first for each wrong try of a client.
-const PLACES: u64 = 2 * LINE as u64;
+const PENALTY_PLACES: u64 = 2 * MAX_WAITING as u64;
 
 /// How long a client must wait if there is no room for its try.
-const BUSY: Duration = Duration::from_secs(1);
+const RETRY_WHEN_FULL: Duration = Duration::from_secs(1);
 
 /// The wrong tries so far, and the tries that wait to be checked. Times are those of a steady clock.
 #[derive(Debug, Default)]
-pub struct Tries {
-    clients: Vec<ClientTries>,
-    line: Vec<WaitingTry>,
+pub struct PasswordAttempts {
+    clients: Vec<ClientAttempts>,
+    line: Vec<QueuedAttempt>,
     /// The number of the next try.
     next: u64,
     is_checking: bool,
 }
 
 #[derive(Debug)]
-struct ClientTries {
+struct ClientAttempts {
     who: IpAddr,
     wrong: u32,
     last: Duration,
 }
 
 /// A waiting try; tries sort in the order in which they are checked. Each wrong try of the client, and each of its tries that
-/// already waits, costs [`PLACES`]: clients that guess cannot keep out the one who knows the password, and nobody waits forever.
+/// already waits, costs [`PENALTY_PLACES`]: clients that guess cannot keep out the one who knows the password, and nobody waits forever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct WaitingTry {
+struct QueuedAttempt {
     place: u64,
     number: u64,
     who: IpAddr,
 }
 
-impl ClientTries {
+impl ClientAttempts {
     fn wait(&self) -> Duration {
-        match self.wrong.checked_sub(FREE) {
+        match self.wrong.checked_sub(FREE_ATTEMPTS) {
             None => Duration::ZERO,
             Some(more) => Duration::from_secs(1 << more.min(10)).min(MAX_WAIT),
         }
@@ -68,14 +68,14 @@ fn who(ip: IpAddr) -> IpAddr {
     }
 }
 
-impl Tries {
-    fn client(&self, who: IpAddr) -> Option<&ClientTries> {
+impl PasswordAttempts {
+    fn client(&self, who: IpAddr) -> Option<&ClientAttempts> {
         self.clients.iter().find(|client| client.who == who)
     }
 
     /// Whether a client may try now. The error is how long it must wait.
     pub fn may(&self, ip: IpAddr, now: Duration) -> Result<(), Duration> {
-        let left = |client: &ClientTries| (client.last + client.wait()).saturating_sub(now);
+        let left = |client: &ClientAttempts| (client.last + client.wait()).saturating_sub(now);
         match self.client(who(ip)).map_or(Duration::ZERO, left) {
             Duration::ZERO => Ok(()),
             wait => Err(wait),
@@ -89,11 +89,11 @@ impl Tries {
         let own = self.line.iter().filter(|other| other.who == who).count() as u64;
         let number = self.next;
         let costs = own + u64::from(self.client(who).map_or(0, |client| client.wrong));
-        let waiting = WaitingTry { place: number + costs * PLACES, number, who };
-        let last = self.line.iter().max().filter(|_| self.line.len() >= LINE).copied();
+        let waiting = QueuedAttempt { place: number + costs * PENALTY_PLACES, number, who };
+        let last = self.line.iter().max().filter(|_| self.line.len() >= MAX_WAITING).copied();
         match last {
-            _ if own >= u64::from(FREE) => return Err(BUSY),
-            Some(last) if last < waiting => return Err(BUSY),
+            _ if own >= u64::from(FREE_ATTEMPTS) => return Err(RETRY_WHEN_FULL),
+            Some(last) if last < waiting => return Err(RETRY_WHEN_FULL),
             Some(last) => self.line.retain(|other| *other != last),
             None => {}
         }
@@ -102,11 +102,11 @@ impl Tries {
         Ok(number)
     }
 
-    /// Whether it is the turn of a try; if so, no other one is checked until [`Tries::end`]. `None`: not yet. The error is how
+    /// Whether it is the turn of a try; if so, no other one is checked until [`PasswordAttempts::end`]. `None`: not yet. The error is how
     /// long its client must wait, because the try lost its place or the client was wrong in the meantime.
     pub fn turn(&mut self, number: u64, now: Duration) -> Option<Result<(), Duration>> {
         let Some(own) = self.line.iter().find(|waiting| waiting.number == number).copied() else {
-            return Some(Err(BUSY));
+            return Some(Err(RETRY_WHEN_FULL));
         };
         if self.is_checking || self.line.iter().min() != Some(&own) {
             return None;
@@ -130,7 +130,7 @@ impl Tries {
 
     /// Counts a wrong try of a client.
     pub fn wrong(&mut self, ip: IpAddr, now: Duration) {
-        self.clients.retain(|client| now.saturating_sub(client.last) < FORGOTTEN);
+        self.clients.retain(|client| now.saturating_sub(client.last) < FORGET_AFTER);
         if let Some(client) = self.clients.iter_mut().find(|client| client.who == who(ip)) {
             (client.wrong, client.last) = (client.wrong.saturating_add(1), now);
             return;
@@ -140,7 +140,7 @@ impl Tries {
         {
             self.clients.swap_remove(at);
         }
-        self.clients.push(ClientTries { who: who(ip), wrong: 1, last: now });
+        self.clients.push(ClientAttempts { who: who(ip), wrong: 1, last: now });
     }
 }
 
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn i2_wrong_tries_take_longer_and_longer() {
-        let mut tries = Tries::default();
+        let mut tries = PasswordAttempts::default();
         let mut now = Duration::ZERO;
         let mut waits = Vec::new();
         for _ in 0..16 {
@@ -171,16 +171,16 @@ mod tests {
 
     #[test]
     fn i2_each_client_counts_by_itself_and_memory_is_bounded() {
-        let mut tries = Tries::default();
+        let mut tries = PasswordAttempts::default();
         for number in 0..20_000_u32 {
             let ip = IpAddr::from(number.to_be_bytes());
             tries.wrong(ip, Duration::ZERO);
             let _ = tries.wait(ip, Duration::ZERO);
         }
-        assert!(tries.clients.len() <= MAX_CLIENTS && tries.line.len() <= LINE);
+        assert!(tries.clients.len() <= MAX_CLIENTS && tries.line.len() <= MAX_WAITING);
         assert_eq!(tries.may(ONE, Duration::ZERO), Ok(()), "nobody waits for others");
         // The addresses of one network are one client.
-        let mut tries = Tries::default();
+        let mut tries = PasswordAttempts::default();
         for number in 0..4_u128 {
             tries.wrong(Ipv6Addr::from_bits(0x2001_0db8 << 96 | number).into(), Duration::ZERO);
         }
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn i2_one_is_checked_at_a_time_and_who_was_wrong_less_often_goes_first() {
         let now = Duration::ZERO;
-        let mut tries = Tries::default();
+        let mut tries = PasswordAttempts::default();
         let ip = |number: u32| IpAddr::from((0x0a00_0000 + number).to_be_bytes());
         // Many guessing clients fill the line; each was wrong before.
         let guesses: Vec<u64> = (0..40)
@@ -200,7 +200,7 @@ mod tests {
                 tries.wait(ip(number), now).ok()
             })
             .collect();
-        assert_eq!(guesses.len(), LINE, "the line is bounded");
+        assert_eq!(guesses.len(), MAX_WAITING, "the line is bounded");
         assert_eq!(tries.turn(guesses[1], now), None);
         assert_eq!(tries.turn(guesses[0], now), Some(Ok(())));
         let owner = tries.wait(ONE, now).expect("there is room for who was never wrong");
@@ -210,9 +210,9 @@ mod tests {
         assert_eq!(tries.turn(owner, now), Some(Ok(())));
         tries.end(ONE, true, now);
         // A few tries of one client may wait; they go behind those of others, and each is counted before the next one is checked.
-        let mut tries = Tries::default();
+        let mut tries = PasswordAttempts::default();
         let own: Vec<_> = (0..4).map(|_| tries.wait(ONE, now)).collect();
-        assert_eq!(own, [Ok(0), Ok(1), Ok(2), Err(BUSY)]);
+        assert_eq!(own, [Ok(0), Ok(1), Ok(2), Err(RETRY_WHEN_FULL)]);
         let other = tries.wait(OTHER, now).expect("there is room");
         for (number, ip) in [(0, ONE), (other, OTHER), (1, ONE), (2, ONE)] {
             assert_eq!(tries.turn(number, now), Some(Ok(())), "{number}");

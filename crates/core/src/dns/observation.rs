@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::PORT;
-use super::ask::{Asking, DnsWay, Look, Open, Replies, Sought};
+use super::ask::{DnsQuery, DnsServerKind, Replies, RoundPass, ServerQuestion, Unresolved};
 use super::message::{DnsAnswer, DnsData, DnsName, DnsRecord, kind_of};
 use super::walk::authoritative;
 use super::zones::{Zones, is_within};
@@ -21,18 +21,18 @@ const MAX_ALIASES: usize = 8;
 
 /// What one round saw of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Sighting {
+pub struct DnsObservation {
     /// What each server says; empty if none was asked.
-    pub servers: Vec<ServerSight>,
+    pub servers: Vec<ServerAnswer>,
     /// Who was asked.
-    pub way: DnsWay,
+    pub way: DnsServerKind,
     /// Why no server could be asked; `None` if the round has a result.
     pub why: Option<String>,
 }
 
 /// What one server says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerSight {
+pub struct ServerAnswer {
     /// Its name or address.
     pub server: String,
     /// The addresses of the name, or why the server says nothing: a phrase that follows its name.
@@ -44,18 +44,23 @@ pub type SeenAddresses = (Vec<IpAddr>, Option<u32>);
 
 /// What was seen, or the questions to ask first, from every reply so far: the caller adds the new replies and calls
 /// again. What is learned about zones stays in `zones`.
-pub fn round(sought: &Sought, zones: &mut Zones, replies: &Replies, now: Duration) -> Result<Sighting, Vec<Asking>> {
-    let mut look = Look { sought, zones, replies, wanted: Vec::new(), now };
-    let said = match sought.way {
-        DnsWay::Zone => look.by_zone(&sought.name, &mut HashSet::new()),
-        DnsWay::Resolver => look.by_resolver(),
+pub fn round(
+    dns_query: &DnsQuery,
+    zones: &mut Zones,
+    replies: &Replies,
+    now: Duration,
+) -> Result<DnsObservation, Vec<ServerQuestion>> {
+    let mut look = RoundPass { dns_query, zones, replies, wanted: Vec::new(), now };
+    let said = match dns_query.way {
+        DnsServerKind::Zone => look.by_zone(&dns_query.name, &mut HashSet::new()),
+        DnsServerKind::Resolver => look.by_resolver(),
     };
     let (servers, why) = match said {
         Ok(servers) => (servers, None),
-        Err(Open::Unknown(why)) => (Vec::new(), Some(why)),
-        Err(Open::Wanted) => return Err(look.wanted),
+        Err(Unresolved::Unknown(why)) => (Vec::new(), Some(why)),
+        Err(Unresolved::Wanted) => return Err(look.wanted),
     };
-    Ok(Sighting { servers, way: sought.way, why })
+    Ok(DnsObservation { servers, way: dns_query.way, why })
 }
 
 /// Where the records of a name lead.
@@ -64,34 +69,34 @@ enum ChainEnd {
     Alias(DnsName),
 }
 
-impl Look<'_> {
-    fn by_resolver(&mut self) -> Result<Vec<ServerSight>, Open> {
-        let name = &self.sought.name;
-        let (resolver, answer) = self.resolver(name, kind_of(self.sought.family))?;
+impl RoundPass<'_> {
+    fn by_resolver(&mut self) -> Result<Vec<ServerAnswer>, Unresolved> {
+        let name = &self.dns_query.name;
+        let (resolver, answer) = self.resolver(name, kind_of(self.dns_query.family))?;
         let said = end(answer, name, "").map(|end| match end {
             ChainEnd::Addresses(found) => found,
             ChainEnd::Alias(_) => SeenAddresses::default(),
         });
-        Ok(vec![ServerSight { server: resolver.ip().to_string(), said }])
+        Ok(vec![ServerAnswer { server: resolver.ip().to_string(), said }])
     }
 
     /// What the servers of a name's zone say, or those of another zone if a CNAME leads there.
-    fn by_zone(&mut self, name: &DnsName, seen: &mut HashSet<DnsName>) -> Result<Vec<ServerSight>, Open> {
-        let (zone, depth, hosts) = if self.sought.servers.is_empty() || !seen.is_empty() {
+    fn by_zone(&mut self, name: &DnsName, seen: &mut HashSet<DnsName>) -> Result<Vec<ServerAnswer>, Unresolved> {
+        let (zone, depth, hosts) = if self.dns_query.servers.is_empty() || !seen.is_empty() {
             let (zone, known) = self.zone_of(name)?;
             let servers = known.servers.iter().map(|host| (host.clone(), PORT));
-            (zone, known.depth, self.drawn(servers, self.sought.most))
+            (zone, known.depth, self.drawn(servers, self.dns_query.most))
         } else {
-            let given = self.sought.servers.iter().map(|(host, port)| (host.as_str().into(), *port));
-            (DnsName::from(""), 0, self.drawn(given, self.sought.most))
+            let given = self.dns_query.servers.iter().map(|(host, port)| (host.as_str().into(), *port));
+            (DnsName::from(""), 0, self.drawn(given, self.dns_query.most))
         };
         seen.insert(name.clone());
-        let kind = kind_of(self.sought.family);
+        let kind = kind_of(self.dns_query.family);
         let mut replies = Vec::new();
         for server in self.servers(&hosts)? {
             match self.server(&server, name, kind) {
                 Ok(reply) => replies.push((server.host.to_string(), reply)),
-                Err(Open::Wanted) => {}
+                Err(Unresolved::Wanted) => {}
                 Err(unknown) => return Err(unknown),
             }
         }
@@ -112,7 +117,7 @@ impl Look<'_> {
                 Ok(ChainEnd::Addresses(found)) => Ok(found),
                 Err(why) => Err(why),
             };
-            servers.push(ServerSight { server, said });
+            servers.push(ServerAnswer { server, said });
         }
         if targets.is_empty() && servers.iter().all(|server| server.said.is_err()) {
             self.zones.forget(&zone);
@@ -123,12 +128,12 @@ impl Look<'_> {
                 () if seen.len() > MAX_ALIASES => Err(format!("more than {MAX_ALIASES} CNAMEs follow each other")),
                 () => match self.by_zone(&target, seen) {
                     Ok(found) => Ok(found),
-                    Err(Open::Unknown(why)) => Err(why),
+                    Err(Unresolved::Unknown(why)) => Err(why),
                     Err(ask) => return Err(ask),
                 },
             };
             servers.extend(
-                found.unwrap_or_else(|why| vec![ServerSight { server: format!("CNAME {target}"), said: Err(why) }]),
+                found.unwrap_or_else(|why| vec![ServerAnswer { server: format!("CNAME {target}"), said: Err(why) }]),
             );
         }
         Ok(servers)

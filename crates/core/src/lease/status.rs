@@ -42,7 +42,7 @@ impl Role {
 
 /// A member of the group, as this member sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct GroupPeer {
     /// The name of the member.
     pub member: String,
     /// Whether the member could send.
@@ -59,7 +59,7 @@ pub struct Seen {
 
 /// The state of this member.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct MemberStatus {
     /// The name of this member.
     pub member: String,
     /// What this member does.
@@ -73,7 +73,7 @@ pub struct Standing {
     #[serde(serialize_with = "whole_seconds", deserialize_with = "of_seconds")]
     pub lease_left: Option<Duration>,
     /// All members, in the order in which they may get the lease.
-    pub members: Vec<Seen>,
+    pub members: Vec<GroupPeer>,
     /// Whether the store can be used, or why not: a sentence without its full stop.
     #[serde(rename = "store_error", serialize_with = "error_alone", deserialize_with = "of_error")]
     pub store: Result<(), String>,

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use super::{HolderStage, Machine};
 use crate::view::{LeaseId, VERSION, View};
-use ddns_core::lease::standing::{Role, Seen, Standing, WENT_BACK};
+use ddns_core::lease::status::{GroupPeer, MemberStatus, Role, WENT_BACK};
 use ddns_core::text::duration::duration;
 
 impl Machine {
     /// The state of this member.
-    pub fn standing(&self, now: Duration) -> Standing {
+    pub fn status(&self, now: Duration) -> MemberStatus {
         let holder = self.view.as_ref().and_then(|view| view.holder.as_ref());
-        Standing {
+        MemberStatus {
             member: self.settings.member.clone(),
             role: self.role(now),
             holder: holder.map(|holder| holder.member.clone()),
@@ -41,10 +41,10 @@ impl Machine {
         self.lease.zip(self.view.as_ref()).is_some_and(|(lease, view)| view.entry(lease.id).is_some())
     }
 
-    fn seen(&self, view: &View) -> Vec<Seen> {
+    fn seen(&self, view: &View) -> Vec<GroupPeer> {
         let holder = view.holder.as_ref().map(|holder| holder.lease);
         let own = self.lease.map(|lease| lease.id);
-        let seen = view.order().into_iter().map(|member| Seen {
+        let seen = view.order().into_iter().map(|member| GroupPeer {
             member: member.member.clone(),
             ready: member.ready,
             prefer: member.prefer,

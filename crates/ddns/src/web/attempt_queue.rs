@@ -6,24 +6,24 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ddns_core::web::tries::Tries;
+use ddns_core::web::attempts::PasswordAttempts;
 use tokio::sync::Notify;
 
 use crate::clock::steady_time;
 
 #[derive(Default)]
-pub(super) struct TryLine {
-    tries: RefCell<Tries>,
+pub(super) struct AttemptQueue {
+    attempts: RefCell<PasswordAttempts>,
     /// Notified after each check: it is the turn of the next try.
     checked: Notify,
 }
 
-impl TryLine {
+impl AttemptQueue {
     /// Counts a wrong try of a client. The error is how long it must wait before it may try.
     pub(super) fn wrong(&self, client: IpAddr) -> Result<(), Duration> {
         let now = steady_time();
-        self.tries.borrow().may(client, now)?;
-        self.tries.borrow_mut().wrong(client, now);
+        self.attempts.borrow().may(client, now)?;
+        self.attempts.borrow_mut().wrong(client, now);
         Ok(())
     }
 
@@ -35,12 +35,12 @@ impl TryLine {
         is_right: impl FnOnce() -> bool + Send + 'static,
         when_wrong: impl FnOnce() + 'static,
     ) -> Result<bool, Duration> {
-        let line = Rc::clone(self);
+        let queue = Rc::clone(self);
         let checking = tokio::task::spawn_local(async move {
-            line.turn(client).await?;
+            queue.turn(client).await?;
             let is_right = tokio::task::spawn_blocking(is_right).await.unwrap_or(false);
-            line.tries.borrow_mut().end(client, is_right, steady_time());
-            line.checked.notify_waiters();
+            queue.attempts.borrow_mut().end(client, is_right, steady_time());
+            queue.checked.notify_waiters();
             if !is_right {
                 when_wrong();
             }
@@ -52,9 +52,9 @@ impl TryLine {
     /// Waits for the turn of a client. Only one check runs at a time: each takes memory and a thread, and simultaneous tries
     /// would all escape the delay.
     async fn turn(&self, client: IpAddr) -> Result<(), Duration> {
-        let number = self.tries.borrow_mut().wait(client, steady_time())?;
+        let number = self.attempts.borrow_mut().wait(client, steady_time())?;
         loop {
-            let turn = self.tries.borrow_mut().turn(number, steady_time());
+            let turn = self.attempts.borrow_mut().turn(number, steady_time());
             match turn {
                 None => self.checked.notified().await,
                 Some(turn) => return turn.inspect_err(|_| self.checked.notify_waiters()),
