@@ -139,6 +139,7 @@ impl Entry {
             min_interval: self.min_interval,
             is_asked_for: false,
             has_drifted: false,
+            makes: self.callback.makes(),
         }
     }
 

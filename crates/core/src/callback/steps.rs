@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use super::expect::{Conditions, Expect, Meaning, Pointer, ResponseVerdict};
 use super::key::short;
 use super::notice::Outbound;
-use super::request::Request;
+use super::request::{Method, Request};
 use super::request_template::RequestTemplate;
 use super::template::{self, Part};
 use super::variables::{Moment, Timestamp, Values, Variable, Variables, scalar_text};
@@ -291,6 +291,12 @@ impl Callback {
             _ if step.list.is_some() => is_good,
             has => has.unwrap_or(is_good),
         })
+    }
+
+    /// Whether its request may make a record: `absent`, or a POST after a lookup.
+    pub fn makes(&self) -> bool {
+        let is_made = |around: &Around| around.absent.is_some() || self.request.method() == Method::Post;
+        self.around.as_ref().is_some_and(|around| !around.before.is_empty() && is_made(around))
     }
 
     /// Whether a step checks what the service already has (`same`).

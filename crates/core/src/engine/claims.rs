@@ -63,7 +63,7 @@ impl Engine {
             return verdict;
         }
         let given_up = self.given_up.get(&(update.domain.clone(), update.family)).map_or(&[][..], Vec::as_slice);
-        after_given_up(verdict, update, given_up, self.clock())
+        after_given_up(verdict, rules.shared_ip(update), given_up, self.clock())
     }
 
     /// The rules for an update. A mark in a group does not name its owner, so updates that this host marked are looked up in
@@ -295,7 +295,7 @@ impl Engine {
     ) {
         let (own, now, entry, store) = (self.own, self.clock(), plan.entry(at), plan.store_of(at));
         let until = now + (entry.longest() + self.ahead).as_secs();
-        let is_of_group = self.is_of_group(at);
+        let (is_of_group, rules) = (self.is_of_group(at), entry.rules(true));
         let Some(by) = self.maker(plan, at) else { return };
         // What a renewed mark would have replaced may now be part of the request.
         if !self.before.is_empty() {
@@ -307,10 +307,11 @@ impl Engine {
         for (id, update) in batch {
             let Some(key) = self.key(at, update.domain, update.family) else { continue };
             let known = self.stores[store].state.entry(&key);
-            let Some((mut marked, in_doubt)) = known.marked(update, until, own, now) else { continue };
+            let shared = rules.shared_ip(update);
+            let Some((mut marked, in_doubt)) = known.marked((update, shared), until, own, now) else { continue };
             let memory = self.stores[store].state.of(key.callback);
             let hold = memory.hold(update.domain, update.family);
-            if hold.is_some_and(|hold| hold.others_until(update.ip, own, now).is_some()) {
+            if hold.is_some_and(|hold| hold.others_until(shared, own, now).is_some()) {
                 continue;
             }
             // If another process replaced our mark, our request was not sent.

@@ -181,9 +181,10 @@ impl Hold {
         self.under_way.iter().find(|request| request.by == own).copied()
     }
 
-    /// When the requests of other processes than `own` with another address will have ended; `None`: there are none.
-    pub fn others_until(&self, ip: IpAddr, own: u32, now: u64) -> Option<u64> {
-        let is_other = |other: &&UnderWay| other.ip != ip && other.by != own && other.until > now;
+    /// When the requests of other processes than `own` with another address than `shared` will have ended; `None`: there are
+    /// none.
+    pub fn others_until(&self, shared: Option<IpAddr>, own: u32, now: u64) -> Option<u64> {
+        let is_other = |other: &&UnderWay| Some(other.ip) != shared && other.by != own && other.until > now;
         self.under_way.iter().filter(is_other).map(|other| other.until).max()
     }
 

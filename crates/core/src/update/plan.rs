@@ -10,7 +10,7 @@ use crate::update::hold::HeldBy;
 use crate::update::state::{Claim, Memory, may_be_under_way};
 
 /// Why an update waits (E4a).
-pub(crate) const MAY_STILL_ARRIVE: &str = "an earlier request with another address may still arrive";
+pub(crate) const MAY_STILL_ARRIVE: &str = "an earlier request may still arrive";
 
 /// What to do about one update.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +38,15 @@ pub struct Rules {
     pub is_asked_for: bool,
     /// Whether DNS has another address although the update is up to date, and `verify` should repair that.
     pub has_drifted: bool,
+    /// Whether its request may make a record: two of them at once would make two.
+    pub makes: bool,
+}
+
+impl Rules {
+    /// The address that another request may carry at the same time; `None`: no other request may be under way.
+    pub fn shared_ip(self, update: &Update<'_>) -> Option<IpAddr> {
+        (!self.makes).then_some(update.ip)
+    }
 }
 
 impl Verdict {
@@ -114,8 +123,8 @@ impl fmt::Display for Reason {
 /// number with which this process marks its requests.
 pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own: u32, now: u64) -> Verdict {
     let Some(memory) = memory else { return Verdict::Send(Reason::NoCache) };
-    let entry = memory.entry(update.domain, update.family);
-    let verdict = judge_entry(update, rules.max_age, entry, own, now);
+    let (entry, shared) = (memory.entry(update.domain, update.family), rules.shared_ip(update));
+    let verdict = judge_entry(update, rules, entry, own, now);
     let verdict = match verdict {
         Verdict::UpToDate(_) if rules.is_asked_for => Verdict::Send(Reason::AskedFor),
         Verdict::UpToDate(at) if rules.has_drifted => Verdict::Send(Reason::Drifted(at)),
@@ -125,13 +134,13 @@ pub fn judge(update: &Update<'_>, rules: Rules, memory: Option<Memory<'_>>, own:
     let Verdict::Send(reason) = verdict else { return verdict };
     if let Reason::Drifted(at) = reason {
         // The update is up to date, so anything that holds it back wins, and is not worth reporting (K13).
-        let is_kept = hold.others_until(update.ip, own, now).is_some()
+        let is_kept = hold.others_until(shared, own, now).is_some()
             || hold.stop_for(update.ip).is_some()
             || hold.until(rules.min_interval, now).is_some()
             || hold.nochg_limit_reached();
         return if is_kept { Verdict::UpToDate(at) } else { Verdict::Send(reason) };
     }
-    if let Some(until) = hold.others_until(update.ip, own, now) {
+    if let Some(until) = hold.others_until(shared, own, now) {
         return Verdict::Wait(until);
     }
     if let Some(stopped) = hold.stop_for(update.ip) {
@@ -193,22 +202,24 @@ pub struct GivenUp {
 /// The verdict on an update after ddns gave up requests for the same domain and type, whatever their callback: an
 /// endpoint may still apply another address (E4a).
 #[must_use]
-pub fn after_given_up(verdict: Verdict, update: &Update<'_>, given_up: &[GivenUp], now: u64) -> Verdict {
-    let is_other = |of: &&GivenUp| of.ip != Some(update.ip) && may_be_under_way(of.until, now);
+pub fn after_given_up(verdict: Verdict, shared: Option<IpAddr>, given_up: &[GivenUp], now: u64) -> Verdict {
+    let is_other = |of: &&GivenUp| (of.ip != shared || of.ip.is_none()) && may_be_under_way(of.until, now);
     match (verdict, given_up.iter().filter(is_other).map(|of| of.until).max()) {
         (Verdict::Send(_), Some(until)) => Verdict::Wait(until),
         (verdict, _) => verdict,
     }
 }
 
-fn judge_entry(update: &Update<'_>, max_age: Option<Duration>, entry: Claim, own: u32, now: u64) -> Verdict {
+fn judge_entry(update: &Update<'_>, rules: Rules, entry: Claim, own: u32, now: u64) -> Verdict {
     match (entry.in_doubt, entry.accepted) {
         // Two requests may carry the same address: whichever is applied last, the result is right.
-        (Some(doubt), _) if doubt.ip != update.ip && doubt.is_foreign(own, now) => Verdict::Wait(doubt.until),
+        (Some(doubt), _) if Some(doubt.ip) != rules.shared_ip(update) && doubt.is_foreign(own, now) => {
+            Verdict::Wait(doubt.until)
+        }
         (Some(doubt), _) => Verdict::Send(Reason::InDoubt(doubt.ip)),
         (None, None) => Verdict::Send(Reason::New),
         (None, Some(last)) if last.ip != update.ip => Verdict::Send(Reason::Changed(last.ip)),
-        (None, Some(last)) => match max_age {
+        (None, Some(last)) => match rules.max_age {
             None => Verdict::Send(Reason::NoCache),
             Some(max_age) if last.counts(max_age, now) => Verdict::UpToDate(last.at),
             Some(_) => Verdict::Send(Reason::Old(now.saturating_sub(last.at))),
@@ -232,6 +243,7 @@ mod tests {
         min_interval: Duration::ZERO,
         is_asked_for: false,
         has_drifted: false,
+        makes: false,
     };
 
     fn ip(text: &str) -> IpAddr {
@@ -359,7 +371,7 @@ mod tests {
             (send, &[GivenUp { ip: None, until: NOW + 5 }], Verdict::Wait(NOW + 5)),
         ];
         for (verdict, given_up, expected) in cases {
-            assert_eq!(after_given_up(verdict, &update, given_up, NOW), expected, "{given_up:?}");
+            assert_eq!(after_given_up(verdict, Some(update.ip), given_up, NOW), expected, "{given_up:?}");
         }
     }
 

@@ -129,10 +129,16 @@ pub struct Claim {
 
 impl Claim {
     /// Marks the claim before `own` sends an update, whose request may be under way until `until`. Also returns what
-    /// was in doubt before, for [`Claim::settled`]. `None`: another process may be sending a different address.
-    pub fn marked(self, update: &Update<'_>, until: u64, own: u32, now: u64) -> Option<(Self, Option<InDoubt>)> {
+    /// was in doubt before, for [`Claim::settled`]. `None`: another process may be sending another address than `shared`.
+    pub fn marked(
+        self,
+        (update, shared): (&Update<'_>, Option<IpAddr>),
+        until: u64,
+        own: u32,
+        now: u64,
+    ) -> Option<(Self, Option<InDoubt>)> {
         let before = self.in_doubt.filter(|doubt| doubt.by != own);
-        if before.is_some_and(|doubt| doubt.is_foreign(own, now) && doubt.ip != update.ip) {
+        if before.is_some_and(|doubt| doubt.is_foreign(own, now) && Some(doubt.ip) != shared) {
             return None;
         }
         let message = self.in_doubt.filter(|doubt| doubt.ip == update.ip).map_or(0, |doubt| doubt.message);

@@ -1,6 +1,7 @@
 //! Order (E4a): an endpoint that is slow never gets an older address after a newer one, also over reloads and between
 //! processes that share a cache.
 
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -94,6 +95,46 @@ fn e4a_a_request_of_a_run_that_was_killed_is_waited_for_up_to_its_timeout() {
     sandbox.sync(&config(&receiver, NEW, 2)).expect(0);
     assert!((1500..15_000).contains(&begun.elapsed().as_millis()), "took {:?}", begun.elapsed());
     assert_eq!(addresses(&receiver), [OLD, OLD, OLD, NEW]);
+}
+
+/// Nothing is made twice (H18): the second process looks only after the first has made the record.
+#[test]
+fn e4a_h18_two_processes_make_one_record() {
+    let made: Arc<Mutex<Vec<String>>> = Arc::default();
+    let state = Arc::clone(&made);
+    let receiver = Receiver::responding(move |request| {
+        if request.target().starts_with("/find") {
+            let entries = state.lock().expect("the records").join(",");
+            return Response::with_body(200, &format!("[{entries}]"));
+        }
+        if request.method() == "POST" {
+            thread::sleep(ms(1500));
+            let mut made = state.lock().expect("the records");
+            let number = made.len();
+            made.push(format!(r#"{{"name": "home.example.com", "id": {number}}}"#));
+        }
+        Response::status(200)
+    });
+    let step = json!({"id": "/find", "in": "", "where": {"/name": "__DOMAIN__"}, "take": {"/id": "__ID__"}});
+    let more = json!({"id": receiver.url("/records/__ID__?ip=__IP__"), "before": step,
+        "absent": {"id": "/records", "method": "POST"}});
+    let sandbox = Sandbox::new();
+    sandbox.write("config.json", with(&config(&receiver, OLD, 20), &more).to_string());
+    let mut first = sandbox.command(&["-c", "config.json"]).spawn().expect("the program starts");
+    let posts = || receiver.callbacks().iter().filter(|request| request.method() == "POST").count();
+    until(SOON, "the record is being made", || posts() == 1);
+    sandbox.run(&["-c", "config.json"]).expect(0).prints("waiting: an earlier request");
+    assert!(first.wait().expect("it ends").success());
+    assert_eq!(made.lock().expect("the records").len(), 1);
+    // The same after a kill: the request may still arrive.
+    made.lock().expect("the records").clear();
+    sandbox.write("config.json", with(&config(&receiver, NEW, 3), &more).to_string());
+    let mut first = sandbox.command(&["-c", "config.json"]).spawn().expect("the program starts");
+    until(SOON, "the record is being made", || posts() == 2);
+    first.kill().expect("it is killed");
+    first.wait().expect("it has ended");
+    sandbox.run(&["-c", "config.json"]).expect(0);
+    assert_eq!(made.lock().expect("the records").len(), 1);
 }
 
 #[test]

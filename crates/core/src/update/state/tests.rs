@@ -191,7 +191,7 @@ fn e4a_an_entry_is_marked_unless_another_process_sends_a_different_address() {
         (marked(known, 9, 1030, 2), None),
     ];
     for (before, expected) in cases {
-        assert_eq!(before.marked(&update, 1040, 1, 1010), expected, "{before:?}");
+        assert_eq!(before.marked((&update, Some(update.ip)), 1040, 1, 1010), expected, "{before:?}");
     }
 }
 
@@ -377,7 +377,7 @@ fn h11_the_number_of_a_message_stays_over_its_tries() {
     let domain = Domain::parse("a.example").expect("a domain");
     let update = |last: u8| Update { domain: &domain, family: Family::V4, ip: ip(last) };
     let mark = |entry: Claim, last: u8, fresh: u32| {
-        let (marked, _) = entry.marked(&update(last), 100, 7, 50).expect("nobody else sends");
+        let (marked, _) = entry.marked((&update(last), Some(update(last).ip)), 100, 7, 50).expect("nobody else sends");
         marked.numbered(fresh)
     };
     let failed = |entry: Claim, last: u8| entry.settled(&Outcome::of_status(500), &update(last), None, 60);
