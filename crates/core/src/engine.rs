@@ -285,7 +285,7 @@ pub struct Engine {
     /// Requests whose marks are being written.
     marking: Vec<(StoreId, Ticket, InFlight)>,
     last_number: u64,
-    /// Updates that wait because a request with another address may still arrive (E4a).
+    /// Updates that wait because an earlier request may still arrive (E4a).
     waiting: BTreeSet<UpdateId>,
     recheck_at: Option<Duration>,
     /// Updates that are held back or stopped: until when, in seconds since the epoch; `None`: stopped.
