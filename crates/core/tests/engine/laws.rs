@@ -29,9 +29,11 @@ pub(crate) enum Sender {
     Unknown,
 }
 
-/// S1 and S4: no update is sent while an earlier request with it is running, or may still arrive with another address.
+/// S1 and S4: no update is sent while an earlier request with it is running, or may still arrive with another address; one that
+/// makes a record, while any may still arrive.
 pub(crate) fn order<'a, Request: Sent + 'a>(
     (key, ip): &(Request::Key, Option<IpAddr>),
+    makes: bool,
     now: Duration,
     sent: impl Iterator<Item = &'a Request>,
     sender: impl Fn(&Request) -> Sender,
@@ -42,7 +44,7 @@ pub(crate) fn order<'a, Request: Sent + 'a>(
         if sender == Sender::Waiting {
             return Err(format!("S1: {key:?} is under way already"));
         }
-        if sender != Sender::Unknown && other != ip && other.is_some() && ip.is_some() {
+        if sender != Sender::Unknown && (makes || other != ip) && other.is_some() && ip.is_some() {
             return Err(format!("S4: {key:?} {ip:?} is sent while one with {other:?} may arrive"));
         }
     }

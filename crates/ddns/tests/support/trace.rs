@@ -239,7 +239,7 @@ impl Watcher<'_> {
             false if self.known.has_good_files && other.file.is_some() && other.file == flight.file => Sender::Known,
             false => Sender::Unknown,
         };
-        flight.members.iter().try_for_each(|member| laws::order(member, now, self.flights.iter(), sender))
+        flight.members.iter().try_for_each(|member| laws::order(member, false, now, self.flights.iter(), sender))
     }
 
     /// S2: what another process would read has each update marked.

@@ -169,7 +169,7 @@ impl World {
                 false => Sender::Unknown,
             }
         };
-        let law = laws::order(&(key, ip), self.now, self.flights_of(key), sender);
+        let law = laws::order(&(key, ip), shape.around.is_some(), self.now, self.flights_of(key), sender);
         self.hold(process, [law]);
     }
 
