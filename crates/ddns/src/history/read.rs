@@ -10,6 +10,9 @@ use ddns_core::journal::{Filter, Record};
 use super::file::old;
 use crate::open_file::{identity, open_any};
 
+/// A larger file is no history of ddns: it may have 1 KiB for each update.
+const MAX_FILE_BYTES: u64 = 4 << 30;
+
 /// The length limit of the lines that ddns writes.
 const MAX_LINE_BYTES: u64 = 16 << 10;
 
@@ -18,10 +21,15 @@ const MAX_TAIL_BYTES: u64 = 64 << 20;
 
 /// Opens a file for reading; `None` if it does not exist.
 fn readable(path: &Path) -> io::Result<Option<File>> {
-    match open_any(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        opened => opened.map(Some),
+    let file = match open_any(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    if file.metadata()?.len() > MAX_FILE_BYTES {
+        let why = format!("{} is larger than {} GiB: move it away", path.display(), MAX_FILE_BYTES >> 30);
+        return Err(io::Error::other(why));
     }
+    Ok(Some(file))
 }
 
 /// The files of a history, the old one first.

@@ -44,6 +44,16 @@ fn told(records: &[Value]) -> Vec<String> {
 }
 
 #[test]
+fn i4_a_file_of_absurd_size_is_not_read() {
+    let sandbox = host();
+    sandbox.sync(&basic(&Receiver::new())).expect(0);
+    let file = OpenOptions::new().write(true).open(history_file(&sandbox)).expect("the history");
+    file.set_len(1 << 40).expect("a hole");
+    let run = sandbox.run(&["history", "-c", "config.json"]).expect(1);
+    run.prints("cache.json.history is larger than 4 GiB: move it away");
+}
+
+#[test]
 fn i4_runs_write_down_every_outcome_and_change() {
     let sandbox = host();
     let (receiver, status) = switched(204);
