@@ -239,6 +239,11 @@ fn d6_which_hosts_are_local() {
     for host in &public {
         assert!(!is_local(host), "{host}");
     }
+    // What only looks like a name: systems read it as an address, here a public one.
+    for host in ["0x08080808", "0X8080808", "0177.1", "134744072", "0x8.0x8", "0x7f000001.", "8.8.2056"] {
+        assert!(matches!(Url::parse(&format!("http://{host}/")), Err(UrlError::Host(_))), "{host}");
+    }
+    assert!(["0xyz", "x0", "0x1.lan"].iter().all(is_local), "a name");
 }
 
 #[test]

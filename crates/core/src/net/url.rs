@@ -285,7 +285,12 @@ fn is_host(host: &str) -> bool {
         (1..=63).contains(&label.len())
             && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'*'))
     };
-    let last_is_number = name.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
+    // Systems read `0x7f000001` as an address, too.
+    let is_number = |last: &str| match last.get(..2) {
+        Some("0x" | "0X") => last[2..].bytes().all(|byte| byte.is_ascii_hexdigit()),
+        _ => last.bytes().all(|byte| byte.is_ascii_digit()),
+    };
+    let last_is_number = name.rsplit('.').next().is_some_and(is_number);
     name.len() <= 253 && name.split('.').all(label) && (!last_is_number || name.parse::<Ipv4Addr>().is_ok())
 }
 
