@@ -40,6 +40,7 @@ use cli::{Invocation, ParsedArgs};
 use output::Ended;
 
 fn main() {
+    signals::survive_file_limit();
     let code = match cli::parse(std::env::args_os().skip(1)) {
         Ok(Invocation::Synchronize(settings)) => wait_for(commands::run::run(settings)),
         Ok(Invocation::Command(name, given)) => command(name, given),

@@ -15,6 +15,9 @@ use rustix::io::Errno;
 
 use crate::open_file::{Stamp, beside, folder_of, make_private, open_own, reason};
 
+/// A larger file is no cache of ddns: two million updates need less.
+const MAX_CACHE_BYTES: u64 = 1 << 30;
+
 /// How many damaged files are kept.
 const MAX_SET_ASIDE: usize = 9;
 
@@ -32,7 +35,7 @@ pub(crate) fn unfit(path: &Path) -> Option<&'static str> {
     let is_in_temporary = *owner == own.to_string();
     let is_foreign = |folder: Metadata| folder.is_symlink() || folder.uid() != own || folder.mode() & 0o022 != 0;
     let is_taken = is_in_temporary && fs::symlink_metadata(folder_of(path)).is_ok_and(is_foreign);
-    is_taken.then_some("is in a folder of another user")
+    is_taken.then_some("is in a folder that others can change")
 }
 
 /// `None` if there is no file, or it is empty. The error says why the file is of no use.
@@ -51,9 +54,12 @@ pub(super) fn load(path: &Path) -> Result<Option<(State, Stamp)>, String> {
 
 /// The content of an open file; `None` if it is empty.
 pub(super) fn parse(file: &File, seen: Stamp) -> Result<Option<State>, String> {
+    if seen.size > MAX_CACHE_BYTES {
+        return Err(format!("is damaged (it is larger than {} MiB)", MAX_CACHE_BYTES >> 20));
+    }
     // `File::read_to_string` would ask for the size again.
     let mut text = String::with_capacity(usize::try_from(seen.size).unwrap_or(0) + 1);
-    match file.take(u64::MAX).read_to_string(&mut text) {
+    match file.take(MAX_CACHE_BYTES).read_to_string(&mut text) {
         Ok(0) => Ok(None),
         Ok(_) => State::from_text(&text).map(Some).ok_or_else(|| {
             let is_of_other = State::is_of_other_client(&text);

@@ -119,6 +119,25 @@ fn e4_a_damaged_file_is_set_aside_and_everything_is_sent_again() {
     }
 }
 
+#[test]
+fn e4_a_file_of_absurd_size_is_damaged_and_takes_no_memory() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    let file = sandbox.write("cache.json", "");
+    fs::File::options().write(true).open(&file).and_then(|file| file.set_len(1 << 40)).expect("a hole");
+    let run = sandbox.sync(&with(&home(&receiver.url("/")), &json!({"cache": "cache.json"}))).expect(0);
+    run.prints("is damaged (it is larger than 1024 MiB) and was moved to").prints("1 accepted");
+    assert!(sandbox.path("cache.json.damaged").exists() && sandbox.read("cache.json").contains("home.example.com"));
+}
+
+#[test]
+fn e4_a_limit_on_the_size_of_files_is_a_warning_and_the_update_counts() {
+    let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
+    sandbox.write("config.json", home(&receiver.url("/")).to_string());
+    let mut command = sandbox.command_by(&["sh", "-c", "ulimit -f 0; exec \"$0\" \"$@\""], &["-c", "config.json"]);
+    let run = Run::of(&command.output().expect("sh starts"));
+    run.expect(0).prints("the cache cannot be written (file too large)").prints("1 accepted");
+}
+
 /// Paths that not even root can write.
 #[test]
 fn e4_a_file_that_cannot_be_written_is_a_warning_and_the_update_counts() {
