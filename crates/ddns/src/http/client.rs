@@ -20,6 +20,7 @@ mod tls;
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
+use std::mem::replace;
 use std::net::{IpAddr, Ipv4Addr};
 use std::pin::pin;
 use std::rc::Rc;
@@ -145,12 +146,16 @@ impl Client {
 
     async fn follow(&self, request: &Request, sending: &SendingState<'_>) -> Result<Response, String> {
         let mut response = self.exchange(request, sending).await?;
-        let mut current = Cow::Borrowed(request);
+        let (mut current, mut before) = (Cow::Borrowed(request), Vec::<Cow<'_, Request>>::new());
         for _ in 0..MAX_REDIRECTS {
             let next = current.redirected(response.status, response.location.as_deref());
             let Some(next) = next else { return Ok(response) };
             let next = next.map_err(|why| format!("{} {why}", current.url.origin()))?;
             let (from, to) = (request.url.origin(), next.url.origin());
+            let is_back = |known: &Request| known.method == next.method && known.url == next.url;
+            if is_back(&current) || before.iter().any(|known| is_back(known)) {
+                return Err(format!("{from} redirects in a circle: is the address right?"));
+            }
             if from != to && (sending.how.want.is_update() || request.has_keys()) {
                 let has_keys = next.has_keys() || next.url.path.contains('?');
                 let keys = if has_keys { ", with your keys," } else { "" };
@@ -158,7 +163,7 @@ impl Client {
                 self.warn(sending, warning);
             }
             response = self.exchange(&next, sending).await?;
-            current = Cow::Owned(next);
+            before.push(replace(&mut current, Cow::Owned(next)));
         }
         match current.redirected(response.status, response.location.as_deref()) {
             None => Ok(response),

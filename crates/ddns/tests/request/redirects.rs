@@ -61,12 +61,34 @@ fn d3_without_a_location_the_redirection_is_the_final_response() {
 
 #[test]
 fn d3_loops_end_after_ten() {
-    let receiver = sending_on(302, "/start");
+    let receiver =
+        Receiver::responding(|request| Response::status(302).header("Location", &format!("{}x", request.target())));
     let begun = Instant::now();
     let run = Sandbox::new().sync(&config(&receiver.url("/start"), &Value::Null)).expect(1);
     run.prints("redirects more than 10 times");
     assert_eq!(receiver.callbacks().len(), 11);
     assert!(begun.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn d3_a_redirect_back_to_the_same_request_ends_at_once() {
+    for (location, token, requests) in
+        [("/start", Value::Null, 1), ("/other", Value::Null, 2), ("/start", json!({}), 1)]
+    {
+        let receiver = Receiver::responding(move |request| {
+            let location = if request.target() == "/start" { location } else { "/start" };
+            Response::status(307).header("Location", location)
+        });
+        let run = Sandbox::new().sync(&config(&receiver.url("/start"), &token)).expect(1);
+        run.prints("redirects in a circle");
+        assert_eq!(receiver.callbacks().len(), requests, "{location}");
+    }
+    // With another method it is another request.
+    let receiver = Receiver::responding(|request| match request.method() {
+        "POST" => Response::status(303).header("Location", "/start"),
+        _ => Response::status(204),
+    });
+    Sandbox::new().sync(&config(&receiver.url("/start"), &json!({"a": 1}))).expect(0);
 }
 
 #[test]
