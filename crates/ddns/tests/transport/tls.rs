@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use rcgen::{BasicConstraints, IsCa, KeyPair, date_time_ymd};
-use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, version};
 use serde_json::json;
 
@@ -176,7 +177,8 @@ fn d6_a_ca_file_is_trusted_besides_the_systems_roots() {
     for authority in [&own, &system] {
         let server = authority.server("localhost");
         let sandbox = system.trusted();
-        sandbox.write("ca.pem", &own.pem);
+        // A byte order mark before it does not matter.
+        sandbox.write("ca.pem", format!("\u{feff}{}", own.pem));
         let run = sandbox.sync(&secure(&server.url("/hook"), &json!("ca.pem"))).expect(0);
         run.never_prints("warning");
         assert_eq!(server.seen().len(), 1);
@@ -191,8 +193,20 @@ fn d6_a_ca_file_is_trusted_besides_the_systems_roots() {
 #[test]
 fn d6_a_ca_file_that_cannot_be_used_is_a_mistake_in_the_configuration() {
     let sandbox = Sandbox::new();
+    let known = Authority::new("known").pem;
     sandbox.write("empty.pem", "nothing");
-    for (file, part) in [("missing.pem", "cannot be read"), ("empty.pem", "contains no PEM certificate")] {
+    sandbox.write("cut.pem", &known[..known.len() / 2]);
+    sandbox.write("damaged.pem", known.replace("\nMII", "\nMMM"));
+    sandbox.write("key.pem", KeyPair::generate().expect("a key").serialize_pem());
+    sandbox.write("ca.der", CertificateDer::from_pem_slice(known.as_bytes()).expect("a certificate"));
+    for (file, part) in [
+        ("missing.pem", "cannot be read"),
+        ("empty.pem", "contains no PEM certificate"),
+        ("cut.pem", "contains a damaged PEM certificate"),
+        ("damaged.pem", "contains a damaged PEM certificate"),
+        ("key.pem", "contains a private key, but no PEM certificate"),
+        ("ca.der", "is in DER form: convert it with `openssl x509 -inform der -in ca.der -out ca.pem`"),
+    ] {
         sandbox.sync(&secure("https://127.0.0.1:9/", &json!(file))).expect(2).prints(part).prints(file);
     }
 }

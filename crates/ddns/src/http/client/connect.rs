@@ -226,6 +226,7 @@ impl Connector {
         (ssl, until): (&Ssl, Instant),
         again: impl AsyncFnOnce() -> Result<Connection, String>,
     ) -> Result<Connection, String> {
+        let via = connection.via.clone();
         let mut error = match self.handshake(connection, peer, ssl, until).await? {
             Ok(secured) => return Ok(secured),
             Err(error) => error,
@@ -240,7 +241,7 @@ impl Connector {
                 Err(other) => error = other,
             }
         }
-        Err(tls::explain(&error, peer))
+        Err(tls::explain(&error, &Peer { name: endpoint(&peer.name, via.as_deref()), ..*peer }))
     }
 
     async fn handshake(

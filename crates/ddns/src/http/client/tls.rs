@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::{env, fs, io};
 
 use ddns_core::net::ssl::Ssl;
+use ddns_core::text::shell;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use tokio_rustls::rustls::client::{WantsClientCert, WebPkiServerVerifier, verify_server_name};
@@ -88,13 +89,32 @@ pub(crate) fn read_ca(path: &str) -> Result<Vec<CertificateDer<'static>>, String
         Ok(metadata) if !metadata.is_file() => return Err(format!("the CA file {path} is not a regular file")),
         Ok(_) => {}
     }
-    let file =
-        CertificateDer::pem_file_iter(path).map_err(|error| format!("the CA file {path} cannot be read ({error})"))?;
-    let certificates: Vec<_> = file.filter_map(Result::ok).collect();
-    if certificates.is_empty() {
-        return Err(format!("the CA file {path} contains no PEM certificate"));
+    let bytes = fs::read(path).map_err(|error| format!("the CA file {path} cannot be read ({})", reason(&error)))?;
+    certificates_in(&bytes, path).map_err(|why| format!("the CA file {path} {why}"))
+}
+
+/// The certificates in a PEM file. The error is a phrase that follows its name.
+fn certificates_in(bytes: &[u8], path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let own: Vec<_> = CertificateDer::pem_slice_iter(without_mark(bytes)).filter_map(Result::ok).collect();
+    if RootCertStore::empty().add_parsable_certificates(own.iter().cloned()).0 > 0 {
+        return Ok(own);
     }
-    Ok(certificates)
+    let has = |mark: &str| bytes.windows(mark.len()).any(|part| part == mark.as_bytes());
+    Err(if RootCertStore::empty().add(CertificateDer::from(bytes)).is_ok() {
+        let file = shell::quote(path);
+        format!("is in DER form: convert it with `openssl x509 -inform der -in {file} -out ca.pem`, and name ca.pem")
+    } else if has("-----BEGIN CERTIFICATE-----") {
+        "contains a damaged PEM certificate: copy it again".to_owned()
+    } else if has("PRIVATE KEY-----") {
+        "contains a private key, but no PEM certificate".to_owned()
+    } else {
+        "contains no PEM certificate (`-----BEGIN CERTIFICATE-----`)".to_owned()
+    })
+}
+
+/// The contents of a file without a byte order mark, which would hide its first line.
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
 /// The system's roots, or the built-in public ones if it has none (a container without a CA bundle).

@@ -5,7 +5,7 @@ use tokio_rustls::rustls::RootCertStore;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use super::{Verifier, finished, named, system_roots};
+use super::{Verifier, certificates_in, finished, named, system_roots, without_mark};
 
 /// A file in PEM form that was read.
 #[derive(Clone, Copy)]
@@ -51,15 +51,11 @@ impl TlsTrust<'_> {
 
 /// The certificates in a file. Fails with a sentence that names the field.
 pub(crate) fn certificates(field: &str, pem: Pem<'_>) -> Result<Vec<CertificateDer<'static>>, String> {
-    let found: Vec<_> = CertificateDer::pem_slice_iter(pem.text.as_bytes()).filter_map(Result::ok).collect();
-    if found.is_empty() {
-        return Err(format!("`{field}`: {} contains no PEM certificate", pem.path));
-    }
-    Ok(found)
+    certificates_in(pem.text.as_bytes(), pem.path).map_err(|why| format!("`{field}`: {} {why}", pem.path))
 }
 
 /// The private key in a file. Fails with a sentence that names the field.
 pub(crate) fn private_key(field: &str, pem: Pem<'_>) -> Result<PrivateKeyDer<'static>, String> {
-    PrivateKeyDer::from_pem_slice(pem.text.as_bytes())
+    PrivateKeyDer::from_pem_slice(without_mark(pem.text.as_bytes()))
         .map_err(|_| format!("`{field}`: {} contains no PEM private key", pem.path))
 }
