@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-/// A duration for people: `0.5 s`, `12 s`, `4 min`, `3 h`, `2 days`; rounded to the nearest.
+/// A duration for people: `0.5 s`, `12 s`, `4 min`, `3 h`, `2 days`; rounded to the nearest; only nothing is `0 s`.
 pub fn duration(duration: Duration) -> String {
     let tenths = duration.saturating_add(Duration::from_millis(50)).as_millis() / 100;
+    // "Within 0 s" would be no time at all.
+    let tenths = tenths.max(u128::from(!duration.is_zero()));
     let seconds = duration.as_secs();
     match seconds {
         _ if tenths < 100 && !tenths.is_multiple_of(10) => format!("{}.{} s", tenths / 10, tenths % 10),
@@ -48,7 +50,7 @@ mod tests {
     fn the_unit_is_the_one_that_fits() {
         let cases = [
             (0, "0 s"),
-            (49, "0 s"),
+            (1, "0.1 s"),
             (50, "0.1 s"),
             (500, "0.5 s"),
             (999, "1 s"),
