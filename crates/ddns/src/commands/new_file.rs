@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ddns_core::recipe::Filled;
+use ddns_core::text::order;
 
 use crate::environment::Environment;
 use crate::open_file::{beside, cannot_write, check_creatable, create, folder_of, make_private};
@@ -21,6 +22,9 @@ impl NewFile {
     /// Refuses a file that exists, or cannot be created: checked now, so that nothing is read, asked or sent in vain.
     /// The hints are for a URL, and for a file that exists.
     pub(super) fn named(name: &str, hints: [&str; 2], environment: &Environment) -> Result<Self, u8> {
+        if name == "-" {
+            return Err(refuse("the file to write cannot be `-`", "name a file"));
+        }
         if name.contains("://") {
             return Err(refuse("the file to write cannot be an address", hints[0]));
         }
@@ -41,12 +45,17 @@ impl NewFile {
     /// Writes the secret files, then the configuration, for this user alone. Prints errors, and fails with the exit
     /// status.
     pub(super) fn write(&self, filled: &Filled) -> Result<(), u8> {
-        let mut written: Vec<&Path> = Vec::new();
+        let (mut written, mut made): (Vec<&Path>, Vec<&Path>) = Default::default();
         let secrets = filled.secrets.iter().map(|(path, secret)| (path, Path::new(path), format!("{secret}\n")));
         for (name, path, text) in secrets.chain([(&self.name, &*self.path, filled.text.clone())]) {
+            made.extend(folder_of(path).ancestors().take_while(|folder| !folder.exists()));
             if let Err(error) = put_in_place(path, &text, path != self.path) {
                 for path in written {
                     let _ = fs::remove_file(path);
+                }
+                order::sort(&mut made);
+                for folder in made.into_iter().rev() {
+                    let _ = fs::remove_dir(folder);
                 }
                 return Err(match error.kind() {
                     io::ErrorKind::AlreadyExists => refuse(taken(name), "name another file, or move this one away"),

@@ -98,6 +98,7 @@ fn l3_a_target_that_exists_is_never_overwritten() {
     symlink("nowhere", sandbox.path("link.json")).expect("a link");
     sandbox.run(&["import", "config.json", "link.json"]).expect(2).prints("already exists");
     assert!(!sandbox.path("nowhere").exists());
+    sandbox.run(&["import", "config.json", "-"]).expect(2).prints("the file to write cannot be `-`");
     fs::create_dir(sandbox.path("folder")).expect("a folder");
     sandbox.run(&["import", "config.json", "folder"]).expect(2).prints("is a folder");
     sandbox.run(&["check", "-c", "new.json"]).expect(0);
@@ -232,6 +233,10 @@ fn l13_secrets_go_to_files_of_their_own() {
     fs::remove_file(sandbox.path("keys/1/password")).expect("removed");
     sandbox.run(&["import", "ddclient.conf", "--secrets", "keys"]).expect(2).prints("keys/2/token already exists");
     assert!(!sandbox.path("config.json").exists() && !sandbox.path("keys/1/password").exists());
+    // Folders that were made for it go, too; others stay, even empty ones.
+    fs::remove_dir(sandbox.path("keys/1")).expect("removed");
+    sandbox.run(&["import", "ddclient.conf", "--secrets", "keys"]).expect(2);
+    assert!(!sandbox.path("keys/1").exists() && sandbox.path("keys/2/token").exists());
 }
 
 /// A notification's key gets a file as well. What is one text with its key stays, and the report says so.
