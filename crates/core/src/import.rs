@@ -29,7 +29,7 @@ use regex_lite::Regex;
 pub use self::entries::{ImportedEntry, MissingAnswer};
 pub use self::report::{exposed, rows, why_left_out};
 pub use self::settings::{ImportNote, NotePart, PeerError, PeerSurroundings};
-use self::settings::{PeerFile, PeerInput, PeerSetting};
+use self::settings::{MAX_SETTINGS, PeerFile, PeerInput, PeerSetting, PeerSettings};
 use self::table::PeerTable;
 use crate::recipe::{self, Filled, Form};
 use crate::text::json::{Dialect, Value, parse};
@@ -178,12 +178,18 @@ impl Import {
         let (table, read) = (peer.table(), peer.parts().1);
         let mut file = PeerFile::default();
         read(&PeerInput { text, around, table }, &mut file)?;
+        let places = || file.sections.iter().map(|section| &section.fields).chain([&file.globals]);
+        if places().any(PeerSettings::is_full) {
+            return Err(PeerError::new(0, format!("it has more than {MAX_SETTINGS} settings in one place")));
+        }
+        let mut all: Vec<Rc<PeerSetting>> = places().flat_map(|settings| settings.0.values()).cloned().collect();
         let entries = entries::entries(&mut file, table, around).map_err(|why| PeerError::new(0, why))?;
-        let of_sections = file.sections.iter().flat_map(|section| &section.fields.0);
-        let all: Vec<Rc<PeerSetting>> = of_sections.chain(&file.globals.0).cloned().collect();
-        let mut unused: Vec<&Rc<PeerSetting>> = all.iter().filter(|setting| !setting.is_used.get()).collect();
-        order::sort_by_key(&mut unused, |setting| setting.line);
-        for setting in unused {
+        order::sort_by_key(&mut all, |setting| setting.line);
+        for setting in all {
+            // Sections share settings.
+            if setting.is_used.replace(true) {
+                continue;
+            }
             match table.why_not(&setting.name, &setting.value) {
                 Some("") => {}
                 why => file.note(

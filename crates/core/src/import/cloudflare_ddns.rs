@@ -12,7 +12,7 @@ use crate::text::hex;
 mod tests;
 
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
-    let mut variables = variables::parse(input.text)?;
+    let mut variables = variables::parse(input.text, file)?;
     let names = ["CLOUDFLARE_API_TOKEN", "CF_API_TOKEN", "CLOUDFLARE_API_TOKEN_FILE", "CF_API_TOKEN_FILE"];
     let line = names.iter().map(|name| variables.line(name)).find(|line| *line > 0).unwrap_or(0);
     // A token in a file stays there (L13).

@@ -47,7 +47,8 @@ impl<'a> TextCursor<'a> {
     }
 
     /// The text up to the closing quote; if there is none, the error is the rest of the text. `escapes` are the letters that a backslash
-    /// may escape, and `*` if it may escape all others, which then mean themselves. Before any other letter, a backslash means itself.
+    /// may escape, and `*` if it may escape all others, which then mean themselves; `\$` becomes a NUL. Before any other letter, a
+    /// backslash means itself.
     pub(super) fn quoted(&mut self, quote: char, escapes: &str) -> Result<String, String> {
         let mut text = String::new();
         while let Some(letter) = self.take() {
@@ -66,6 +67,7 @@ impl<'a> TextCursor<'a> {
                         'u' => text.push(self.code(16, 4)),
                         'U' => text.push(self.code(16, 8)),
                         '\n' => {}
+                        '$' => text.push('\0'),
                         _ => text.push(next),
                     }
                 }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use regex_lite::Regex;
 
 use super::cursor::TextCursor;
+use super::entries::MAX_DOMAINS;
 use super::settings::{NotePart, PeerError, PeerFile, PeerInput, PeerSettings, PeerSurroundings};
 
 #[cfg(test)]
@@ -59,7 +60,7 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
         let mut words = rest.split(' ').map(|word| word.trim_matches(',')).filter(|word| !word.is_empty());
         let hosts = [words.next(), locals.get("host")].into_iter().flatten().collect::<Vec<_>>().join(",");
         if hosts.is_empty() {
-            locals.0.iter().for_each(|setting| file.globals.put(setting));
+            locals.0.values().for_each(|setting| file.globals.put(setting));
             continue;
         }
         for (name, word) in ["login", "password"].into_iter().zip(words) {
@@ -75,6 +76,12 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
             }
             note_lost(place, host, &locals, file);
             file.sections[place].fields.add_unset(&locals);
+            if file.sections.len() > MAX_DOMAINS {
+                return Err(PeerError::new(
+                    start,
+                    format!("it names more than {MAX_DOMAINS} hosts; an import takes {MAX_DOMAINS} at most"),
+                ));
+            }
         }
     }
     if file.sections.is_empty() {
@@ -94,7 +101,7 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
 
 /// Notes the settings in a later line of a host that ddclient ignores, because the first line wins.
 fn note_lost(place: usize, host: &str, later: &PeerSettings, file: &mut PeerFile) {
-    for setting in later.0.iter().filter(|setting| setting.name != "host") {
+    for setting in later.0.values().filter(|setting| setting.name != "host") {
         let Some(known) = file.sections[place].fields.find(&setting.name) else { continue };
         if Rc::ptr_eq(known, setting) {
             continue;

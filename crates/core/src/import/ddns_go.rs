@@ -11,7 +11,7 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
     let (text, root) = (input.text, yaml::parse(input.text)?);
     if root.value.member("dnsconf").is_some() {
         file.globals = PeerSettings::of_object(&root, text);
-        file.globals.0.retain(|setting| setting.name != "dnsconf");
+        file.globals.0.remove("dnsconf");
     }
     // Before version 5, the file contained the keys of one element at the top level.
     let elements: Vec<&Node> = match root.value.member("dnsconf") {

@@ -15,7 +15,7 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
     if input.text.trim_start().starts_with('{') {
         return read_settings(input.text, file);
     }
-    file.globals = variables::parse(input.text)?;
+    file.globals = variables::parse(input.text, file)?;
     let text = file.globals.get("CONFIG").map(str::to_owned).or_else(|| (input.around.variable)("CONFIG"));
     let text = text.ok_or_else(|| PeerError::new(0, "`CONFIG` is not set"))?;
     let line = file.globals.line("CONFIG");

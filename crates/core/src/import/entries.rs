@@ -20,7 +20,7 @@ use crate::web::addition;
 type TextPairs = Vec<(String, String)>;
 
 /// An import with more domains is refused.
-const MAX_DOMAINS: usize = 10_000;
+pub(super) const MAX_DOMAINS: usize = 10_000;
 
 /// An import with more entries is refused.
 const MAX_ENTRIES: usize = 1_000;
@@ -92,15 +92,17 @@ pub(super) fn entries(
         let Some(services) = field(".services") else { continue };
         let service = services.split(" / ").next().unwrap_or_default();
         section.add_to(file);
-        let mut request = section.request.take().or_else(|| section.request_by(table));
         let row = services.split(" / ").find_map(|name| table.row(name, &field));
+        let request = match row {
+            Some(ServiceRow::Recipe(..)) => None,
+            _ => section.request.take().or_else(|| section.request_by(table)),
+        };
         let (recipe, answers) = match (row, &request) {
             (Some(ServiceRow::Recipe(name, answers)), _) => {
                 if !recipes.contains_key(name) {
                     let recipe = recipe::named(name).map_err(|_| format!("there is no recipe `{name}`"))?;
                     recipes.insert(name, Rc::new(recipe));
                 }
-                request = None;
                 (Some(Rc::clone(&recipes[name])), answers)
             }
             (_, Some(_)) => (None, Vec::new()),
@@ -145,7 +147,6 @@ pub(super) fn entries(
             return Err(format!("it makes more than {MAX_ENTRIES} entries"));
         }
     }
-    file.sections = sections;
     let count: usize = all.iter().flat_map(|entry| &entry.domains).map(Vec::len).sum();
     if count > MAX_DOMAINS {
         return Err(format!("there are {count} domains; an import takes {MAX_DOMAINS} at most"));
@@ -174,9 +175,9 @@ fn joined(name: &str, zone: Option<&str>) -> String {
 /// A mail address from another setting.
 fn contact(fields: &PeerSettings) -> Option<String> {
     let is_address = |text: &str| text.split_once('@').is_some_and(|(_, host)| host.contains('.'));
-    let mut known = CONTACTS.iter().filter_map(|name| fields.0.iter().find(|field| field.name == *name));
+    let mut known = CONTACTS.iter().filter_map(|name| fields.find(name));
     known.find(|field| is_address(&field.value)).map(|field| {
-        field.is_used.set(true);
+        field.mark();
         field.value.clone()
     })
 }

@@ -9,6 +9,9 @@ mod tests;
 /// Includes must not be nested deeper.
 const MAX_DEPTH: usize = 10;
 
+/// Each may include others: without a limit, ten levels of them are millions.
+const MAX_INCLUDES: usize = 100;
+
 #[derive(Debug, PartialEq)]
 enum ConfuseToken {
     Mark(char),
@@ -18,10 +21,11 @@ enum ConfuseToken {
 struct ConfuseReader<'a> {
     around: &'a PeerSurroundings<'a>,
     file: &'a mut PeerFile,
+    includes: usize,
 }
 
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
-    let reader = &mut ConfuseReader { around: input.around, file };
+    let reader = &mut ConfuseReader { around: input.around, file, includes: 0 };
     let globals = reader.block(&mut TextCursor::new(input.text), 0, false)?;
     file.globals = globals;
     for section in &mut file.sections {
@@ -62,9 +66,10 @@ impl ConfuseReader<'_> {
                 Some(letter) if letter.is_whitespace() || letter == '*' => drop(at.take()),
                 Some(quote @ ('"' | '\'')) => {
                     at.take();
-                    let text = at.quoted(quote, if quote == '"' { "ntx01234567\n*" } else { "\\'" });
+                    // `\$` is no variable: a NUL stands for it until these are replaced.
+                    let text = at.quoted(quote, if quote == '"' { "ntx01234567\n$*" } else { "\\'" });
                     let text = text.map_err(|_| PeerError::new(line, "a quote is not closed"))?;
-                    return word(if quote == '"' { self.with_variables(&text) } else { text });
+                    return word(if quote == '"' { self.with_variables(&text).replace('\0', "$") } else { text });
                 }
                 Some('{' | '}' | '(' | ')' | '=' | '+' | ',') => return Ok(at.take().map(ConfuseToken::Mark)),
                 Some('$') if at.rest.starts_with("${") => return word(self.with_variables(at.skip_behind("}"))),
@@ -142,7 +147,7 @@ impl ConfuseReader<'_> {
                     self.mark(at, '=')?;
                     let mut value = self.value(at)?;
                     if let Some(known) = settings.get(&name).filter(|_| is_more) {
-                        value = format!("{known},{value}");
+                        value = format!("{known}\n{value}");
                     }
                     settings.set(&name, value, line);
                 }
@@ -150,7 +155,7 @@ impl ConfuseReader<'_> {
         }
     }
 
-    /// A word, or the words of a list, separated by commas.
+    /// A word, or the words of a list, each on a line.
     fn value(&self, at: &mut TextCursor<'_>) -> Result<String, PeerError> {
         let line = at.line;
         match self.token(at)? {
@@ -163,7 +168,7 @@ impl ConfuseReader<'_> {
             match self.token(at)? {
                 Some(ConfuseToken::Word(word)) => words.push(word),
                 Some(ConfuseToken::Mark(',')) => {}
-                Some(ConfuseToken::Mark('}')) => return Ok(words.join(",")),
+                Some(ConfuseToken::Mark('}')) => return Ok(words.join("\n")),
                 _ => return missing(at.line, "a list is not closed: `}`"),
             }
         }
@@ -173,6 +178,10 @@ impl ConfuseReader<'_> {
     fn include(&mut self, path: &str, line: usize, depth: usize, into: &mut PeerSettings) -> Result<(), PeerError> {
         if depth >= MAX_DEPTH {
             return Err(PeerError::new(line, format!("files include each other more than {MAX_DEPTH} deep")));
+        }
+        self.includes += 1;
+        if self.includes > MAX_INCLUDES {
+            return Err(PeerError::new(line, format!("more than {MAX_INCLUDES} files are included")));
         }
         let text = match (self.around.read)(path) {
             Ok(text) => text,
@@ -184,7 +193,7 @@ impl ConfuseReader<'_> {
         let known = self.file.sections.len();
         let inner = self.block(&mut TextCursor::new(&text), depth + 1, false);
         let inner = inner.map_err(|error| error.within(line, path))?;
-        inner.0.iter().for_each(|setting| into.set(&setting.name, setting.value.clone(), line));
+        inner.0.values().for_each(|setting| into.set(&setting.name, setting.value.clone(), line));
         self.file.sections.iter_mut().skip(known).for_each(|section| section.line = line);
         Ok(())
     }

@@ -55,7 +55,7 @@ fn as_json(text: &str) -> String {
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
     let (root, text) = match object(input.text) {
         Some(root) => (root, input.text),
-        None => (of_variables(&variables::parse(input.text)?), ""),
+        None => (of_variables(&variables::parse(input.text, file)?), ""),
     };
     let entries = match root.value.member("providers") {
         Some(Value::Array(items)) => items,
@@ -64,7 +64,7 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
     };
     let whole = || {
         let mut whole = PeerSettings::of_object(&root, text);
-        whole.0.retain(|setting| setting.name != "providers");
+        whole.0.remove("providers");
         whole
     };
     for entry in entries {
@@ -82,7 +82,7 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
         let service = fields.get("provider").or_else(|| fields.get("dns")).unwrap_or_default().to_lowercase();
         let request = matches!(service.as_str(), "callback" | "webhook" | "http").then(|| {
             let is_part = |name: &str| REQUEST.contains(&name.split('.').next().unwrap_or_default());
-            fields.0.iter().filter(|field| is_part(&field.name)).for_each(|field| field.is_used.set(true));
+            fields.0.values().filter(|field| is_part(&field.name)).for_each(|field| field.mark());
             let value = |name: &str| entry.value.member(name).or_else(|| root.value.member(name)).cloned();
             let parts = REQUEST.into_iter().filter_map(|name| Some((name, value(name)?)));
             parts.filter(|(_, value)| *value != Value::Null).collect()
@@ -111,7 +111,7 @@ fn items(text: &str) -> Vec<String> {
 
 /// The object that the `DDNS_` variables stand for.
 fn of_variables(variables: &PeerSettings) -> Node {
-    let ours = variables.0.iter().filter_map(|setting| {
+    let ours = variables.0.values().filter_map(|setting| {
         let name = setting.name.to_uppercase().strip_prefix("DDNS_")?.to_lowercase().replace('.', "_");
         Some((name, Value::string(setting.value.clone())))
     });

@@ -13,8 +13,14 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
     for mut section in sections(input.text)? {
         let fields = &mut section.fields;
         let name = fields.get(".name").unwrap_or_default().to_owned();
-        if fields.get(".kind") != Some("service") {
-            continue;
+        match fields.get(".kind") {
+            Some("service") => {}
+            // The section `global`.
+            Some("ddns") => {
+                file.globals.add_unset(fields);
+                continue;
+            }
+            _ => continue,
         }
         if !fields.get("enabled").is_some_and(is_yes) {
             file.note(NotePart::Dropped, section.line, &name, "it is switched off there (`enabled` is not 1)");

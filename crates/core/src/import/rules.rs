@@ -16,6 +16,7 @@
 //!
 //! The note of a row is `WHAT: TEXT`. WHAT begins with a field, and the note gets its line.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use regex_lite::Regex;
@@ -63,6 +64,18 @@ pub(super) fn seconds(text: &str) -> Option<u64> {
     }
 }
 
+/// Whether ddns takes the value of a key; an empty one means none.
+fn is_valid(key: &str, text: &str) -> bool {
+    let most = match key {
+        _ if text.is_empty() => return true,
+        ".ttl" => return text.parse::<u32>().is_ok(),
+        ".timeout" => 3600,
+        ".interval" | ".min_interval" | ".cache_max_age" => u64::MAX,
+        _ => return true,
+    };
+    seconds(text).is_some_and(|number| (1..=most).contains(&number))
+}
+
 /// A duration for the configuration.
 pub(super) fn span(seconds: u64) -> Value {
     Value::String(if seconds.is_multiple_of(60) { format!("{}m", seconds / 60) } else { format!("{seconds}s") })
@@ -80,13 +93,6 @@ pub(super) struct PeerName {
 }
 
 impl PeerSection {
-    /// The value of a field. With a `$` before its name, also that of a variable.
-    fn value(&self, name: &str, around: &PeerSurroundings<'_>) -> Option<String> {
-        let variable = name.strip_prefix('$');
-        let value = self.fields.get(variable.unwrap_or(name)).map(str::to_owned);
-        value.or_else(|| (around.variable)(variable?))
-    }
-
     /// Applies the rows to this section. Returns why names that match `.except` are left out.
     pub(super) fn take_meanings(
         &mut self,
@@ -95,13 +101,23 @@ impl PeerSection {
         file: &mut PeerFile,
     ) -> String {
         // Only rows may set keys that begin with a dot, not the file.
-        self.fields.0.retain(|field| !field.name.starts_with('.') || matches!(&*field.name, ".kind" | ".name"));
+        self.fields.0.retain(|name, _| !name.starts_with('.') || matches!(&**name, ".kind" | ".name"));
         let (mut known, mut except) = (BTreeSet::new(), String::new());
         for row in rows {
             if known.contains(&row.key) {
                 continue;
             }
-            let Some((text, note)) = row.holds(&|name| self.value(name, around)) else { continue };
+            let read = RefCell::new(Vec::new());
+            // With a `$` before its name, also the value of a variable.
+            let value = |name: &str| {
+                let variable = name.strip_prefix('$');
+                let setting = self.fields.find(variable.unwrap_or(name));
+                read.borrow_mut().extend(setting.cloned());
+                let value = setting.and_then(|setting| setting.text()).map(str::to_owned);
+                value.or_else(|| (around.variable)(variable?))
+            };
+            let Some((text, note)) = row.holds(&value) else { continue };
+            let read = read.into_inner();
             match (&row.note, note.split_once(": ")) {
                 (Some(_), _) if row.key == ".except" => except = note,
                 (Some((mark, _)), Some((what, note))) => {
@@ -112,12 +128,23 @@ impl PeerSection {
                     };
                     let line = self.fields.line(what.split(['=', ' ']).next().unwrap_or_default());
                     file.note(part, if line > 0 { line } else { self.line }, what, note);
+                    read.iter().for_each(|setting| setting.mark());
                 }
                 _ => {}
             }
             if row.key != "-" {
                 known.insert(&row.key);
-                self.fields.give(&row.key, text);
+                if is_valid(&row.key, &text) {
+                    self.fields.give_from(&row.key, text, read);
+                } else if let Some(setting) = read.first() {
+                    file.note(
+                        NotePart::Dropped,
+                        setting.line,
+                        &setting.name,
+                        "ddns cannot take this value; set it yourself",
+                    );
+                    read.iter().for_each(|setting| setting.mark());
+                }
             }
         }
         except
@@ -151,12 +178,11 @@ impl PeerSection {
     pub(super) fn settings(&self) -> EntryFields {
         let setting = |name: &'static str| {
             let text = self.fields.get(&format!(".{name}"))?;
-            let number = seconds(text).filter(|number| *number > 0);
+            let number = seconds(text);
             let value = match name {
                 "proxy" => Value::list(text.split(['\n', ';']).map(Value::string)),
                 "ssl" | "cache" => text.parse().map_or_else(|_| Value::string(text), Value::Bool),
                 "min_interval" => span(number?),
-                "timeout" => Value::Number(number.filter(|number| *number <= 3600)?.to_string()),
                 _ => Value::Number(number?.to_string()),
             };
             Some((name, value))
@@ -171,8 +197,9 @@ impl PeerSection {
         let every = every.map(|every| every.max(span(".least").unwrap_or(0)).min(span(".most").unwrap_or(u64::MAX)));
         // The shortest interval wins (L11).
         file.interval = [file.interval, every].into_iter().flatten().min();
-        for setting in &self.fields.0 {
+        for setting in self.fields.0.values() {
             if let Some((recipe, question)) = setting.name.strip_prefix(".notify.").and_then(|it| it.split_once('.')) {
+                setting.mark();
                 let answers = file.notify.entry(recipe.to_owned()).or_default();
                 answers.insert(question.to_owned(), setting.value.clone());
             }
@@ -190,6 +217,8 @@ impl PeerSection {
             for part in &mut parts {
                 *part = match mark.split_once('*') {
                     Some((start, end)) => named_variables(part, start, end),
+                    // A NUL stands for it until the other marks are replaced: `%%h` is no `%h`.
+                    None if mark == "%%" => part.replace(mark, "\0"),
                     None => part.replace(mark, &ours),
                 };
             }
@@ -197,14 +226,14 @@ impl PeerSection {
                 extra.push((ours, Value::string(get(field).unwrap_or_default())));
             }
         }
-        let [id, token] = parts;
+        let [id, token] = parts.map(|part| part.replace('\0', "%"));
         let is_form = !token.is_empty() && parse(&token, Dialect::TOKEN).is_err();
         let accept = get(".accept").map(|accept| Value::object([("accept", Value::string(accept))]));
         let all = [
             ("id", Some(Value::String(id.replace(' ', "%20")))),
             ("format", is_form.then(|| Value::string("form"))),
             ("token", Some(token).filter(|token| !token.is_empty()).map(Value::String)),
-            ("ttl", get(".ttl").filter(|ttl| ttl.parse::<u32>().is_ok()).map(|ttl| Value::Number(ttl.to_owned()))),
+            ("ttl", get(".ttl").map(|ttl| Value::Number(ttl.to_owned()))),
             ("expect", accept.or_else(|| get(".expect").map(Value::string))),
             ("extra", Some(extra).filter(|extra| !extra.is_empty()).map(Value::object)),
         ];

@@ -8,62 +8,92 @@ use std::rc::Rc;
 use super::table::PeerTable;
 use crate::text::json::{Node, Value};
 
+/// More settings in one place are not read, and the import is refused: no client has as many.
+pub(super) const MAX_SETTINGS: usize = 300;
+
 /// A setting. Code that reads it sets `is_used`, and unused settings are reported.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PeerSetting {
     pub(super) name: String,
     pub(super) value: String,
     pub(super) line: usize,
     pub(super) is_used: Cell<bool>,
+    /// What the value was made from: used if this is used.
+    from: Vec<Rc<PeerSetting>>,
+}
+
+impl PeerSetting {
+    pub(super) fn mark(&self) {
+        self.is_used.set(true);
+        self.from.iter().for_each(|setting| setting.mark());
+    }
+
+    /// The value; `None` if it is empty.
+    pub(super) fn text(&self) -> Option<&str> {
+        Some(self.value.trim()).filter(|value| !value.is_empty())
+    }
 }
 
 /// The settings of one section. Sections share global settings, so a global setting counts as used if one section uses it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct PeerSettings(pub(super) Vec<Rc<PeerSetting>>);
+pub(super) struct PeerSettings(pub(super) BTreeMap<String, Rc<PeerSetting>>);
 
 impl PeerSettings {
     /// Sets a value, and replaces an earlier one.
     pub(super) fn set(&mut self, name: &str, value: impl Into<String>, line: usize) {
-        let is_used = Cell::new(false);
-        self.put(&Rc::new(PeerSetting { name: name.to_owned(), value: value.into(), line, is_used }));
+        self.put(&Rc::new(PeerSetting { name: name.to_owned(), value: value.into(), line, ..PeerSetting::default() }));
     }
 
     /// Adds the settings of `others` that are not set here.
     pub(super) fn add_unset(&mut self, others: &Self) {
-        for other in &others.0 {
-            if self.find(&other.name).is_none() {
-                self.0.push(Rc::clone(other));
+        for (name, other) in &others.0 {
+            if self.find(name).is_none() {
+                self.put(other);
             }
         }
     }
 
     /// Sets a setting that other sections may share, and replaces an earlier one.
     pub(super) fn put(&mut self, setting: &Rc<PeerSetting>) {
-        self.0.retain(|known| known.name != setting.name);
-        self.0.push(Rc::clone(setting));
+        if !self.is_full() {
+            self.0.insert(setting.name.clone(), Rc::clone(setting));
+        }
+    }
+
+    /// Whether there are too many settings.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.len() > MAX_SETTINGS
     }
 
     pub(super) fn find(&self, name: &str) -> Option<&Rc<PeerSetting>> {
-        self.0.iter().find(|setting| setting.name == name)
+        self.0.get(name)
     }
 
     /// The value of a setting, which then counts as used; `None` if it is not set or empty.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let setting = self.find(name)?;
-        setting.is_used.set(true);
-        Some(setting.value.trim()).filter(|value| !value.is_empty())
+        setting.mark();
+        setting.text()
     }
 
     /// Marks all settings as used, except those in `shared`.
     pub(super) fn take_all(&self, shared: &Self) {
-        let is_shared = |field: &&Rc<PeerSetting>| shared.0.iter().any(|known| Rc::ptr_eq(known, field));
-        self.0.iter().filter(|field| !is_shared(field)).for_each(|field| field.is_used.set(true));
+        let is_shared =
+            |field: &&Rc<PeerSetting>| shared.find(&field.name).is_some_and(|known| Rc::ptr_eq(known, field));
+        self.0.values().filter(|field| !is_shared(field)).for_each(|field| field.mark());
     }
 
     /// Sets a value that the import itself found. It counts as used, and keeps the line of the value that it replaces.
     pub(super) fn give(&mut self, name: &str, value: impl Into<String>) {
-        self.set(name, value, self.line(name));
+        self.give_from(name, value.into(), Vec::new());
         self.get(name);
+    }
+
+    /// The same, where the value was made from settings, which count as used when it does.
+    pub(super) fn give_from(&mut self, name: &str, value: String, from: Vec<Rc<PeerSetting>>) {
+        let setting =
+            PeerSetting { name: name.to_owned(), value, line: self.line(name), from, ..PeerSetting::default() };
+        self.0.insert(name.to_owned(), Rc::new(setting));
     }
 
     /// The line of a setting; 0 if it is not set.
@@ -80,6 +110,9 @@ impl PeerSettings {
 
     fn add_object(&mut self, prefix: &str, object: &Node, text: &str) {
         for member in object.value.members().unwrap_or_default() {
+            if self.is_full() {
+                return;
+            }
             let name = format!("{prefix}{}", member.key);
             match &member.node.value {
                 Value::Object(_) => self.add_object(&format!("{name}."), &member.node, text),
@@ -95,13 +128,15 @@ pub(super) fn scalar(value: &Value) -> String {
         Value::String(text) | Value::Number(text) => text.clone(),
         Value::Bool(flag) => flag.to_string(),
         Value::Array(items) => items.iter().map(|item| scalar(&item.value)).collect::<Vec<_>>().join("\n"),
-        _ => String::new(),
+        Value::Null => String::new(),
+        // No value of a client that the import knows, but one that must be reported.
+        _ => "{…}".to_owned(),
     }
 }
 
 /// The line of the byte `at`, from 1.
 pub(super) fn line_at(text: &str, at: usize) -> usize {
-    text.as_bytes()[..at.min(text.len())].split(|byte| *byte == b'\n').count()
+    text.get(..at).unwrap_or(text).matches('\n').count() + 1
 }
 
 /// Fields for an entry of the configuration.

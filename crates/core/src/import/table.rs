@@ -120,7 +120,7 @@ pub(super) fn filled(text: &str, field: FieldOf<'_>) -> Option<String> {
         all += &match change {
             "lower" => value.to_lowercase(),
             "encoded" => percent_encoded(value.as_bytes()),
-            "any" => value.split(',').map(regex_lite::escape).collect::<Vec<_>>().join("|"),
+            "any" => value.lines().map(regex_lite::escape).collect::<Vec<_>>().join("|"),
             _ => value,
         };
         rest = after;

@@ -238,6 +238,95 @@ fn durations_schedules_pages_and_flags() {
     );
 }
 
+#[test]
+fn l17_ten_thousand_settings_are_refused_at_once() {
+    let many = |form: &dyn Fn(usize) -> String| (0..20_000).map(form).collect::<String>();
+    let hosts = many(&|number| format!("h{number},"));
+    let cases = [
+        (PeerClient::Ddclient, many(&|number| format!("o{number}=1\n")) + &hosts),
+        (PeerClient::Inadyn, many(&|number| format!("o{number}=1\n"))),
+        (PeerClient::NewFuture, format!("{{\"dns\": \"he\"{}}}", many(&|number| format!(",\n\"o{number}\": 1")))),
+        (PeerClient::CloudflareDdns, many(&|number| format!("O{number}=1\n"))),
+    ];
+    let begun = std::time::Instant::now();
+    for (client, text) in cases {
+        let why = try_read(client, &text).expect_err("too many").message;
+        assert!(why.contains("at most") || why.contains("300 settings"), "{client:?}: {why}");
+    }
+    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn l14_every_value_that_is_not_taken_over_is_named() {
+    let easydns = "protocol=easydns, login=u, password=p h.example";
+    let custom =
+        |more: &str| format!("custom x {{ username = u password = p hostname = h.example ddns-server = {more} }}");
+    let variables = |more: &str| format!("CF_API_TOKEN=t\nDOMAINS=h.example.org\n{more}\n");
+    let openwrt = |more: &str| {
+        format!(
+            "config ddns 'global'\n option upd_privateip '1'\nconfig service 'x'\n option enabled '1'\n \
+                 option service_name 'duckdns.org'\n option domain 'a.duckdns.org'\n option password 't'\n {more}\n"
+        )
+    };
+    let cases: [(PeerClient, String, &[&str]); 15] = [
+        // No duration, and one that ddns does not take.
+        (PeerClient::Ddclient, format!("usev4=webv4, timeout=soon\n{easydns}"), &["1 timeout"]),
+        (PeerClient::Ddclient, format!("usev4=webv4, timeout=2h, daemon=never\n{easydns}"), &["1 daemon", "1 timeout"]),
+        (PeerClient::Ddclient, format!("usev4=webv4, max-interval=inf\n{easydns}"), &["1 max-interval"]),
+        // The recipe knows its server, and needs nothing else.
+        (PeerClient::Ddclient, format!("usev4=webv4, server=own.example\n{easydns}"), &["1 server"]),
+        (PeerClient::Ddclient, format!("usev4=webv4, script=/x, dynurl=https://h.example/?q=k\n{easydns}"), &["1 dynurl", "1 script"]),
+        // Neither yes nor no.
+        (PeerClient::Inadyn, "secure-ssl = perhaps ".to_owned() + &custom("own.example"), &["1 secure-ssl"]),
+        (PeerClient::Inadyn, custom("dynv6.com ddns-path = \"/nic/update?hostname=%h&myip=%i\" ddns-response = x"), &["1 ddns-response"]),
+        (PeerClient::Inadyn, "period = often ".to_owned() + &custom("own.example"), &["1 period"]),
+        (PeerClient::CloudflareDdns, variables("HEALTHCHECKS=nowhere"), &["3 HEALTHCHECKS"]),
+        (PeerClient::CloudflareDdns, variables("UPDATE_TIMEOUT=x\nUNKNOWN=y"), &["3 UPDATE_TIMEOUT", "4 UNKNOWN"]),
+        (PeerClient::OpenWrt, openwrt("option cacert '/etc/ssl/certs'"), &["2 upd_privateip", "8 cacert"]),
+        (PeerClient::OpenWrt, openwrt("option .most '10'"), &["2 upd_privateip", "8 .most"]),
+        (PeerClient::OpenWrt, openwrt("option force_interval '0'"), &["2 upd_privateip"]),
+        (
+            PeerClient::NewFuture,
+            r#"{"dns": "he", "token": "k", "ipv4": "h.example", "odd": [{"a": 1}], "none": null}"#.to_owned(),
+            &["1 odd"],
+        ),
+        (
+            PeerClient::DdnsUpdater,
+            r#"{"settings": [{"provider": "duckdns", "domain": "a.duckdns.org", "token": "t", "ip_version": "ipv4 or ipv6", "odd": 1}]}"#
+                .to_owned(),
+            &["1 odd"],
+        ),
+    ];
+    for (client, text, expected) in cases {
+        let import = read(client, &text);
+        let mut named = notes(&import, NotePart::Dropped);
+        named.sort();
+        assert_eq!(named, expected, "{text}: {:?}", import.notes);
+        assert_eq!(shown(&import).len(), 1, "{text}");
+    }
+}
+
+#[test]
+fn l7_comments_and_variables_behind_a_value_are_named() {
+    let token = |value: &str| {
+        let import = read(PeerClient::CloudflareDdns, &format!("DOMAINS=h.example.org\nCF_API_TOKEN={value}\n"));
+        let named = notes(&import, NotePart::Changed);
+        (extra(&written(&import)[0].1, "__TOKEN__").to_owned(), named.contains(&"2 CF_API_TOKEN".to_owned()))
+    };
+    let cases = [
+        ("abc", "abc", false),
+        ("abc # mine", "abc", true),
+        ("abc#d", "abc#d", false),
+        ("'abc # d'", "abc # d", false),
+        ("\"abc\" # mine", "abc", true),
+        ("x${TOKEN}", "x${TOKEN}", true),
+        ("'x${TOKEN}'", "x${TOKEN}", false),
+    ];
+    for (value, expected, named) in cases {
+        assert_eq!(token(value), (expected.to_owned(), named), "{value}");
+    }
+}
+
 /// The seeds of fuzzing, cut off and changed.
 #[test]
 fn l17_no_text_makes_it_panic() {

@@ -14,6 +14,8 @@ fn l7_inadyn_words_lists_quotes_and_comments() {
     let all = written(&import);
     assert_eq!(extra(&all[0].1, "__USER__"), "a\"bAAfrom-environment");
     assert_eq!(extra(&all[0].1, "__PASSWORD__"), "x'y${SET}\\z");
+    let literal = "provider easydns.com { username = u password = \"a\\${SET}\\$b$\" hostname = h.example }";
+    assert_eq!(extra(&written(&read(PeerClient::Inadyn, literal))[0].1, "__PASSWORD__"), "a${SET}$b$");
     assert_eq!(shown(&import), ["easydns a.example:A b.example:A c.example:A interface:eth9"]);
     assert_eq!(all[0].1.member("interval").and_then(Value::text), Some("1m"));
     let default =
@@ -47,6 +49,8 @@ fn l6_inadyn_includes_are_read_and_bounded() {
     assert_eq!(extra(&written(&import.expect("valid"))[0].1, "__USER__"), "u");
     let endless = with("include(\"x\")", "include(\"x\")").expect_err("endless");
     assert!(endless.message.contains("10 deep"), "{}", endless.message);
+    let many = with("include(\"x\")", &"include(\"y\")".repeat(200)).expect_err("too many");
+    assert!(many.message.contains("more than 100 files"), "{}", many.message);
     let missing = with("include(\"y\")\nprovider easydns.com { hostname = a.example username = u password = p }", "")
         .expect("valid");
     assert_eq!(notes(&missing, NotePart::Dropped), ["1 include y"]);
@@ -85,6 +89,10 @@ fn l9_inadyn_families_and_sources() {
             "custom x { ddns-server = dynamicdns.park-your-domain.com username = example.org password = p hostname = www }",
             "namecheap www.example.org:A public",
         ),
+        (
+            "custom x { ddns-server = dynamicdns.park-your-domain.com ddns-path = '/update?domain=%u&password=%p&host=%h' username = example.org password = p hostname = { '@', www } }",
+            "namecheap example.org:A www.example.org:A public",
+        ),
         // The path says what is sent, independent of the server.
         (
             "custom x { ddns-server = www.duckdns.org ddns-path = '/update?domains=%h&token=%p&ip=%i' username = x password = p hostname = h }",
@@ -108,6 +116,13 @@ fn l9_inadyn_families_and_sources() {
         Some("http://__USER__:__PASSWORD__@own.example/u/?a=__USER__&i=__IP__&n=__DOMAIN__")
     );
     assert_eq!(entry.member("expect").and_then(|it| it.member("accept")).and_then(Value::text), Some(r"(?i)a\.b|c"));
+    let percent = "custom x { ddns-server = own.example ddns-path = '/%%2Fu%%h/%h' ddns-response = { 'a, b', c } username = u password = p hostname = h.example }";
+    let entry = &written(&read(PeerClient::Inadyn, percent))[0].1;
+    assert_eq!(
+        entry.member("id").and_then(Value::text),
+        Some("https://__USER__:__PASSWORD__@own.example/%2Fu%h/__DOMAIN__")
+    );
+    assert_eq!(entry.member("expect").and_then(|it| it.member("accept")).and_then(Value::text), Some("(?i)a, b|c"));
     let iface = read(
         PeerClient::Inadyn,
         "iface = eth0 provider easydns.com { username = u password = p hostname = h.example checkip-server = ip.example }",

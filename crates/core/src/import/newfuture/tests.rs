@@ -27,6 +27,10 @@ fn l8_newfuture_entries_of_any_provider() {
             r#"{"dns": "webhook", "id": "https://h.example/?i=__IP__", "token": {"a": "__DOMAIN__"}, "ipv4": ["a.example.org"], "ipv6": ["a.example.org"], "index6": false}"#,
             "- a.example.org:A",
         ),
+        (
+            r#"{"providers": [{"provider": "callback", "id": "https://h.example/?d=__DOMAIN__", "ipv4": ["b+example.org"]}]}"#,
+            "- b+example.org:A",
+        ),
     ];
     for (text, expected) in cases {
         assert_eq!(shown(&read(PeerClient::NewFuture, text)), [expected], "{text}");

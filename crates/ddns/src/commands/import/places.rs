@@ -69,7 +69,7 @@ pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<P
             let known = variables
                 .iter()
                 .filter(|(name, _)| OTHER_CLIENT_PREFIXES.split(' ').any(|start| name.starts_with(start)));
-            let lines = known.map(|(name, value)| format!("{name}={}", value.replace(['\n', '\r'], " ")));
+            let lines = known.map(|(name, value)| format!("{name}='{}'", value.replace(['\n', '\r'], " ")));
             let text = lines.collect::<Vec<_>>().join("\n");
             Ok(PeerText { name: ENVIRONMENT.to_owned(), text, is_open: false })
         }
