@@ -128,7 +128,9 @@ impl PeerSection {
                     };
                     let line = self.fields.line(what.split(['=', ' ']).next().unwrap_or_default());
                     file.note(part, if line > 0 { line } else { self.line }, what, note);
-                    read.iter().for_each(|setting| setting.mark());
+                    for setting in &read {
+                        setting.mark();
+                    }
                 }
                 _ => {}
             }
@@ -143,7 +145,9 @@ impl PeerSection {
                         &setting.name,
                         "ddns cannot take this value; set it yourself",
                     );
-                    read.iter().for_each(|setting| setting.mark());
+                    for setting in &read {
+                        setting.mark();
+                    }
                 }
             }
         }

@@ -138,7 +138,9 @@ impl fmt::Display for UrlError {
             Self::Host(host) if host.matches(':').count() > 1 => {
                 write!(f, "names the host `{host}`; put an IPv6 address in brackets, as in http://[::1]:8080/")
             }
-            Self::Host(host) => write!(f, "names the host `{host}`, which is not valid"),
+            Self::Host(host) => {
+                write!(f, "names the host `{host}`, which is neither a name nor an address such as 192.0.2.1")
+            }
             Self::Port => f.write_str("names a port that is not between 1 and 65535"),
             Self::Password => f.write_str(
                 "names no valid host; `/`, `?`, `#` and `@` in a password must be written as %2F, %3F, %23 and %40",

@@ -146,8 +146,10 @@ fn d3_a_location_that_is_no_address_is_a_failure() {
 
 #[test]
 fn d3_the_time_limit_holds_for_all_of_it() {
-    let receiver =
-        Receiver::responding(|_| Response::status(302).header("Location", "/next").after(Duration::from_millis(400)));
+    let receiver = Receiver::responding(|request| {
+        let next = format!("{}x", request.target());
+        Response::status(302).header("Location", &next).after(Duration::from_millis(400))
+    });
     let mut config = config(&receiver.url("/start"), &Value::Null);
     config["timeout"] = json!(1);
     let begun = Instant::now();
