@@ -18,6 +18,13 @@ impl<'a> Layers<'a> {
     pub fn get(&self, key: Key) -> Option<&'a Setting> {
         self.0.iter().find_map(|layer| layer.written(key)).filter(|setting| !setting.is_null())
     }
+
+    /// The layers to whose `extra` the highest one adds, as `--extra.NAME` does; `None`: it replaces theirs.
+    pub(super) fn below_extra(&self) -> Option<Self> {
+        let (highest, below) = self.0.split_first()?;
+        let adds = matches!(&highest.get(Key::Extra)?.origin, Origin::Option(name) if name.contains('.'));
+        adds.then(|| Self(below.to_vec()))
+    }
 }
 
 /// Everything besides the file that makes a configuration.

@@ -309,8 +309,11 @@ fn headers(layers: &Layers<'_>, is_notice: bool) -> String {
 fn extra_members(layers: &Layers<'_>) -> Option<Vec<(String, Value)>> {
     let node = reader(layers, &mut Diagnostics::default()).object(Key::Extra)?;
     let Value::Object(members) = node.value else { return None };
+    let mut all = layers.below_extra().and_then(|below| extra_members(&below)).unwrap_or_default();
+    all.retain(|(key, _)| members.iter().all(|member| member.key != *key));
     let is_right = members.len() <= Variables::MAX_EXTRA;
-    is_right.then(|| members.into_iter().map(|member| (member.key, member.node.value)).collect())
+    all.extend(members.into_iter().map(|member| (member.key, member.node.value)));
+    is_right.then_some(all)
 }
 
 fn extra(layers: &Layers<'_>, files: &FileContents) -> String {

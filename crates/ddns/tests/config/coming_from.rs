@@ -188,6 +188,31 @@ fn d6_a_variable_of_python_that_switches_verification_off_is_named() {
 
 #[test]
 fn b11_lists_in_variables_may_have_single_quotes() {
+#[test]
+fn b11_an_option_for_one_value_of_extra_leaves_the_others() {
+    let receiver = Receiver::new();
+    let config =
+        with(&basic(&receiver), &json!({"id": receiver.url("/__A__/__B__"), "extra": {"__A__": "a", "__B__": "b"}}));
+    let sandbox = Sandbox::new();
+    sandbox.write("config.json", config.to_string());
+    let listed = sandbox.run(&["check", "--extra.__B__", "option"]).expect(0).stdout;
+    assert!(listed.contains("__A__") && listed.contains("__B__"), "{listed}");
+    sandbox.run(&["--extra.__B__", "option"]).expect(0);
+    assert_eq!(receiver.take()[0].target(), "/a/option");
+    // The whole object replaces the whole object.
+    sandbox.run(&["--extra", r#"{"__A__": "x"}"#]).expect(0).prints("__B__ is not a placeholder");
+    assert_eq!(receiver.take()[0].target(), "/x/__B__");
+    let outer =
+        without(with(&config, &json!({"providers": [{"provider": "callback", "extra": {"__A__": "own"}}]})), "dns");
+    sandbox.write("config.json", outer.to_string());
+    sandbox.run(&["--extra.__B__", "option"]).expect(0);
+    assert_eq!(receiver.take()[0].target(), "/own/option");
+    sandbox.write("config.json", without(config, "extra").to_string());
+    let sandbox = sandbox.env("DDNS_EXTRA", r#"{"__A__": "env", "__B__": "b"}"#);
+    sandbox.run(&["--extra.__B__", "option"]).expect(0);
+    assert_eq!(receiver.only().target(), "/env/option");
+}
+
     let receiver = Receiver::new();
     let sandbox = Sandbox::new()
         .env("DDNS_DNS", "callback")

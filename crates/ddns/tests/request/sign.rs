@@ -200,7 +200,7 @@ fn h13_a_fetched_configuration_names_no_file() {
     ] {
         let config = with(&home(&receiver.url("/__KEY__")), &more).to_string();
         let page = Receiver::responding(move |_| Response::with_body(200, &config));
-        let run = Sandbox::new().run(&["-c", &page.url("/config.json")]);
+        let run = Sandbox::new().run(&["-c", &page.url("/config.json"), "--extra.__OTHER__", "x"]);
         run.expect(2).prints("names a file, which a fetched configuration may not");
     }
     assert!(receiver.callbacks().is_empty());

@@ -1,5 +1,7 @@
 //! The callback of an entry: `id`, `endpoint`, `method`, `headers`, `token`, and the values of placeholders.
 
+use std::mem;
+
 use super::super::fields::{Field, Key};
 use super::super::value::{digits, document, is_empty_token, members, own_names};
 use super::EntryBuilder;
@@ -134,6 +136,11 @@ impl EntryBuilder<'_, '_> {
 
     /// Adds the values of `extra`, except invalid ones, which are noted as errors.
     fn with_extra(&mut self, mut variables: Variables) -> Variables {
+        if let Some(below) = self.reader.layers.below_extra() {
+            let all = mem::replace(&mut self.reader.layers, below);
+            variables = self.with_extra(variables);
+            self.reader.layers = all;
+        }
         let Some(Value::Object(members)) = self.reader.object(Key::Extra).map(|node| node.value) else {
             return variables;
         };
