@@ -41,9 +41,8 @@ pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<
             None => Value::Bool(true),
         },
         Kind::Domains => list(options, field.key, domains(parser, &option)?),
-        kind if kind.is_list() => list(options, field.key, values(parser, &option)?),
-        // NewFuture/DDNS takes several words, and uses the first.
-        _ if field.key == Key::Line => {
+        // NewFuture/DDNS takes several words as `line`, and uses the first.
+        kind if kind.is_list() || field.key == Key::Line => {
             let words = values(parser, &option)?;
             no_command(&words)?;
             list(options, field.key, words)
@@ -124,14 +123,17 @@ pub(super) fn optional_value(parser: &mut Parser, kind: Kind) -> Result<Option<S
         let next = next.to_string_lossy();
         if kind == Kind::Flag { value::flag(&next).is_some() } else { !next.starts_with('-') }
     });
-    next.map(text).transpose()
+    let next = next.map(text).transpose()?;
+    no_command(next.as_slice())?;
+    Ok(next)
 }
 
 /// All words up to the next option, at least one.
 pub(super) fn values(parser: &mut Parser, option: &str) -> Result<Vec<String>, Diagnostic> {
     let values = parser.values().map_err(|_| wrong(format!("{option} needs a value")))?;
     let values: Vec<String> = values.map(text).collect::<Result<_, _>>()?;
-    if values.iter().any(|value| value.trim().is_empty()) {
+    // An empty `line` is the same as none (C5).
+    if option != "--line" && values.iter().any(|value| value.trim().is_empty()) {
         return Err(wrong(format!("{option} has an empty value: is a shell variable unset?")));
     }
     Ok(values)

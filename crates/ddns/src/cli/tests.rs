@@ -58,6 +58,9 @@ fn b11_a_value_may_be_left_out_where_a_flag_is_meant() {
     assert_eq!(shown(&settings(&["--cache", "/x"]).1, Key::Cache), "/x");
     assert_eq!(shown(&settings(&["--cache=/x", "--debug"]).1, Key::Cache), "/x");
     assert_eq!(shown(&settings(&["--cache", "--debug"]).1, Key::Debug), "true");
+    assert_eq!(shown(&settings(&["--cache=preview"]).1, Key::Cache), "preview");
+    assert_eq!(shown(&settings(&["--cache", "./preview"]).1, Key::Cache), "./preview");
+    assert_eq!(shown(&settings(&["--line", ""]).1, Key::Line), "");
     assert_eq!(shown(&settings(&["--no-cache"]).1, Key::Cache), "false");
     assert_eq!(shown(&settings(&["--no_ssl"]).1, Key::Ssl), "false");
 }
@@ -94,6 +97,12 @@ fn a_mistake_is_an_error_with_a_hint() {
         (vec!["--ipv4", "a.example", "/etc/ddns.json"], "or with -c"),
         (vec!["--ipv4", "a.example", "https://u:s3cret@h/x.json"], "with --id"),
         (vec!["--ipv4", "a.example", "status"], "put the command first: `ddns status --ipv4 …`"),
+        (vec!["--cache", "preview"], "put the command first: `ddns preview …`; to name a file, write ./preview"),
+        (vec!["--ssl", "check"], "`check` is a command"),
+        (vec!["--web", "watch"], "`watch` is a command"),
+        (vec!["--new-config", "check"], "`check` is a command"),
+        (vec!["--proxy", "DIRECT", "preview"], "`preview` is a command"),
+        (vec!["--zone", "a.example", "check"], "`check` is a command"),
     ];
     for (arguments, part) in cases {
         let error = parsed(&arguments).expect_err("a mistake").shown();

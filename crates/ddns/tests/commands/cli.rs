@@ -122,6 +122,10 @@ fn cli_a_command_comes_first_and_a_hint_suggests_nothing_that_sends() {
     sandbox.run(&["-c", "c.json", "check"]).expect(2).prints("`check` is a command").prints("`ddns check …`");
     let run = sandbox.run(&["c.json"]).expect(2);
     run.prints("`ddns check -c c.json`").never_prints("`ddns -c");
+    for option in ["--cache", "--ssl", "--web", "--proxy=DIRECT"] {
+        sandbox.run(&["-c", "c.json", option, "preview"]).expect(2).prints("put the command first: `ddns preview …`");
+    }
+    assert!(!sandbox.path("preview").exists());
     assert!(receiver.callbacks().is_empty());
 }
 
