@@ -4,13 +4,14 @@
 mod file;
 mod variables;
 
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
-use std::path::{PathBuf, absolute};
+use std::path::{Path, PathBuf, absolute};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use ddns_core::config::fields::{FIELDS, Field, FieldScope, Key};
+use ddns_core::config::fields::{FIELDS, Field, FieldScope, Key, file_variables};
 use ddns_core::config::files;
 use ddns_core::config::files::FileContents;
 use ddns_core::config::pushes::resolve_pushes;
@@ -26,7 +27,7 @@ use self::variables::{CONFIG, configured_files};
 use crate::cli::CliSettings;
 use crate::environment::Environment;
 use crate::http::{Client, read_ca};
-use crate::open_file::{Identity, identity};
+use crate::open_file::{Identity, beside, identity};
 use crate::output::complain;
 use crate::rsa;
 use crate::store::pushed_beside;
@@ -209,17 +210,22 @@ fn read_files(files: &mut FileContents, paths: Vec<String>, environment: &Enviro
     }
 }
 
-/// An unusable CA file is an error in the configuration, not a failure of the network.
-fn missing_authorities(valid: &[Valid]) -> Vec<Diagnostic> {
+/// The CA files, and the names of their configurations.
+fn authorities(valid: &[Valid]) -> impl Iterator<Item = (&String, &String)> {
     let used = valid.iter().flat_map(|(config, _)| {
         let of_notify = config.notify.iter().map(|notification| &notification.ssl);
         config.entries.iter().map(|entry| &entry.ssl).chain(of_notify).map(|ssl| (&config.name, ssl))
     });
-    let wrong = used.filter_map(|(name, ssl)| match ssl {
-        Ssl::Ca(path) => read_ca(path).err().map(|why| Diagnostic::error(Place::file(name), format!("`ssl`: {why}"))),
-        _ => None,
-    });
-    wrong.collect()
+    used.filter_map(|(name, ssl)| if let Ssl::Ca(path) = ssl { Some((name, path)) } else { None })
+}
+
+/// An unusable CA file is an error in the configuration, not a failure of the network.
+fn missing_authorities(valid: &[Valid]) -> Vec<Diagnostic> {
+    let wrong = |(name, path): (&String, &String)| {
+        let why = read_ca(path).err()?;
+        Some(Diagnostic::error(Place::file(name), format!("`ssl`: {why}")))
+    };
+    authorities(valid).filter_map(wrong).collect()
 }
 
 /// Where pushed addresses of an entry are remembered (F10): beside its cache or, if that is off, beside the standard
@@ -228,12 +234,15 @@ fn push_path(entry: &Entry, environment: &Environment) -> PathBuf {
     pushed_beside(&environment.cache_of(&entry.cache).unwrap_or_else(|| environment.standard_cache()))
 }
 
-/// Refuses `--cache config.json` with `-c config.json`: the cache, or the log, would overwrite a configuration or a
-/// secret.
+/// Why a log must not go there, while entries may share it as their cache.
+const CACHE: &str = "is the cache";
+
+/// Files that belong to a cache, by the ends of their names.
+const BESIDE_CACHE: [&str; 5] = [".history", ".history.old", ".new", ".push", ".watch"];
+
+/// Refuses `--cache config.json` with `-c config.json`: the cache, or the log, would overwrite a configuration, a secret
+/// or each other.
 fn overwritten_inputs(valid: &[Valid], files: &[Identity], environment: &Environment) -> Vec<Diagnostic> {
-    let there = |path: &str| fs::metadata(environment.path(path)).map(|metadata| identity(&metadata)).ok();
-    let secrets: Vec<Identity> =
-        valid.iter().flat_map(|(config, _)| &config.files).filter_map(|path| there(path)).collect();
     let mut written: Vec<(&str, &String)> = Vec::new();
     for (config, _) in valid {
         written.extend(config.log.file.iter().map(|path| ("log.file", path)));
@@ -243,15 +252,31 @@ fn overwritten_inputs(valid: &[Valid], files: &[Identity], environment: &Environ
         }));
     }
     written.dedup();
+    if written.is_empty() {
+        return Vec::new();
+    }
+    // A file that is not there yet is told by its path; a device, such as /dev/null, may be used twice.
+    let there = |path: &Path| match fs::metadata(path) {
+        Ok(metadata) => metadata.is_file().then(|| Ok(identity(&metadata))),
+        Err(_) => Some(Err(absolute(path).unwrap_or_default())),
+    };
+    let entries = || valid.iter().flat_map(|(config, _)| &config.entries);
+    let caches: HashSet<PathBuf> = entries().filter_map(|entry| environment.cache_of(&entry.cache)).collect();
+    let of_variables = file_variables().filter_map(|(_, variable)| environment.get(variable));
+    let read = valid.iter().flat_map(|(config, _)| &config.files).map(String::as_str).chain(of_variables);
+    let read = read.chain(authorities(valid).map(|(_, path)| path.as_str())).map(|path| environment.path(path));
+    let beside_caches = caches.iter().flat_map(|cache| BESIDE_CACHE.map(|ending| beside(cache, ending)));
+    // The last word about a file counts.
+    let mut taken: HashMap<_, &str> = HashMap::new();
+    taken.extend(caches.iter().filter_map(|path| Some((there(path)?, CACHE))));
+    taken.extend(beside_caches.filter_map(|path| Some((there(&path)?, "belongs to the cache"))));
+    taken.extend(read.filter_map(|path| Some((there(&path)?, "is part of a configuration"))));
+    taken.extend(files.iter().map(|file| (Ok(*file), "is a configuration")));
     let wrong = written.into_iter().filter_map(|(field, path)| {
-        let there = there(path)?;
-        let what = match () {
-            () if files.contains(&there) => "is a configuration",
-            () if secrets.contains(&there) => "is part of a configuration",
-            () => return None,
-        };
+        let what = *taken.get(&there(&environment.path(path))?)?;
         let message = format!("`{field}` is {path}, which {what}: it would be overwritten");
-        Some(Diagnostic::error(Place::Nowhere, message).hint(format!("name another file as `{field}`")))
+        let wrong = Diagnostic::error(Place::Nowhere, message).hint(format!("name another file as `{field}`"));
+        (field != "cache" || what != CACHE).then_some(wrong)
     });
     wrong.collect()
 }

@@ -15,7 +15,8 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::support::given::with;
+use crate::support::authority::Authority;
+use crate::support::given::{with, without};
 use crate::support::tools::{LOOPBACK, inside, sh};
 use crate::support::watching::{Endpoint, SOON, Watch, host, status, until};
 use crate::support::{Receiver, Response, Sandbox};
@@ -257,6 +258,47 @@ fn e4_a_configuration_cannot_be_its_own_cache() {
     sandbox.sync(&text).expect(2).prints("which is part of a configuration");
     assert_eq!(sandbox.read("key"), "s3cret-key");
     assert!(receiver.callbacks().is_empty());
+}
+
+#[test]
+fn e4_no_file_that_is_read_or_written_otherwise_is_a_cache_or_a_log() {
+    let sandbox = Sandbox::new();
+    let receiver = Receiver::new();
+    sandbox.write("id", receiver.url("/hook"));
+    let ca = Authority::new("own").pem;
+    sandbox.write("ca.pem", &ca);
+    let standard = sandbox.cache_file().display().to_string();
+    let log = |file: &str| json!({"log": {"file": file}});
+    let second =
+        |cache: &str| json!({"providers": [{"provider": "callback"}, {"provider": "callback", "cache": cache}]});
+    let cases = [
+        (json!({"cache": "id"}), "`cache` is id, which is part of a configuration"),
+        (log("./id"), "`log.file` is ./id, which is part of a configuration"),
+        (json!({"ssl": "ca.pem", "cache": "ca.pem"}), "`cache` is ca.pem, which is part of a configuration"),
+        (with(&json!({"ssl": "ca.pem"}), &log("ca.pem")), "`log.file` is ca.pem, which is part of a configuration"),
+        (with(&json!({"cache": "x"}), &log("./x")), "`log.file` is ./x, which is the cache"),
+        (log(&standard), "which is the cache"),
+        (with(&json!({"cache": "x"}), &log("x.history")), "`log.file` is x.history, which belongs to the cache"),
+        (with(&json!({"cache": "x"}), &second("x.history")), "`cache` is x.history, which belongs to the cache"),
+    ];
+    let sandbox = sandbox.env("DDNS_ID_FILE", "id");
+    for (more, message) in cases {
+        let mut config = without(with(&config(&receiver, "203.0.113.7", "cache.json"), &more), "id");
+        if more.get("cache").is_none() {
+            config = without(config, "cache");
+        }
+        if more.get("providers").is_some() {
+            config = without(config, "dns");
+        }
+        sandbox.sync(&config).expect(2).prints(message);
+    }
+    assert_eq!((sandbox.read("id"), sandbox.read("ca.pem")), (receiver.url("/hook"), ca));
+    assert!(receiver.callbacks().is_empty());
+    // A device overwrites nothing, and entries may share a cache.
+    let both = with(&config(&receiver, "203.0.113.7", "/dev/null"), &log("/dev/null"));
+    sandbox.sync(&without(both, "id")).expect(0);
+    let shared = without(with(&config(&receiver, "203.0.113.7", "x"), &second("x")), "dns");
+    sandbox.sync(&without(shared, "id")).expect(0);
 }
 
 /// Responds with 200 without `Connection: close`, and closes. Counts what arrives.
