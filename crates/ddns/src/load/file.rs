@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::Duration;
 
-use ddns_core::callback::Request;
+use ddns_core::callback::{Request, is_long};
 use ddns_core::config::raw::Document;
 use ddns_core::config::validate::{Surroundings, for_fetching};
 use ddns_core::net::url::{Url, UrlError, shown_path};
@@ -90,12 +90,13 @@ pub(super) fn address(name: &str) -> Option<Result<Url, UrlError>> {
     (lower.starts_with("http://") || lower.starts_with("https://")).then(|| Url::parse(name))
 }
 
-/// The name of a configuration from the network: its origin and path, since a query may contain a key.
+/// The name of a configuration from the network: its origin and path. Its query and long segments may be keys.
 pub(super) fn name_of(url: &Url) -> String {
     let path = url.path.split('?').next().unwrap_or_default();
     // Text before an `@` may be the rest of a password that contains a `/`.
     let path = path.rsplit_once('@').map_or_else(|| path.to_owned(), |(_, rest)| format!("/{MASK}@{rest}"));
-    format!("{}{path}", url.origin())
+    let shown: Vec<&str> = path.split('/').map(|segment| if is_long(segment) { MASK } else { segment }).collect();
+    format!("{}{}", url.origin(), shown.join("/"))
 }
 
 /// Fetches a configuration (B12), with `proxy` and `ssl` of options and environment.

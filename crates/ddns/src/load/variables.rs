@@ -7,7 +7,7 @@ use ddns_core::config::value;
 use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 use ddns_core::text::json::{Node, Value};
 
-use super::file::read_text;
+use super::file::{address, read_text};
 use crate::environment::Environment;
 
 /// Names configuration files, as `-c` does.
@@ -25,6 +25,9 @@ const UNVERIFIED: &str = "PYTHONHTTPSVERIFY";
 /// The files of `DDNS_CONFIG`: one, several with separators, or a JSON list.
 pub(super) fn configured_files(environment: &Environment, diagnostics: &mut Vec<Diagnostic>) -> Vec<String> {
     let Some(text) = environment.get(CONFIG) else { return Vec::new() };
+    if is_one_address(text.trim()) {
+        return vec![text.trim().to_owned()];
+    }
     let items = value::list(text).unwrap_or_default();
     let files: Vec<String> = items.iter().filter_map(|item| item.value.text()).map(str::to_owned).collect();
     let is_json = text.trim_start().starts_with('[');
@@ -33,6 +36,17 @@ pub(super) fn configured_files(environment: &Environment, diagnostics: &mut Vec<
         diagnostics.push(Diagnostic::error(Place::Environment(CONFIG.to_owned()), message));
     }
     files
+}
+
+/// Whether a text is one address, in which commas may stand: no path and no other address follows them.
+fn is_one_address(text: &str) -> bool {
+    let is_file = |item: &str| {
+        item.trim().is_empty()
+            || item.starts_with([' ', '/', '.', '~'])
+            || item.contains("://")
+            || item.trim_end().ends_with(".json")
+    };
+    address(text).is_some() && !text.split([',', ';']).skip(1).any(is_file)
 }
 
 /// The fields that the environment sets.

@@ -411,6 +411,23 @@ fn b12_a_fetched_configuration_may_not_run_commands() {
     let entry = json!([{"provider": "callback", "id": receiver.url("/hook"), "index4": "shell:touch ran"}]);
     let cases = [
         ("index4", with(&basic, &json!({"index4": "shell:touch ran; echo 203.0.113.7"}))),
+#[test]
+fn b12_an_address_in_the_environment_may_contain_commas() {
+    let receiver = Receiver::new();
+    let config = with(&basic(&receiver), &json!({"index4": receiver.index4()})).to_string();
+    let server = Receiver::responding(move |_| Response::with_body(200, &config));
+    let fetched = || targets(&server);
+    let sandbox = Sandbox::new().env("DDNS_CONFIG", server.url("/c?hosts=1,2;3"));
+    sandbox.run(&[]).expect(0);
+    assert_eq!(fetched(), ["/c?hosts=1,2;3"]);
+    server.take();
+    let sandbox = Sandbox::new().env("DDNS_CONFIG", format!("{}, {}", server.url("/a.json"), server.url("/b.json")));
+    sandbox.run(&[]).expect(0);
+    assert_eq!(fetched(), ["/a.json", "/b.json"]);
+    let sandbox = Sandbox::new().env("DDNS_CONFIG", format!("{},missing.json", server.url("/a.json")));
+    sandbox.run(&[]).expect(2).prints("missing.json");
+}
+
         ("index4", with(&basic, &json!({"index4": [receiver.index4(), "cmd:touch ran"]}))),
         ("index6", with(&basic, &json!({"index4": receiver.index4(), "index6": "cmd:touch ran"}))),
         (

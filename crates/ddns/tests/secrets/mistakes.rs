@@ -71,6 +71,8 @@ fn g2_a_fetched_configuration_is_named_without_its_keys() {
     // A password with a `/`: what precedes that is taken for host and port.
     let address = server.url(&format!("/{SECRET}@h.example/c.json"));
     Sandbox::new().run(&["-c", &address]).expect(2).prints("/***@h.example/c.json").never_prints(SECRET);
+    let run = Sandbox::new().run(&["-c", &server.url("/a-token-of-20-signs-/c.json")]);
+    run.expect(2).prints("/***/c.json").never_prints("a-token");
 }
 
 #[test]
