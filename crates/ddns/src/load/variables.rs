@@ -1,6 +1,6 @@
 //! What the environment sets: the variables of the fields, those that name a file with the value, and `DDNS_CONFIG`.
 
-use ddns_core::config::fields::{FIELDS, Field, Key, file_variables};
+use ddns_core::config::fields::{FIELDS, Field, Key, Kind, file_variables};
 use ddns_core::config::files::is_path;
 use ddns_core::config::raw::{Origin, Raw};
 use ddns_core::config::value;
@@ -80,11 +80,17 @@ pub(super) fn settings(environment: &Environment, diagnostics: &mut Vec<Diagnost
             warn(name, "it has no effect: no cron is needed", hint);
         } else if name.starts_with(EXTRA) {
             warn(name, "it has no effect", "set DDNS_EXTRA to an object: {\"__KEY__\": \"value\"}");
-        } else if let Some(field) = FIELDS
+        } else if let Some(outer) = FIELDS
             .iter()
-            .find(|field| name.strip_prefix("DDNS_").is_some_and(|own| own.eq_ignore_ascii_case(field.name)))
+            .filter_map(|field| field.name.split('.').next())
+            .find(|outer| name.strip_prefix("DDNS_").is_some_and(|own| own.eq_ignore_ascii_case(outer)))
         {
-            warn(name, "it has no effect", &format!("set `{}` in a configuration file", field.name));
+            warn(name, "it has no effect", &format!("set `{outer}` in a configuration file"));
+        } else if let Some(direct) = name.strip_suffix("_FILE")
+            && FIELDS.iter().any(|field| field.variable == Some(direct))
+        {
+            let all = file_variables().map(|(_, variable)| variable).collect::<Vec<_>>().join(", ");
+            warn(name, "it has no effect", &format!("set {direct}; only {all} name files"));
         } else if name != CONFIG
             && let Some(near) = nearest_variable(name)
         {
@@ -110,6 +116,9 @@ fn from_file(environment: &Environment, field: &Field, (name, value): (&str, &st
     match read_text(&environment.path(value).display().to_string()) {
         Ok(text) if text.trim().is_empty() => {
             Err(Diagnostic::warning(place(), format!("the file is empty, so `{}` is not set", field.name)))
+        }
+        Ok(text) if field.kind == Kind::Text && text.trim_end().contains(['\r', '\n']) => {
+            Err(Diagnostic::error(place(), format!("the file must hold one line: `{}`, and nothing else", field.name)))
         }
         Ok(text) => Ok(text.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n']).to_owned()),
         Err(why) => {

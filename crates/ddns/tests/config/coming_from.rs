@@ -161,10 +161,13 @@ fn b11_a_variable_that_sets_nothing_says_so() {
     run.prints("DDNS_EXTRA_PROXIED (environment): it has no effect")
         .prints("set DDNS_EXTRA to an object")
         .prints("set `verify` in a configuration file")
-        .prints("set `providers` in a configuration file");
+        .prints("set `providers` in a configuration file")
+        .prints("DDNS_LOG (environment): it has no effect (set `log` in a configuration file)")
+        .prints("set DDNS_HEADERS; only DDNS_ID_FILE, DDNS_TOKEN_FILE, DDNS_SIGN_FILE name files");
 }
 
 #[test]
+    let sandbox = sandbox.env("DDNS_LOG", "DEBUG").env("DDNS_HEADERS_FILE", "headers");
 fn h_one_value_of_extra_may_be_an_option() {
     let receiver = Receiver::new();
     let sandbox = Sandbox::new();

@@ -299,6 +299,13 @@ fn b11_a_secret_in_two_places_or_in_a_missing_file_is_an_error() {
         let sandbox = sandbox.env(&name, value).env(&file, path.to_string_lossy());
         sandbox.sync(&config).expect(2).prints(&name).prints(&file).never_prints("s3cr3t");
 
+        if field == "ID" {
+            let sandbox = Sandbox::new();
+            sandbox.write("secret", format!("{value}\n{value}\n"));
+            let run = sandbox.env(&file, "secret").sync(&config).expect(2);
+            run.prints(&file).prints("must hold one line").never_prints("s3cr3t");
+        }
+
         let sandbox = Sandbox::new().env(&file, "missing/secret");
         sandbox.sync(&config).expect(2).prints(&file).prints("missing/secret");
         assert!(receiver.callbacks().is_empty(), "{field}: something was sent");
@@ -405,13 +412,6 @@ fn b12_a_configuration_at_an_address_is_fetched() {
 }
 
 #[test]
-fn b12_a_fetched_configuration_may_not_run_commands() {
-    let receiver = Receiver::new();
-    let basic = basic(&receiver);
-    let entry = json!([{"provider": "callback", "id": receiver.url("/hook"), "index4": "shell:touch ran"}]);
-    let cases = [
-        ("index4", with(&basic, &json!({"index4": "shell:touch ran; echo 203.0.113.7"}))),
-#[test]
 fn b12_an_address_in_the_environment_may_contain_commas() {
     let receiver = Receiver::new();
     let config = with(&basic(&receiver), &json!({"index4": receiver.index4()})).to_string();
@@ -428,6 +428,13 @@ fn b12_an_address_in_the_environment_may_contain_commas() {
     sandbox.run(&[]).expect(2).prints("missing.json");
 }
 
+#[test]
+fn b12_a_fetched_configuration_may_not_run_commands() {
+    let receiver = Receiver::new();
+    let basic = basic(&receiver);
+    let entry = json!([{"provider": "callback", "id": receiver.url("/hook"), "index4": "shell:touch ran"}]);
+    let cases = [
+        ("index4", with(&basic, &json!({"index4": "shell:touch ran; echo 203.0.113.7"}))),
         ("index4", with(&basic, &json!({"index4": [receiver.index4(), "cmd:touch ran"]}))),
         ("index6", with(&basic, &json!({"index4": receiver.index4(), "index6": "cmd:touch ran"}))),
         (
