@@ -79,6 +79,16 @@ impl EntryBuilder<'_, '_> {
             BoolOrText::Flag(false) => Cache::Off,
             BoolOrText::Text(word) if is_off_word(&word) => Cache::Off,
             BoolOrText::Text(path) => {
+                let word = path.to_ascii_lowercase();
+                let meant = match word.as_str() {
+                    "off" | "disabled" | "null" => "false",
+                    "on" | "enabled" => "true",
+                    _ => "",
+                };
+                if !meant.is_empty() {
+                    let hint = format!("write `{meant}`, or ./{path} for a file of this name");
+                    self.reader.wrong_whole(Key::Cache, format!("`cache` is a file called `{path}`"), &hint);
+                }
                 self.reader.refuse_fetched_path(Key::Cache);
                 Cache::File(path)
             }

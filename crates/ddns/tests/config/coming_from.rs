@@ -105,6 +105,14 @@ fn b13_none_and_false_are_neither_domains_nor_files() {
         assert_eq!(receiver.take().len(), 2, "one domain, and nothing is remembered: {off}");
         assert!(!sandbox.path("none").exists());
     }
+    for (word, hint) in
+        [("off", "write `false`"), ("Disabled", "write `false`"), ("null", "./null"), ("on", "write `true`")]
+    {
+        let sandbox = Sandbox::new();
+        let config = with(&basic(&receiver), &json!({"cache": word}));
+        sandbox.sync(&config).expect(2).prints(&format!("`cache` is a file called `{word}`")).prints(hint);
+        assert!(!sandbox.path(word).exists() && receiver.take().is_empty());
+    }
     let v6 = json!({"ipv4": false, "ipv6": ["home.example.com"], "index6": "shell:echo 2001:db8::7"});
     Sandbox::new().sync(&with(&basic(&receiver), &v6)).expect(0);
     assert_eq!(receiver.take().len(), 1);
@@ -157,6 +165,7 @@ fn d5_proxy_false_is_direct() {
 fn b11_a_variable_that_sets_nothing_says_so() {
     let receiver = Receiver::new();
     let sandbox = Sandbox::new().env("DDNS_EXTRA_PROXIED", "1").env("DDNS_VERIFY", "true").env("DDNS_PROVIDERS", "[]");
+    let sandbox = sandbox.env("DDNS_LOG", "DEBUG").env("DDNS_HEADERS_FILE", "headers");
     let run = sandbox.sync(&basic(&receiver)).expect(0);
     run.prints("DDNS_EXTRA_PROXIED (environment): it has no effect")
         .prints("set DDNS_EXTRA to an object")
@@ -167,7 +176,6 @@ fn b11_a_variable_that_sets_nothing_says_so() {
 }
 
 #[test]
-    let sandbox = sandbox.env("DDNS_LOG", "DEBUG").env("DDNS_HEADERS_FILE", "headers");
 fn h_one_value_of_extra_may_be_an_option() {
     let receiver = Receiver::new();
     let sandbox = Sandbox::new();
@@ -180,17 +188,6 @@ fn h_one_value_of_extra_may_be_an_option() {
     sandbox.run(&["--extra", "{}", "--extra.__KEY__", "v"]).expect(2).prints("use only one");
 }
 
-#[test]
-fn d6_a_variable_of_python_that_switches_verification_off_is_named() {
-    let receiver = Receiver::new();
-    let run = Sandbox::new().env("PYTHONHTTPSVERIFY", "0").sync(&basic(&receiver)).expect(0);
-    run.prints("PYTHONHTTPSVERIFY (environment): it has no effect").prints("set `ssl` to `false`");
-    let receiver = Receiver::new();
-    Sandbox::new().env("PYTHONHTTPSVERIFY", "1").sync(&basic(&receiver)).expect(0).never_prints("PYTHON");
-}
-
-#[test]
-fn b11_lists_in_variables_may_have_single_quotes() {
 #[test]
 fn b11_an_option_for_one_value_of_extra_leaves_the_others() {
     let receiver = Receiver::new();
@@ -216,6 +213,17 @@ fn b11_an_option_for_one_value_of_extra_leaves_the_others() {
     assert_eq!(receiver.only().target(), "/env/option");
 }
 
+#[test]
+fn d6_a_variable_of_python_that_switches_verification_off_is_named() {
+    let receiver = Receiver::new();
+    let run = Sandbox::new().env("PYTHONHTTPSVERIFY", "0").sync(&basic(&receiver)).expect(0);
+    run.prints("PYTHONHTTPSVERIFY (environment): it has no effect").prints("set `ssl` to `false`");
+    let receiver = Receiver::new();
+    Sandbox::new().env("PYTHONHTTPSVERIFY", "1").sync(&basic(&receiver)).expect(0).never_prints("PYTHON");
+}
+
+#[test]
+fn b11_lists_in_variables_may_have_single_quotes() {
     let receiver = Receiver::new();
     let sandbox = Sandbox::new()
         .env("DDNS_DNS", "callback")
