@@ -131,8 +131,10 @@ fn ats(parts: &[Part]) -> [usize; 2] {
 
 /// The URL that a relative `id` probably means.
 pub(super) fn likely(mut id: Vec<Part>) -> Vec<Part> {
-    let is_host =
-        |text: &str| !text.starts_with(['/', '?', '.']) && text.split(['/', '?']).next().is_some_and(is_likely_host);
+    let is_host = |text: &str| {
+        let rest = text.strip_prefix("//").unwrap_or(text);
+        !rest.starts_with(['/', '?', '.']) && rest.split(['/', '?']).next().is_some_and(is_likely_host)
+    };
     let mut prefix = "https://your-host.example/";
     if let Some(Part::Literal(first)) = id.first_mut() {
         if is_host(first) {

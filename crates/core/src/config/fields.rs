@@ -111,7 +111,7 @@ pub enum Visibility {
 }
 
 /// No domain name contains these: a text with one is JSON of a domain with its own values, or a part of it.
-pub(super) const JSON_MARKS: [char; 3] = ['{', '}', '"'];
+pub(super) const JSON_MARKS: [char; 4] = ['{', '}', '"', '\''];
 
 impl Visibility {
     /// Whether a value may contain a secret, which messages must then not show.

@@ -97,11 +97,24 @@ fn b5_the_merge_appends_and_keeps_the_base_path_of_endpoint() {
 }
 
 #[test]
+fn b5_a_fragment_of_either_part_is_named() {
+    let receiver = Receiver::new();
+    for (endpoint, id, field) in [("/a", "b#c", "id"), ("/a#c", "b", "endpoint")] {
+        let config = with(&basic(&receiver), &json!({"endpoint": receiver.url(endpoint), "id": id}));
+        let run = Sandbox::new().sync(&config).expect(0);
+        run.prints(&format!("`{field}` has a `#`: what follows it is never sent"));
+        assert_eq!(receiver.take()[0].target(), "/a/b");
+    }
+}
+
+#[test]
 fn b5_a_relative_id_without_endpoint_shows_the_likely_address() {
     let receiver = Receiver::new();
     let config = with(&basic(&receiver), &json!({"id": "dns.example.net/hook?d=__DOMAIN__"}));
     let run = Sandbox::new().sync(&with(&config, &json!({"index4": receiver.index4()}))).expect(2);
     run.prints("`id`").prints("did you mean https://dns.example.net/hook");
+    let config = with(&config, &json!({"id": "//dns.example.net/hook"}));
+    Sandbox::new().sync(&config).expect(2).prints("did you mean https://dns.example.net/hook ?");
     // A bare path has no host to guess: what is missing is the endpoint.
     Sandbox::new().sync(&with(&basic(&receiver), &json!({"id": "/hook"}))).expect(2).prints("`id`").prints("endpoint");
     assert_eq!((receiver.callbacks().len(), receiver.lookups()), (0, 0));
@@ -162,6 +175,7 @@ fn b7_a_string_token_that_is_no_object_or_array_is_an_error_at_its_position() {
     let cases = [
         "s3cr3t-key-0123456789",
         "\"s3cr3t-key-0123456789\"",
+        "'{\"key\": \"s3cr3t-key-0123456789\"}'",
         "0123456789",
         "true",
         "{\"key\": \"s3cr3t-key-0123456789\"",
@@ -180,6 +194,8 @@ fn b7_a_string_token_that_is_no_object_or_array_is_an_error_at_its_position() {
             let line = 1 + text[..text.find("\"token\"").expect("a token")].matches('\n').count();
             assert!(run.stderr.contains(&format!("config.json:{line}:")), "{token}: no position: {}", run.stderr);
             assert!(run.stderr.contains("`token`"), "{token}: the field is not named: {}", run.stderr);
+            let is_hinted = run.stderr.contains("leave out the quotation marks around it");
+            assert_eq!(is_hinted, token.starts_with(['"', '\'']), "{token}: {}", run.stderr);
             for secret in ["s3cr3t", "0123456789"] {
                 assert!(!run.stderr.contains(secret), "{token}: the token is shown: {}", run.stderr);
             }

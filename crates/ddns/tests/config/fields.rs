@@ -495,6 +495,26 @@ fn b10_an_impossible_domain_is_an_error_naming_the_entry() {
 }
 
 #[test]
+fn b10_marks_that_no_name_has_are_named() {
+    let receiver = Receiver::new();
+    for domain in ["home.example.com\"", "'home.example.com'"] {
+        let run = Sandbox::new().env("DDNS_IPV4", domain).sync(&without(basic(&receiver), "ipv4")).expect(2);
+        run.prints("a domain name cannot contain a brace or a quotation mark").prints("leave the marks out");
+    }
+    let config = with(&basic(&receiver), &json!({"ipv4": ["home.example.com;"]}));
+    Sandbox::new().sync(&config).expect(2).prints("is more than one domain");
+    assert!(receiver.callbacks().is_empty());
+    for odd in ["$host.example", "a=b.example", "[a.example]", "a\\b.example", "a|b.example"] {
+        let config = with(&basic(&receiver), &json!({"ipv4": [odd]}));
+        Sandbox::new().sync(&config).expect(0).prints("does not look like a domain name");
+    }
+    for plain in ["a+example.com", "*.a~b_c-d.example"] {
+        let config = with(&basic(&receiver), &json!({"ipv4": [plain]}));
+        Sandbox::new().sync(&config).expect(0).never_prints("does not look like");
+    }
+}
+
+#[test]
 fn b13_ssl_takes_booleans_and_words() {
     let receiver = Receiver::new();
     for ssl in [json!("auto"), json!(true), json!("true")] {

@@ -198,9 +198,11 @@ impl EntryBuilder<'_, '_> {
     }
 
     fn warn_target(&mut self, target: &Target, endpoint: &str, variables: &Variables) {
-        if target.has_fragment() {
-            let message = "`id` has a `#`: what follows it is never sent";
-            self.reader.warn_whole(Key::Id, message, "write %23 for a `#` that is part of the address");
+        for (key, has_fragment) in [(Key::Id, target.has_fragment()), (Key::Endpoint, endpoint.contains('#'))] {
+            if has_fragment {
+                let message = format!("`{}` has a `#`: what follows it is never sent", Field::of(key).name);
+                self.reader.warn_whole(key, message, "write %23 for a `#` that is part of the address");
+            }
         }
         if let Some(name) = variables.names().find(|name| endpoint.contains(name)) {
             let message = format!("`endpoint` contains {name}, but placeholders are not filled in there");
@@ -271,10 +273,13 @@ fn form_body(node: &Node, variables: &Variables, unknown: &mut Vec<String>) -> R
 
 fn json_body(node: &Node, variables: &Variables, unknown: &mut Vec<String>) -> Result<Option<Body>, BodyMistake> {
     let text = node.value.text().unwrap_or_default();
+    // An env file of Docker keeps them.
+    let quoted = text.trim_start().starts_with(['\'', '"']).then_some("leave out the quotation marks around it");
     let document = document(node).map_err(|error| {
         let (at, all) = (text[..error.span.start].chars().count() + 1, text.chars().count());
         let place = if at > all { "at its end".to_owned() } else { format!("at character {at} of {all}") };
         let hint = "write a JSON object, or a string that contains one, e.g. {\"ip\": \"__IP__\"}";
+        let hint = quoted.unwrap_or(hint);
         (node.span, format!("`token` is not JSON: {place}, {}", error.message), hint)
     })?;
     let Some(document) = document else { return Ok(None) };
@@ -282,7 +287,7 @@ fn json_body(node: &Node, variables: &Variables, unknown: &mut Vec<String>) -> R
         Ok(Some(body)) => Ok(Some(body)),
         Ok(None) => {
             let (allowed, kind) = (Field::of(Key::Token).allowed, document.value.kind());
-            Err((node.span, format!("`token` must be {allowed}, not {kind}"), ""))
+            Err((node.span, format!("`token` must be {allowed}, not {kind}"), quoted.unwrap_or_default()))
         }
         Err(placeholder) => {
             let message = match &placeholder.value {

@@ -17,6 +17,16 @@ use crate::text::json::{Member, Node, Value, is_placeholder_name};
 use crate::text::screen;
 use crate::update::domain::Domain;
 
+/// A bit for each character that no domain name contains. (NewFuture/DDNS has `+` and `~` in names.)
+const ODD: [u64; 2] = {
+    let (odd, mut bits, mut at) = (b"!\"#$%&'(),/:;<=>?@[\\]^`{|}", [0; 2], 0);
+    while at < odd.len() {
+        bits[odd[at] as usize / 64] |= 1 << (odd[at] % 64);
+        at += 1;
+    }
+    bits
+};
+
 /// The domains of one family.
 #[derive(Default)]
 pub(super) struct Domains {
@@ -67,11 +77,11 @@ impl EntryBuilder<'_, '_> {
     fn domain(&mut self, key: Key, node: &Node) -> Option<Domain> {
         let (text, field) = (node.value.text().unwrap_or_default(), Field::of(key).name);
         // A single pass for the common case: there may be many domains.
-        let is_odd = text.bytes().any(|byte| matches!(byte, b',' | b';' | b'/' | b':' | b'@' | b'{' | b'}' | b'"'));
+        let is_odd = text.bytes().any(|byte| byte < 128 && ODD[usize::from(byte / 64)] >> (byte % 64) & 1 == 1);
         if is_odd && text.contains(JSON_MARKS) {
             let message = format!("`{field}`: a domain name cannot contain a brace or a quotation mark");
-            let hint =
-                "write a domain with values of its own as an object, not as a string; several of them as one JSON list";
+            let hint = "leave the marks out; or write a domain with values of its own as an object, not as a string; \
+                        several of them as one JSON list";
             self.reader.wrong(key, node.span, message, hint);
             return None;
         }

@@ -6,7 +6,7 @@ use jsonc_parser::common::Range;
 use jsonc_parser::errors::{ParseError, ParseErrorKind};
 use jsonc_parser::{CollectOptions, ParseOptions, ParseStringErrorKind, parse_to_ast};
 
-use super::scan::{Expected, Scan};
+use super::scan::{Expected, Scan, is_placeholder_name};
 use super::{Dialect, Member, Node, Span, SyntaxError, Value};
 
 /// Reads one value, which only white space (and comments) may surround. Skips a byte order mark at the start.
@@ -128,6 +128,10 @@ fn expected(text: &str, from: usize, dialect: Dialect) -> SyntaxError {
             Some(b'_' | b'a'..=b'z' | b'A'..=b'Z') => match &text[start..end] {
                 "True" | "False" | "None" => {
                     SyntaxError::new(start, end, "write `true`, `false` and `null` in lowercase")
+                }
+                word if is_placeholder_name(word) => {
+                    let message = "a placeholder must be in double quotes; to send a number, write `token` as a string";
+                    SyntaxError::new(start, end, message)
                 }
                 _ => SyntaxError::new(start, end, "text must be in double quotes"),
             },

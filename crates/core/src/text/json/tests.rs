@@ -55,7 +55,7 @@ fn mistakes_are_reported_where_they_are() {
         ("{\"a\": x\", \"b\": 1\n}", 6, "double quotes"),
         ("{} x", 3, "nothing may follow"),
         ("/* a", 0, "no end"),
-        ("[__TTL__]", 1, "double quotes"),
+        ("[__TTL__]", 1, "a placeholder must be in double quotes"),
     ];
     for (text, at, message) in cases {
         let error = config(text).expect_err(text);
