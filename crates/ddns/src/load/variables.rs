@@ -44,7 +44,7 @@ fn is_one_address(text: &str) -> bool {
         item.trim().is_empty()
             || item.starts_with([' ', '/', '.', '~'])
             || item.contains("://")
-            || item.trim_end().ends_with(".json")
+            || item.contains(".json")
     };
     address(text).is_some() && !text.split([',', ';']).skip(1).any(is_file)
 }
