@@ -256,10 +256,13 @@ fn overwritten_inputs(valid: &[Valid], files: &[Identity], environment: &Environ
         return Vec::new();
     }
     // A file that is not there yet is told by its path; a device, such as /dev/null, may be used twice.
-    let there = |path: &Path| match fs::metadata(path) {
+    let place = |path: &Path, found: io::Result<fs::Metadata>| match found {
         Ok(metadata) => metadata.is_file().then(|| Ok(identity(&metadata))),
         Err(_) => Some(Err(absolute(path).unwrap_or_default())),
     };
+    let there = |path: &Path| place(path, fs::metadata(path));
+    // What ddns writes for itself goes through no link, so that a planted one stops nobody.
+    let own = |path: &Path| place(path, fs::symlink_metadata(path));
     let entries = || valid.iter().flat_map(|(config, _)| &config.entries);
     let caches: HashSet<PathBuf> = entries().filter_map(|entry| environment.cache_of(&entry.cache)).collect();
     let of_variables = file_variables().filter_map(|(_, variable)| environment.get(variable));
@@ -268,8 +271,8 @@ fn overwritten_inputs(valid: &[Valid], files: &[Identity], environment: &Environ
     let beside_caches = caches.iter().flat_map(|cache| BESIDE_CACHE.map(|ending| beside(cache, ending)));
     // The last word about a file counts.
     let mut taken: HashMap<_, &str> = HashMap::new();
-    taken.extend(caches.iter().filter_map(|path| Some((there(path)?, CACHE))));
-    taken.extend(beside_caches.filter_map(|path| Some((there(&path)?, "belongs to the cache"))));
+    taken.extend(caches.iter().filter_map(|path| Some((own(path)?, CACHE))));
+    taken.extend(beside_caches.filter_map(|path| Some((own(&path)?, "belongs to the cache"))));
     taken.extend(read.filter_map(|path| Some((there(&path)?, "is part of a configuration"))));
     taken.extend(files.iter().map(|file| (Ok(*file), "is a configuration")));
     let wrong = written.into_iter().filter_map(|(field, path)| {
