@@ -17,6 +17,9 @@ pub const MASK: &str = "***";
 /// Shorter secrets match ordinary words (`on`, `1`): they are masked only as whole words.
 const SHORT: usize = 4;
 
+/// Shorter parts of a literal are not masked on their own, unless they are values.
+const MIN_PART_CHARS: usize = 8;
+
 /// How many steps a search may take for each byte of a text. Ordinary texts take two or three; a hostile one, made of
 /// the characters that a secret begins with, could take the square of the secret's length.
 const STEPS: usize = 16;
@@ -43,7 +46,10 @@ impl Secrets {
     /// Collects literals, except those that are shown everywhere: parts of a text in `public` (such as a configured
     /// domain), IP addresses and names of placeholders.
     pub fn new(literals: impl IntoIterator<Item = String>, public: &[&str]) -> Self {
-        let literals = literals.into_iter().map(|literal| literal.trim().to_owned());
+        let literals = literals.into_iter().flat_map(|literal| {
+            let parts: Vec<String> = parts(&literal).map(str::to_owned).collect();
+            parts.into_iter().chain([literal.trim().to_owned()])
+        });
         // Masking a single character would hide nothing, and make every response unreadable.
         let all = Sorted::new(literals.filter(|literal| literal.chars().nth(1).is_some()));
         // Masking ignores case, so `Example.COM` would hide the domain `example.com`.
@@ -152,6 +158,26 @@ impl Secrets {
         });
         plain.max(encoded)
     }
+}
+
+/// The parts of a literal that may be keys on their own, because an answer may repeat one of them alone: in
+/// `sso-key KEY:SECRET`, `session=KEY; a=b` or `user=U;pw=SECRET`. An ordinary word counts only as a value.
+fn parts(literal: &str) -> impl Iterator<Item = &str> {
+    let is_mark = |letter: char| letter.is_whitespace() || ":;,&=<>\"'|()[]{}".contains(letter);
+    let mut is_value = false;
+    literal.split_inclusive(is_mark).filter_map(move |run| {
+        let part = run.trim_end_matches(is_mark);
+        let counts = if is_value { part.len() >= SHORT } else { part.len() >= MIN_PART_CHARS && !is_word(part) };
+        let is_quote = part.is_empty() && run.ends_with(['"', '\'']);
+        is_value = run.ends_with(['=', ':', '>']) || is_value && is_quote;
+        counts.then_some(part)
+    })
+}
+
+/// Whether a text is an ordinary word: letters, of which only the first may be a capital, and marks as in `e-mail`.
+fn is_word(text: &str) -> bool {
+    let is_usual = |letter: char| letter.is_alphabetic() && !letter.is_uppercase() || "-_./!?*".contains(letter);
+    text.starts_with(char::is_alphabetic) && text.chars().skip(1).all(is_usual)
 }
 
 /// Sorted texts, so that those with a common beginning are compared together: at most places of a long text, the first
@@ -314,18 +340,11 @@ fn readings(text: &str, found: &mut dyn FnMut(char, usize)) {
             }
         }
         '\\' => {
-            let short = text[1..].chars().next().and_then(|letter| match letter {
-                '"' | '\\' | '/' => Some(letter),
-                'n' => Some('\n'),
-                'r' => Some('\r'),
-                't' => Some('\t'),
-                _ => None,
-            });
-            if let Some(letter) = short {
-                found(letter, 2);
-            }
-            if let Some((letter, length)) = unicode_escape(text) {
-                found(letter, length);
+            // A string may contain JSON itself: `\\n`, `\\\"`.
+            for at in 0..text.bytes().take(3).take_while(|byte| *byte == b'\\').count() {
+                if let Some((letter, length)) = escaped(&text[at..]) {
+                    found(letter, at + length);
+                }
             }
         }
         '&' => {
@@ -354,6 +373,18 @@ fn percent_encoded(text: &str, percent: &str) -> Option<(char, usize)> {
         }
     }
     None
+}
+
+/// A character that is escaped as in JSON.
+fn escaped(text: &str) -> Option<(char, usize)> {
+    let short = match text.chars().nth(1)? {
+        letter @ ('"' | '\\' | '/') => letter,
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        _ => return unicode_escape(text),
+    };
+    Some((short, 2))
 }
 
 /// `\u00fc`, or two of these for a character that needs a surrogate pair.
@@ -452,6 +483,37 @@ mod tests {
             let body = STANDARD_NO_PAD.encode(format!("user:{secret}"));
             assert!(secrets.mask(&body).contains(MASK), "{secret} in {body}");
         }
+    }
+
+    #[test]
+    fn g2_json_in_a_string_of_json_shows_no_secret() {
+        let secrets = Secrets::new(["a\"b\\c/dü9".to_owned()], &[]);
+        for form in [r#"a\\\"b\\\\c/dü9"#, r#"a\\\"b\\\\c\\/d\\u00fc9"#, r#"a\\\"b\\\\c\\\/dü9"#] {
+            assert_eq!(secrets.mask(&format!("<{form}>")), "<***>", "{form}");
+        }
+    }
+
+    #[test]
+    fn g2_a_part_of_a_secret_is_found_alone() {
+        for (literal, part) in [
+            ("sso-key dLf3kj9a:Kje3vb7Q", "dLf3kj9a"),
+            ("sso-key dLf3kj9a:Kje3vb7Q", "Kje3vb7Q"),
+            ("session=abc123; theme=dark", "abc123"),
+            ("user=router;pw=hunter2;ip=", "hunter2"),
+            ("<user>nas</user><password>hunter2</password>", "hunter2"),
+            ("{\"pw\":\"hunter2\"}", "hunter2"),
+            ("key dXNlcjpwdzEyMw==", "dXNlcjpwdzEyMw"),
+            ("update nas with 0123abcd99", "0123abcd99"),
+        ] {
+            let secrets = Secrets::new([literal.to_owned()], &[]);
+            for form in [part.to_owned(), hex::text(part.as_bytes())] {
+                assert_eq!(secrets.mask(&format!("wrong: {form}!")), "wrong: ***!", "{form} of {literal}");
+            }
+        }
+        let prose = Secrets::new(["Dynamic DNS: the update was accepted, Address: ".to_owned()], &["nas.example"]);
+        assert_eq!(prose.mask("the update was accepted"), "the update was accepted");
+        let named = Secrets::new(["host=nas.example;ip=203.0.113.7".to_owned()], &["nas.example"]);
+        assert_eq!(named.mask("nas.example has 203.0.113.7"), "nas.example has 203.0.113.7");
     }
 
     #[test]

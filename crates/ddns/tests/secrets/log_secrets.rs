@@ -64,6 +64,27 @@ fn g2_no_secret_at_any_level_when_the_endpoint_echoes_everything() {
     }
 }
 
+/// An answer may repeat the password of a pair, or one cookie of several.
+#[test]
+fn g2_a_part_of_a_secret_that_comes_back_alone_is_masked() {
+    let parts = ["Kje3vb7Q", "abc123x", "hunter2!", "0123abcd99", "zz-top-44"];
+    let receiver = Receiver::responding(move |_| {
+        let body = parts.map(|part| format!("wrong key <{part}>")).join("\n");
+        Response::with_body(403, &body)
+    });
+    let fields = json!({
+        "dns": "callback", "id": receiver.url("/token:0123abcd99/?login=nas%3Azz-top-44&ip=__IP__"),
+        "headers": {"Authorization": "sso-key dLf3kj9a:Kje3vb7Q", "Cookie": "session=abc123x; theme=dark"},
+        "format": "text", "token": "user=nas;pw=hunter2!;ip=__IP__", "debug": true,
+        "ipv4": ["home.example.com"], "index4": "shell:echo 203.0.113.7",
+    });
+    let run = Sandbox::new().sync(&fields).expect(1);
+    for part in parts {
+        assert!(!run.stderr.contains(part), "{part}: {}", run.stderr);
+    }
+    run.prints("wrong key <***>").prints("203.0.113.7");
+}
+
 #[test]
 fn g2_no_secret_at_any_level_when_the_connection_fails() {
     let closing = Receiver::responding(|_| Response::Close);
