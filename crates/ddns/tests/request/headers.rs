@@ -55,6 +55,7 @@ fn h2_what_cannot_be_a_header_is_an_error() {
         (json!({"CONNECTION": "s3cret"}), "`headers` must not set `Connection`"),
         (json!({"Accept-Encoding": "s3cret"}), "ddns never asks for compressed responses"),
         (json!({"X Key": "s3cret"}), "`headers` contains an invalid header name"),
+        (json!({"Bearer s3cret": "x"}), "`headers` contains an invalid header name"),
         (json!({"": "s3cret"}), "`headers` contains an invalid header name"),
         (json!({"X\r\nY": "s3cret"}), "`headers` contains an invalid header name"),
         (json!({"X": "s3cret\r\nY: z"}), "line break or another control character in the value of `X`"),

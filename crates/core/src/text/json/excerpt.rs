@@ -60,7 +60,9 @@ pub fn excerpt(text: &str, span: Span, reveal: bool) -> Excerpt {
         };
         let is_value = match kind {
             TokenKind::Word => true,
-            TokenKind::String | TokenKind::OpenString => !text[at..].trim_start().starts_with(':'),
+            TokenKind::String | TokenKind::OpenString => {
+                !text[at..].trim_start().starts_with(':') || !piece.trim_matches(['"', '\'']).chars().all(is_of_key)
+            }
             TokenKind::Blank | TokenKind::Mark | TokenKind::Comment => false,
         };
         match kind {
@@ -88,6 +90,11 @@ pub fn excerpt(text: &str, span: Span, reveal: bool) -> Excerpt {
         width: inside.chars().count().max(1),
         shown: format!("{before}{inside}{after}").trim_end().to_owned(),
     }
+}
+
+/// Whether a key may have this character. A key with any other may be a secret in the place of a name.
+fn is_of_key(letter: char) -> bool {
+    letter.is_alphanumeric() || "_-./~$*".contains(letter)
 }
 
 /// Where to begin to split the text into tokens.
@@ -130,6 +137,12 @@ mod tests {
         assert_eq!(&shown.shown[shown.before..shown.before + shown.width], "\"3\"");
         assert_eq!(at("{\"ttl\": {\"x\": \"s3cret\"}}", "{\"x\": \"s3cret\"}", true).shown, "{\"ttl\": {\"x\": ***}}");
         assert!(!at(text, "\"s3cret\"", false).shown.contains("s3cret"));
+    }
+
+    #[test]
+    fn g2_a_secret_in_the_place_of_a_key_is_not_shown() {
+        let shown = at("{\"Bearer s3cret+/=\": 1, \"X-Key\": 7}", "7", false);
+        assert_eq!(shown.shown, "{***: ***, \"X-Key\": ***}");
     }
 
     #[test]
