@@ -122,7 +122,7 @@ pub(crate) fn outlined_items(field: &'static Field, layers: &Layers<'_>, files: 
     let items = reader(layers, &mut unused).list(field.key);
     let shown = items.iter().map(|item| {
         if field.shown == Visibility::Domains {
-            let shown = domain(item, files);
+            let shown = domain(item, files, field.parts);
             let is_all = item.value.text() == Some(shown.as_str());
             return (shown, is_all);
         }
@@ -184,7 +184,7 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, files: &FileC
             members.map_or_else(|| MASK.to_owned(), |members| parts(&members, files, field.parts))
         }
         (Visibility::Domains, Value::Array(_) | Value::Object(_) | Value::String(_)) => {
-            joined(field.key, layers, |node| domain(node, files))
+            joined(field.key, layers, |node| domain(node, files, field.parts))
         }
         (shown, value) if shown.is_secret(value) => MASK.to_owned(),
         (_, Value::Array(items)) if field.kind == Kind::List => {
@@ -239,7 +239,7 @@ fn joined(key: Key, layers: &Layers<'_>, redacted: impl Fn(&Node) -> String) -> 
 }
 
 /// A domain, and the names of its own settings.
-fn domain(node: &Node, files: &FileContents) -> String {
+fn domain(node: &Node, files: &FileContents, parts: &'static [SubField]) -> String {
     let name = domain_name(node).filter(|name| !name.contains(JSON_MARKS)).unwrap_or(MASK).to_owned();
     let Value::Object(members) = &node.value else { return name };
     let own: Vec<&Member> = members.iter().filter(|member| member.key != "name").collect();
@@ -248,7 +248,12 @@ fn domain(node: &Node, files: &FileContents) -> String {
     if own.is_empty() {
         return name;
     }
-    let mask = if own.iter().all(names_files) { String::new() } else { format!(" {MASK}") };
+    let is_public = |member: &&Member| part(parts, &member.key).is_some_and(|part| part.shown != Visibility::Never);
+    let mask = if own.iter().all(|member| is_public(member) || names_files(member)) {
+        String::new()
+    } else {
+        format!(" {MASK}")
+    };
     let own: Vec<&str> = own.iter().map(|member| member.key.as_str()).collect();
     format!("{name} ({}{mask})", own.join(", "))
 }

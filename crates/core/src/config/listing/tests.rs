@@ -86,6 +86,17 @@ fn entries_show_what_counts_for_them() {
 }
 
 #[test]
+fn an_interface_id_is_no_secret() {
+    let text = r#"{"ipv6": [{"name": "a.example", "interface_id": "::1", "verify": true},
+{"name": "b.example", "interface_id": "::2", "extra": {"__K__": "s3cret"}}]}"#;
+    let sections = list(text, &Surroundings::default(), false);
+    let expected = "ipv6 = a.example (interface_id, verify), b.example (interface_id, extra ***)  c.json:1";
+    assert_eq!(rows(&sections), [expected]);
+    let public = r#"{"ipv6": [{"name": "a.example", "interface_id": "::1"}]}"#;
+    assert!(holds_secrets(&sections) && !holds_secrets(&list(public, &Surroundings::default(), false)));
+}
+
+#[test]
 fn what_is_wrong_is_one_mask() {
     let s = "s3cretvalue";
     for value in [format!("\"{s}\""), format!("[\"{s}\"]"), format!("{{\"a\": \"{s}\"}}"), "7777777".to_owned()] {
