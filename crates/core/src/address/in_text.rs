@@ -10,13 +10,27 @@ use crate::net::reach::{Trust, unusable};
 /// An address must not be part of a word: `v1.2.3.4.5`, `999.1.2.3`, `7.113.0.203.in-addr.arpa` and `std::cout`
 /// contain none. A port, prefix length or zone after an address is ignored.
 pub fn first_address(text: &[u8], family: Family) -> Option<IpAddr> {
+    find(text, family, |ip| unusable(ip, Trust::User).is_none())
+}
+
+/// The same, or a phrase that says what is in the text instead.
+pub fn address_in(text: &[u8], family: Family) -> Result<IpAddr, String> {
+    first_address(text, family).ok_or_else(|| {
+        let other = find(text, family, |_| true).and_then(|ip| Some((ip, unusable(ip, Trust::User)?)));
+        let only = |(ip, why)| format!("has only {ip}, which no host can have: {why}");
+        other.map_or_else(|| format!("has no {family} address"), only)
+    })
+}
+
+/// The first address of a family that is wanted.
+fn find(text: &[u8], family: Family, is_wanted: impl Fn(IpAddr) -> bool) -> Option<IpAddr> {
     let mut at = 0;
     while let Some(start) = text[at..].iter().position(|&byte| may_begin(byte)).map(|skip| at + skip) {
         let length = text[start..].iter().take_while(|&&byte| may_hold(byte)).count();
         let end = start + length;
         let run = std::str::from_utf8(&text[start..end]).unwrap_or_default();
         let glued = (is_glued_before(&text[..start], run), ends_in_letter(&text[end..]));
-        if let Some(ip) = address_in_run(run, glued, family) {
+        if let Some(ip) = address_in_run(run, glued).filter(|ip| Family::of(*ip) == Some(family) && is_wanted(*ip)) {
             return Some(ip);
         }
         at = end;
@@ -74,8 +88,7 @@ fn ends_in_letter(after: &[u8]) -> bool {
 
 /// The address in a run of hexadecimal digits, colons and dots. `glued`: whether the run continues a word, and whether a word
 /// continues the run.
-fn address_in_run(run: &str, (glued_before, glued_after): (bool, bool), family: Family) -> Option<IpAddr> {
-    let usable = |ip: IpAddr| (Family::of(ip) == Some(family) && unusable(ip, Trust::User).is_none()).then_some(ip);
+fn address_in_run(run: &str, (glued_before, glued_after): (bool, bool)) -> Option<IpAddr> {
     // A full stop ends a sentence and is not part of the address.
     let run = run.trim_end_matches('.');
     // `IP:2001:db8::1`: one colon before the address belongs to the text.
@@ -99,7 +112,7 @@ fn address_in_run(run: &str, (glued_before, glued_after): (bool, bool), family: 
     if let Ok(v6) = run.parse::<Ipv6Addr>() {
         // After a word and its colon, a whole address must follow.
         let is_part = glued_before && (may_begin_v6(word_end) || !is_first_group(v6.segments()[0]));
-        return if glued_after || is_part { None } else { usable(v6.into()) };
+        return if glued_after || is_part { None } else { Some(v6.into()) };
     }
     // `1.2.3.4:8080`: what follows the colon is a port, or the next word.
     let (v4, glued_after) = match run.split_once(':') {
@@ -110,7 +123,7 @@ fn address_in_run(run: &str, (glued_before, glued_after): (bool, bool), family: 
     if glued_after {
         return None;
     }
-    v4.parse::<Ipv4Addr>().ok().and_then(|v4| usable(v4.into()))
+    v4.parse::<Ipv4Addr>().ok().map(IpAddr::V4)
 }
 
 /// Whether the end of a word may be the first group of an IPv6 address, as in `x2001:db8::7` or `\u00202a02:…` in JSON. The text
@@ -245,6 +258,19 @@ mod tests {
         for text in none {
             assert_eq!(first(text, Family::V6), None, "{text}");
         }
+    }
+
+    #[test]
+    fn f7_an_address_that_no_host_can_have_is_named() {
+        for (text, family, why) in [
+            ("224.0.0.1", Family::V4, "has only 224.0.0.1, which no host can have: it is a multicast address"),
+            ("at ::1.", Family::V4, "has no IPv4 address"),
+            ("::ffff:1.2.3.4", Family::V6, "has no IPv6 address"),
+            ("ff02::1", Family::V6, "has only ff02::1, which no host can have: it is a multicast address"),
+        ] {
+            assert_eq!(address_in(text.as_bytes(), family), Err(why.to_owned()), "{text}");
+        }
+        assert!(address_in(b"0.0.0.0 203.0.113.7", Family::V4).is_ok());
     }
 
     #[test]

@@ -24,7 +24,15 @@ pub fn agreed(need: usize, results: &[(String, Result<Choice, String>)]) -> Resu
         Some(ip) => {
             Ok(Choice { ip, why: format!("{} of {} sources agree; {others}", votes(results, ip), results.len()) })
         }
-        None => Err(format!("{need} of {} sources must agree on one address: {others}", results.len())),
+        None => {
+            let is_tie = results.iter().flat_map(|(_, result)| result).any(|choice| votes(results, choice.ip) >= need);
+            let count = results.len();
+            Err(match need {
+                _ if is_tie => format!("its {count} sources agree on different addresses: {others}"),
+                1 => format!("none of its {count} sources gives an address: {others}"),
+                _ => format!("no {need} of its {count} sources agree on an address: {others}"),
+            })
+        }
     }
 }
 
@@ -59,9 +67,10 @@ mod tests {
             };
             texts.iter().enumerate().map(|(at, text)| (format!("source {at}"), result(text))).collect()
         };
-        let table: [(usize, &[&str], &str); 7] = [
+        let table: [(usize, &[&str], &str); 8] = [
             (1, &["203.0.113.7", "198.51.100.1"], "203.0.113.7: 1 of 2 sources agree"),
-            (2, &["203.0.113.7", "203.0.113.7", "198.51.100.1", "198.51.100.1"], "must agree on one address"),
+            (2, &["203.0.113.7", "203.0.113.7", "198.51.100.1", "198.51.100.1"], "its 4 sources agree on different"),
+            (1, &["down", "down"], "none of its 2 sources gives an address: source 0 gives none (down)"),
             (
                 2,
                 &["203.0.113.7", "198.51.100.1", "203.0.113.7"],
@@ -70,7 +79,7 @@ mod tests {
             (1, &["down", "198.51.100.1"], "198.51.100.1"),
             (2, &["198.51.100.1", "203.0.113.7", "203.0.113.7"], "203.0.113.7"),
             (2, &["203.0.113.7", "down"], "source 0 gives 203.0.113.7; source 1 gives none (down)"),
-            (3, &["203.0.113.7", "203.0.113.7"], "3 of 2"),
+            (3, &["203.0.113.7", "203.0.113.7"], "no 3 of its 2 sources agree"),
         ];
         for (need, texts, expected) in table {
             let found =

@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 
-use ddns_core::address::in_text::{first_address, whole_words};
+use ddns_core::address::in_text::{address_in, whole_words};
 use ddns_core::address::observation::Choice;
 use ddns_core::address::source::file_name;
 use ddns_core::net::family::Family;
@@ -20,12 +20,13 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::time::timeout;
 
+use crate::open_file::reason;
 use crate::signals::{SIGINT, SIGTERM, before_end};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// How much output is read, in bytes.
-const MAX_OUTPUT_BYTES: usize = 64 * 1024;
+/// How much output is read: 64 KiB, and one byte to know that there is more.
+const MAX_OUTPUT_BYTES: usize = 64 * 1024 + 1;
 
 /// The stack of a thread that only waits, in bytes.
 const STACK: usize = 64 * 1024;
@@ -43,18 +44,19 @@ pub(super) async fn ask(words: &[String], family: Family) -> Result<Choice, Stri
         command.env_remove(name);
     }
     let child = ProcessGroup::spawn(&mut command);
-    let mut child = child.map_err(|error| format!("`{program}` cannot be started ({error})"))?;
+    let mut child = child.map_err(|error| format!("`{program}` cannot be started ({})", reason(&error)))?;
     let mut output = Vec::new();
     let ended = timeout(LIMIT, child.run(&mut output)).await;
+    output.truncate(MAX_OUTPUT_BYTES);
     match ended {
         Err(_) => Err(format!("`{program}` did not finish within {} and was stopped", duration(LIMIT))),
-        Ok(Err(error)) => Err(format!("the output of `{program}` cannot be read ({error})")),
+        Ok(Err(error)) => Err(format!("the output of `{program}` cannot be read ({})", reason(&error))),
         Ok(Ok(Some(status))) if !status.success() => {
             Err(format!("`{program}` failed ({status}): run it by hand to see why"))
         }
-        Ok(Ok(_)) => match first_address(whole_words(&output, MAX_OUTPUT_BYTES), family) {
-            Some(ip) => Ok(Choice { ip, why: format!("the first {family} address in the output of `{program}`") }),
-            None => Err(format!("the output of `{program}` has no {family} address")),
+        Ok(Ok(_)) => match address_in(whole_words(&output, MAX_OUTPUT_BYTES), family) {
+            Ok(ip) => Ok(Choice { ip, why: format!("the first {family} address in the output of `{program}`") }),
+            Err(why) => Err(format!("the output of `{program}` {why}")),
         },
     }
 }

@@ -9,6 +9,7 @@ use ddns_core::net::family::Family;
 use ddns_core::net::reach::is_far;
 
 use super::interfaces;
+use crate::open_file::reason;
 
 pub(super) fn ask(family: Family) -> Result<Choice, String> {
     let own = match family {
@@ -19,7 +20,7 @@ pub(super) fn ask(family: Family) -> Result<Choice, String> {
         socket.connect((family.far(), 53))?;
         socket.local_addr()
     });
-    let route = asked.map_err(|error| format!("there is no {family} route to the internet ({error})"))?.ip();
+    let route = asked.map_err(|error| format!("there is no {family} route to the internet ({})", reason(&error)))?.ip();
     match interfaces::list() {
         Ok(addresses) => toward_internet(route, &addresses),
         // The address may be a temporary one.

@@ -7,6 +7,7 @@ use ddns_core::net::stun::{StunResponse, TransactionId, read, request};
 use super::Query;
 use super::server::ask_servers;
 use crate::http::Client;
+use crate::open_file::reason;
 use crate::random::random;
 use crate::udp::{self, TRIES};
 
@@ -18,7 +19,7 @@ pub(super) async fn ask((host, port): (&str, u16), query: Query<'_>, client: &Cl
             Ok(Some(StunResponse::Refused)) => Err("refused".to_owned()),
             Ok(Some(StunResponse::Empty)) => Err("gave no address".to_owned()),
             Ok(None) => Err(format!("did not respond to {} requests", TRIES.len())),
-            Err(error) => Err(format!("cannot be asked ({error})")),
+            Err(error) => Err(format!("cannot be asked ({})", reason(&error))),
         }
     })
     .await

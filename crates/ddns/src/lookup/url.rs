@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::time::Instant;
 
-use ddns_core::address::in_text::{first_address, whole_words};
+use ddns_core::address::in_text::{address_in, whole_words};
 use ddns_core::address::observation::Choice;
 use ddns_core::callback::Request;
 use ddns_core::net::family::Family;
@@ -49,6 +49,6 @@ pub(super) async fn page(
             "its response was cut off".to_owned()
         });
     }
-    let text = whole_words(&response.body, MAX_BODY_BYTES);
-    first_address(text, family).ok_or_else(|| format!("its response has no {family} address"))
+    let text = if response.is_whole { &response.body } else { whole_words(&response.body, MAX_BODY_BYTES) };
+    address_in(text, family).map_err(|why| format!("its response {why}"))
 }

@@ -128,6 +128,31 @@ fn f1_sources_are_tried_in_order_and_the_first_usable_address_wins() {
     assert_eq!(page.lookups(), asked, "what comes after a found address is not asked");
 }
 
+/// What is not cut has no word that may be half.
+#[test]
+fn f4_f6_a_text_of_exactly_64_kib_is_whole() {
+    let text = format!("{}203.0.113.7", " ".repeat(65_536 - 11));
+    assert_eq!(found_on_page(4, Response::with_body(200, &text)).as_deref(), Some("203.0.113.7"));
+    assert_eq!(found_on_page(4, Response::with_body(200, &format!("{text}8"))), None, "an address that is cut");
+    for (more, expected) in [(0, Some("203.0.113.7")), (1, None)] {
+        let line = format!("shell:printf '%{}s' 203.0.113.7; printf '%{more}.{more}s' 8", 65_536);
+        assert_eq!(found(4, &json!(line)).as_deref(), expected, "{line}");
+    }
+}
+
+#[test]
+fn f_sources_that_fail_say_why_in_plain_words() {
+    let receiver = Receiver::new();
+    for (source, expected) in [
+        ("shell:echo 224.0.0.1", "has only 224.0.0.1, which no host can have: it is a multicast address"),
+        ("cmd:/nonexistent/program", "`program` cannot be started (no such file or directory)"),
+        ("quorum:1(shell:true, shell:true)", "none of its 2 sources gives an address"),
+    ] {
+        let config = with(&home(&receiver.url("/__IP__")), &json!({"index4": [source]}));
+        Sandbox::new().sync(&config).expect(1).prints(expected).never_prints("os error");
+    }
+}
+
 #[test]
 fn f4_the_first_address_of_the_right_family_in_the_text() {
     for (family, text, expected) in [
