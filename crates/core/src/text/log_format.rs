@@ -60,8 +60,8 @@ pub enum LogFormat {
 pub enum LogPiece {
     /// Text as written.
     Literal(String),
-    /// A part of the record, how it is padded, and to how many characters.
-    Part(LogPart, Side, usize),
+    /// A part of the record, how it is padded, to how many characters, and after how many it is cut.
+    Part(LogPart, Side, usize, Option<usize>),
 }
 
 /// Where a part is padded, and with what.
@@ -177,8 +177,8 @@ impl LogFormat {
                 for piece in pieces {
                     match piece {
                         LogPiece::Literal(text) => line += text,
-                        LogPiece::Part(part, side, width) => {
-                            let text = match part {
+                        LogPiece::Part(part, side, width, most) => {
+                            let text: Cow<'_, str> = match part {
                                 LogPart::Time => time.text.into(),
                                 LogPart::Level => level.key().into(),
                                 LogPart::Name => NAME.into(),
@@ -187,6 +187,8 @@ impl LogFormat {
                                 LogPart::LevelNumber => Cow::Owned(level.number().to_string()),
                                 LogPart::CodePlace => NO_PLACE.into(),
                             };
+                            let cut = |most: usize| text.chars().take(most).collect();
+                            let text = most.map_or_else(|| text.clone(), cut);
                             line += &match side {
                                 Side::Before => format!("{text:>width$}"),
                                 Side::Zeros => format!("{text:0>width$}"),
@@ -201,7 +203,7 @@ impl LogFormat {
     }
 }
 
-/// `%(name)-8s` or `%(msecs)03d` at the start of a text: the part, and its length in the text.
+/// `%(name)-8s`, `%(levelname).1s` or `%(msecs)03d` at the start of a text: the part, and its length in the text.
 fn part_at(text: &str) -> Option<(LogPiece, usize)> {
     let (name, rest) = text.strip_prefix("%(")?.split_once(')')?;
     let part = match name {
@@ -217,14 +219,18 @@ fn part_at(text: &str) -> Option<(LogPiece, usize)> {
     };
     let end = rest.find(['s', 'd'])?;
     let is_number = rest[end..].starts_with('d') && matches!(part, LogPart::Millis | LogPart::LevelNumber);
-    let (side, width) = match rest[..end].strip_prefix('-') {
+    let (shape, most) = rest[..end].split_once('.').map_or((&rest[..end], None), |(shape, most)| (shape, Some(most)));
+    let (side, width) = match shape.strip_prefix('-') {
         Some(width) => (Side::Behind, width),
-        None if rest.starts_with('0') && is_number => (Side::Zeros, &rest[..end]),
-        None => (Side::Before, &rest[..end]),
+        None if rest.starts_with('0') && is_number => (Side::Zeros, shape),
+        None => (Side::Before, shape),
     };
     let is_width = |text: &str| text.len() <= 3 && text.bytes().all(|byte| byte.is_ascii_digit());
     let width = if width.is_empty() { 0 } else { width.parse().ok().filter(|_| is_width(width))? };
-    (width < 100).then_some((LogPiece::Part(part, side, width), name.len() + 3 + end + 1))
+    let is_cut = |most: &&str| rest[end..].starts_with('s') && is_width(most);
+    let most = most.map(|most| Some(most).filter(is_cut)?.parse::<usize>().ok());
+    let is_known = width < 100 && most != Some(None);
+    is_known.then_some((LogPiece::Part(part, side, width, most.flatten()), name.len() + 3 + end + 1))
 }
 
 #[cfg(test)]
@@ -239,6 +245,8 @@ mod tests {
     fn g3_the_forms_of_a_line() {
         assert_eq!(line("%(asctime)s %(levelname)s [%(name)s]: %(message)s"), "12:00 WARNING [ddns]: sent \"all\"");
         assert_eq!(line("%(levelname)-9s|%(levelname)9s|100%%"), "WARNING  |  WARNING|100%");
+        assert_eq!(line("%(levelname).1s|%(levelname)-3.1s|%(message).10s"), "W|W  |sent \"all\"");
+        assert_eq!(line("%(message).4s"), "sent");
         let json = "{\"time\":\"12:00\",\"level\":\"WARNING\",\"name\":\"ddns\",\"message\":\"sent \\\"all\\\"\"}";
         assert_eq!(line("json"), json);
         let short = |level| LogFormat::Short.line(LogTime::default(), level, "a");
