@@ -213,6 +213,12 @@ impl Entry {
         self.groups().unwrap_or_else(|| Family::ALL.into_iter().flat_map(of).collect())
     }
 
+    /// Whether domains of a family take their address from `push:NAME`.
+    pub fn takes_pushed(&self, family: Family, name: &str) -> bool {
+        let is_it = |source: &Source| source.pushes().iter().any(|push| push.name.as_deref() == Some(name));
+        !self.domains_of(family).is_empty() && self.sources_of(family).iter().any(is_it)
+    }
+
     /// The sources of a family, in the order in which ddns tries them.
     pub fn sources_of(&self, family: Family) -> &[Source] {
         &self.sources[family.index()]

@@ -42,15 +42,15 @@ impl FileContents {
         format!("the file {}", if self.may_show(path) { path } else { "that it names" })
     }
 
-    /// The text of a file, or why there is none.
+    /// The text of a file, or why there is none. Editors on Windows may begin a file with a byte order mark.
     pub(super) fn text(&self, path: &str) -> Result<String, String> {
-        self.0.get(path).cloned().unwrap_or_else(|| Err("was not read".to_owned()))
+        let text = self.0.get(path).cloned().unwrap_or_else(|| Err("was not read".to_owned()))?;
+        Ok(text.trim_start_matches('\u{feff}').to_owned())
     }
 
     /// The only line of a file, or why there is none.
     pub(super) fn line(&self, path: &str) -> Result<String, String> {
-        // Editors on Windows may begin a file with a byte order mark.
-        match self.text(path)?.trim_start_matches('\u{feff}').trim_end_matches(['\r', '\n']) {
+        match self.text(path)?.trim_end_matches(['\r', '\n']) {
             text if text.trim().is_empty() => Err("is empty".to_owned()),
             text if text.contains(['\r', '\n']) => Err("must hold one line".to_owned()),
             line => Ok(line.to_owned()),
@@ -247,6 +247,7 @@ mod tests {
         let mut files = FileContents::default();
         let cases = [
             ("s3cret", Ok("s3cret")),
+            ("\u{feff}s3cret", Ok("s3cret")),
             (" a b \r\n", Ok(" a b ")),
             ("a\n\n\n", Ok("a")),
             ("a\nb", Err("must hold one line")),
@@ -257,6 +258,7 @@ mod tests {
         for (text, expected) in cases {
             files.add("f".to_owned(), Ok(text.to_owned()));
             assert_eq!(files.line("f"), expected.map(str::to_owned).map_err(str::to_owned), "{text:?}");
+            assert!(!files.text("f").expect("it was added").contains('\u{feff}'));
         }
         files.add("f".to_owned(), Err("does not exist".to_owned()));
         assert_eq!(files.line("f"), Err("does not exist".to_owned()));

@@ -199,6 +199,22 @@ pub fn sent_twice(configs: &[&Config]) -> Vec<Diagnostic> {
     all
 }
 
+/// Names in `web.push` that no domain takes its address from: their pushes are refused.
+pub fn unused_pushes(configs: &[&Config]) -> Vec<Diagnostic> {
+    let is_used = |name: &str| {
+        let mut entries = configs.iter().flat_map(|config| &config.entries);
+        entries.any(|entry| Family::ALL.into_iter().any(|family| entry.takes_pushed(family, name)))
+    };
+    let webs = configs.iter().filter_map(|config| Some((config, config.web.as_ref()?)));
+    let unused = webs.flat_map(|(config, web)| web.push.iter().map(move |rule| (config, &rule.name)));
+    let warning = |(config, name): (&&Config, &String)| {
+        let message = format!("`web.push.{name}`: no domain takes its address from push:{name}: pushes are refused");
+        let hint = format!("put \"push:{name}\" into `index4` or `index6` of an entry with domains of that family");
+        Diagnostic::warning(Place::file(&config.name), message).hint(hint)
+    };
+    unused.filter(|(_, name)| !is_used(name)).map(warning).collect()
+}
+
 #[cfg(test)]
 mod tests {
 

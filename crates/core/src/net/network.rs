@@ -14,9 +14,12 @@ impl Network {
     pub fn parse(text: &str) -> Option<Self> {
         let (ip, bits) = text.split_once('/').map_or((text, None), |(ip, bits)| (ip, Some(bits)));
         let ip: IpAddr = ip.strip_prefix('[').and_then(|ip| ip.strip_suffix(']')).unwrap_or(ip).parse().ok()?;
-        match bits {
-            None => Self::of(ip, if ip.is_ipv4() { 32 } else { 128 }),
-            Some(bits) => Self::of(ip, bits.parse().ok()?),
+        let most = if ip.is_ipv4() { 32 } else { 128 };
+        let bits = bits.map_or(Some(most), |bits| bits.parse().ok())?;
+        match ip.to_canonical() {
+            // `::ffff:192.0.2.1`: clients are compared in their usual form.
+            v4 if v4 != ip && bits >= 96 => Self::of(v4, bits - 96),
+            _ => Self::of(ip, bits),
         }
     }
 

@@ -68,6 +68,9 @@ pub fn token(web: &Web) -> Result<Option<&str>, AccessRefusal> {
     web.token.as_ref().map(|file| held("token_file", file, HINT, wrong)).transpose()
 }
 
+/// The longest password, in bytes.
+pub const MAX_PASSWORD_BYTES: usize = 1024;
+
 /// What a host must know to push (F10b).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum PushKey<'a> {
@@ -83,6 +86,7 @@ pub fn push_key(rule: &PushRule) -> Result<PushKey<'_>, AccessRefusal> {
     let wrong = |text: &str| match text {
         hash if is_hash(hash) => None,
         text if text.contains(char::is_control) => Some("must hold one line"),
+        text if text.len() > MAX_PASSWORD_BYTES => Some("holds more than 1024 bytes, which no client sends"),
         text => (text.chars().count() < 16).then_some("holds fewer than 16 characters"),
     };
     let text = held(&format!("push.{}.password_file", rule.name), &rule.password, HINT, wrong)?;
@@ -125,11 +129,14 @@ mod tests {
 
     #[test]
     fn f10b_the_password_of_a_push_is_long_or_a_hash() {
+        let long = "x".repeat(1025);
         for (text, is_good) in [
             (Ok("0123456789abcdef\n"), true),
             (Ok("four words with spaces"), true),
             (Ok("$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2g\n"), true),
             (Ok("0123456789abcde"), false),
+            (Ok(&long[..1024]), true),
+            (Ok(&long), false),
             (Ok("0123456789abcdef\n0123456789abcdef"), false),
             (Ok(""), false),
             (Err("does not exist"), false),

@@ -61,7 +61,7 @@ impl ClientAttempts {
 }
 
 /// Who is behind an address: all addresses of an IPv6 /64 network count as one client.
-fn who(ip: IpAddr) -> IpAddr {
+pub fn client_of(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64).into(),
         ip @ IpAddr::V4(_) => ip,
@@ -76,7 +76,7 @@ impl PasswordAttempts {
     /// Whether a client may try now. The error is how long it must wait.
     pub fn may(&self, ip: IpAddr, now: Duration) -> Result<(), Duration> {
         let left = |client: &ClientAttempts| (client.last + client.wait()).saturating_sub(now);
-        match self.client(who(ip)).map_or(Duration::ZERO, left) {
+        match self.client(client_of(ip)).map_or(Duration::ZERO, left) {
             Duration::ZERO => Ok(()),
             wait => Err(wait),
         }
@@ -85,7 +85,7 @@ impl PasswordAttempts {
     /// Puts a try in line, and returns its number. The error is how long its client must wait.
     pub fn wait(&mut self, ip: IpAddr, now: Duration) -> Result<u64, Duration> {
         self.may(ip, now)?;
-        let who = who(ip);
+        let who = client_of(ip);
         let own = self.line.iter().filter(|other| other.who == who).count() as u64;
         let number = self.next;
         let costs = own + u64::from(self.client(who).map_or(0, |client| client.wrong));
@@ -122,7 +122,7 @@ impl PasswordAttempts {
         self.is_checking = false;
         if is_right {
             // Forget the wrong tries.
-            self.clients.retain(|client| client.who != who(ip));
+            self.clients.retain(|client| client.who != client_of(ip));
         } else {
             self.wrong(ip, now);
         }
@@ -131,7 +131,7 @@ impl PasswordAttempts {
     /// Counts a wrong try of a client.
     pub fn wrong(&mut self, ip: IpAddr, now: Duration) {
         self.clients.retain(|client| now.saturating_sub(client.last) < FORGET_AFTER);
-        if let Some(client) = self.clients.iter_mut().find(|client| client.who == who(ip)) {
+        if let Some(client) = self.clients.iter_mut().find(|client| client.who == client_of(ip)) {
             (client.wrong, client.last) = (client.wrong.saturating_add(1), now);
             return;
         }
@@ -140,7 +140,7 @@ impl PasswordAttempts {
         {
             self.clients.swap_remove(at);
         }
-        self.clients.push(ClientAttempts { who: who(ip), wrong: 1, last: now });
+        self.clients.push(ClientAttempts { who: client_of(ip), wrong: 1, last: now });
     }
 }
 

@@ -9,7 +9,6 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 use super::form;
 use crate::address::pushed::Push;
-use crate::address::source::Source;
 use crate::config::Config;
 use crate::config::web::{PushRule, Web};
 use crate::net::family::Family;
@@ -133,22 +132,29 @@ impl PushRequest {
         Self { hosts, push }
     }
 
-    /// The addresses for the source of this name, or the answer that says what is wrong.
-    pub fn judge<'a>(&self, name: &str, configs: impl Iterator<Item = &'a Config>) -> Result<Push, PushAnswer> {
-        let hosts = self.hosts.as_ref().ok_or(PushAnswer::NotFqdn)?;
+    /// The addresses for the source of this name, or what is wrong: the answer, and a phrase for the log.
+    pub fn judge<'a>(
+        &self,
+        name: &str,
+        configs: impl Iterator<Item = &'a Config>,
+    ) -> Result<Push, (PushAnswer, String)> {
+        let hosts =
+            self.hosts.as_ref().ok_or((PushAnswer::NotFqdn, "one of its domains is not a valid name".to_owned()))?;
         if hosts.len() > MAX_HOSTS {
-            return Err(PushAnswer::NumHost);
+            return Err((PushAnswer::NumHost, format!("it names more than {MAX_HOSTS} domains")));
         }
         let entries = configs.flat_map(|config| &config.entries);
         let both = entries.flat_map(|entry| Family::ALL.map(|family| (entry, family)));
-        let takes = |source: &Source| source.pushes().iter().any(|push| push.name.as_deref() == Some(name));
-        let users: Vec<_> = both.filter(|(entry, family)| entry.sources_of(*family).iter().any(takes)).collect();
+        let users: Vec<_> = both.filter(|(entry, family)| entry.takes_pushed(*family, name)).collect();
         let is_known = |host: &Domain| users.iter().any(|(entry, family)| entry.domains_of(*family).contains(host));
         // An address that no entry uses would be lost without notice.
-        if users.is_empty() || !hosts.iter().all(is_known) {
-            return Err(PushAnswer::NoHost);
+        if users.is_empty() {
+            return Err((PushAnswer::NoHost, "no domain takes its address from it".to_owned()));
         }
-        self.push.clone().map_err(|_| PushAnswer::BadIp)
+        if let Some(host) = hosts.iter().find(|host| !is_known(host)) {
+            return Err((PushAnswer::NoHost, format!("{host} does not take its address from it")));
+        }
+        self.push.clone().map_err(|why| (PushAnswer::BadIp, why))
     }
 }
 

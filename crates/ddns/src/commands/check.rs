@@ -13,7 +13,7 @@ use ddns_core::address::lookup::Lookup;
 use ddns_core::callback::Notice;
 use ddns_core::config::fields::file_variables;
 use ddns_core::config::files;
-use ddns_core::config::lint::{lint, sent_twice};
+use ddns_core::config::lint::{lint, sent_twice, unused_pushes};
 use ddns_core::config::listing::{Section, holds_secrets, listing};
 use ddns_core::config::raw::{self, Document, FileLayers};
 use ddns_core::config::validate::{Surroundings, Valid};
@@ -107,6 +107,7 @@ pub(crate) fn warnings(valid: &[Valid], texts: &[Option<FileLayers>], around: &S
     }
     let configs: Vec<&Config> = valid.iter().map(|(config, _)| config).collect();
     all.extend(sent_twice(&configs));
+    all.extend(unused_pushes(&configs));
     all
 }
 

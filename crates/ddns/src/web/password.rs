@@ -4,6 +4,7 @@ use std::io;
 
 use argon2::password_hash::{PasswordHash, PasswordHasher as _, PasswordVerifier as _, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
+pub(crate) use ddns_core::web::access::MAX_PASSWORD_BYTES;
 
 use crate::random::random;
 
@@ -18,9 +19,6 @@ const MAX_PASSES: u32 = 64;
 
 /// The shortest password, in characters: even though a guess costs 12 MiB, shorter ones are soon guessed.
 pub(crate) const MIN_PASSWORD_CHARS: usize = 8;
-
-/// The longest password, in bytes.
-pub(crate) const MAX_PASSWORD_BYTES: usize = 1024;
 
 /// The hash of a new password.
 pub(crate) fn hash(password: &str) -> io::Result<String> {

@@ -4,6 +4,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use ddns_core::text::duration::duration;
 use ddns_core::web::access::{PushKey, push_key};
 use ddns_core::web::push::{MAX_KIB, PushAnswer, PushLogin, PushRequest, allowed, is_of_browser};
 use hyper::Method;
@@ -14,6 +15,19 @@ use super::reply::Reply;
 use super::request::PageRequest;
 use super::site::{Site, SiteRequest};
 use crate::clock::steady_time;
+
+/// The answer to a push from an address that may not push; `None` for any other request.
+pub(super) fn of_stranger(site: &Site, request: &PageRequest) -> Option<Reply> {
+    let client = request.visit.client;
+    if !request.is_push(site) || !allowed(&site.web.borrow(), client).is_empty() {
+        return None;
+    }
+    if let Err(wait) = site.pushes.wrong(client) {
+        return Some(too_often(wait));
+    }
+    site.warn(format!("{client} may not push an address: `web.push` does not have it in `from`"));
+    Some(Reply::text(403, "badauth"))
+}
 
 /// Takes a push.
 pub(super) async fn receive(site: &Rc<Site>, request: &PageRequest) -> Reply {
@@ -34,6 +48,8 @@ async fn deliver_push(site: &Rc<Site>, request: &PageRequest) -> Result<Reply, R
     }
     let name = admitted(site, request).await?;
     if !site.push_rate.borrow_mut().admits(&name, steady_time()) {
+        let client = request.visit.client;
+        site.warn_of(client, || format!("push:{name} is pushed too often ({client}): for a minute, more is refused"));
         return Err(answered(&PushAnswer::Abuse));
     }
     let push = PushRequest::read(query, body);
@@ -41,16 +57,11 @@ async fn deliver_push(site: &Rc<Site>, request: &PageRequest) -> Result<Reply, R
     Ok(answered(&answer.unwrap_or(PushAnswer::Broken)))
 }
 
-/// The name in `web.push` that a request may push for, judged first by its address, then by its password.
+/// The name in `web.push` that a request may push for.
 async fn admitted(site: &Rc<Site>, request: &PageRequest) -> Result<String, Reply> {
     let client = request.visit.client;
     let web = site.web.borrow().clone();
     let rules = allowed(&web, client);
-    if rules.is_empty() {
-        site.pushes.wrong(client).map_err(too_often)?;
-        site.warn(format!("{client} may not push an address: `web.push` does not have it in `from`"));
-        return Err(Reply::text(403, "badauth"));
-    }
     let login =
         PushLogin::read(request.header(AUTHORIZATION), &request.query, request.text()).ok_or_else(unauthorized)?;
     let (rule, is_named) = login.rule(&rules, |one, other| site.key.is_same(one, other)).ok_or_else(unauthorized)?;
@@ -71,18 +82,22 @@ async fn admitted(site: &Rc<Site>, request: &PageRequest) -> Result<String, Repl
     match site.pushes.check(client, check, when_wrong).await {
         Ok(true) => Ok(name),
         Ok(false) => Err(unauthorized()),
-        Err(wait) => Err(too_often(wait)),
+        Err(wait) => {
+            let text = || format!("{client} may not push for {}: there were too many wrong tries", duration(wait));
+            site.warn_of(client, text);
+            Err(too_often(wait))
+        }
     }
 }
 
 /// Refuses two URLs sent as one, as old routers do. The log says so, or nobody would know why no address comes.
 pub(super) fn two_in_one(site: &Site, request: &PageRequest) -> Reply {
-    if site.pushes.wrong(request.visit.client).is_ok() {
-        site.warn(format!(
-            "{} sent two URLs as one: put only one into its update URL, `myip` and `myipv6` fit into the same",
-            request.visit.client
-        ));
-    }
+    let client = request.visit.client;
+    site.warn_of(client, || {
+        format!(
+            "{client} sent two URLs as one: put only one into its update URL, `myip` and `myipv6` fit into the same"
+        )
+    });
     Reply::text(404, "there is nothing at this address").last()
 }
 

@@ -41,8 +41,8 @@ pub(super) struct PageRequest {
 }
 
 impl PageRequest {
-    /// Reads a request, or turns it away.
-    pub(super) fn new(head: Parts, body: Vec<u8>, peer: IpAddr, is_secured: bool, site: &Site) -> Result<Self, Reply> {
+    /// Reads a request without its body, or turns it away.
+    pub(super) fn new(head: Parts, peer: IpAddr, is_secured: bool, site: &Site) -> Result<Self, Reply> {
         let visit =
             visit(&head, peer, is_secured, &site.web.borrow(), site.address).map_err(|turned| match turned {
                 VisitRefusal::Host => Reply::text(421, "the page does not have this name: name it in `web.hosts`"),
@@ -66,7 +66,7 @@ impl PageRequest {
             path: uri.path().to_owned(),
             query: uri.query().unwrap_or_default().to_owned(),
             headers,
-            body,
+            body: Vec::new(),
             visit,
             is_let_in: site.enters(&id),
             token: site.key.token(&id),

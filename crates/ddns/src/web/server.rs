@@ -18,8 +18,8 @@ use tokio_rustls::TlsAcceptor;
 
 use super::reply::Reply;
 use super::request::PageRequest;
-use super::route;
 use super::site::{Site, SiteRequest};
+use super::{push, route};
 use crate::http::server::{
     AcceptedConnection, Activity, ConnectionPhase, ConnectionTimeouts, ServerWire, accept, hang_up, read, speak,
 };
@@ -119,16 +119,19 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
         activity.enter(ConnectionPhase::Reading);
         let (head, body) = request.into_parts();
         let limit = if head.uri.path() == route::CHECK { MAX_TEXT_KIB } else { MAX_FORM_KIB };
-        let reply = match read(body, limit).await {
-            Ok(body) => {
-                activity.enter(ConnectionPhase::Responding);
-                match PageRequest::new(head, body, from.ip(), is_secured, site) {
-                    Ok(request) => route::respond(site, request).await,
-                    Err(turned_away) => turned_away,
+        let request = PageRequest::new(head, from.ip(), is_secured, site);
+        let reply = match request.and_then(|request| push::of_stranger(site, &request).map_or(Ok(request), Err)) {
+            Ok(mut request) => match read(body, limit).await {
+                Ok(body) => {
+                    activity.enter(ConnectionPhase::Responding);
+                    request.body = body;
+                    route::respond(site, request).await
                 }
-            }
-            Err((Some(status), why)) => Reply::text(status, &why).last(),
-            Err((None, why)) => return Err(io::Error::other(why)),
+                Err((Some(status), why)) => Reply::text(status, &why).last(),
+                Err((None, why)) => return Err(io::Error::other(why)),
+            },
+            // Its body is not worth waiting for.
+            Err(turned_away) => turned_away.last(),
         };
         activity.enter(if reply.is_endless() { ConnectionPhase::Streaming } else { ConnectionPhase::Writing });
         Ok(reply.outgoing())

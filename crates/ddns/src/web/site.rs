@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -109,6 +109,8 @@ pub(super) struct Site {
     /// The tries of passwords of pushes.
     pub(super) pushes: Rc<AttemptQueue>,
     pub(super) push_rate: RefCell<PushRate>,
+    /// How often the log was told of a client.
+    told: AttemptQueue,
     /// Held by work beside the event loop, so that only one thing is done at a time.
     beside: Arc<Mutex<()>>,
     /// How often something changed.
@@ -137,6 +139,7 @@ impl Site {
             logins: Rc::default(),
             pushes: Rc::default(),
             push_rate: RefCell::default(),
+            told: AttemptQueue::default(),
             beside: Arc::default(),
             changes: watch::Sender::default(),
             listening: RefCell::default(),
@@ -201,6 +204,13 @@ impl Site {
 
     pub(super) fn warn(&self, text: String) {
         let _ = self.asks.send(SiteRequest::Warn(text));
+    }
+
+    /// A warning about what a client does; the more often it does so, the more seldom the log says it.
+    pub(super) fn warn_of(&self, client: IpAddr, text: impl FnOnce() -> String) {
+        if self.told.wrong(client).is_ok() {
+            self.warn(text());
+        }
     }
 
     /// What the service answers; `None`: it ends.

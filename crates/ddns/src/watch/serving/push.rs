@@ -18,10 +18,8 @@ impl Serving<'_, '_> {
         let configs = || self.configs.iter().map(|(config, _)| config);
         let push = match request.judge(name, configs()) {
             Ok(push) => push,
-            Err(answer) => {
-                let why = request.push.as_ref().err().filter(|_| answer == PushAnswer::BadIp);
-                let why = why.map_or_else(String::new, |why| format!(": {why}"));
-                self.log.warning(format!("push:{name} changes nothing ({}){why}", answer.text()));
+            Err((answer, why)) => {
+                self.log.warning(format!("push:{name} changes nothing ({}): {why}", answer.text()));
                 return (answer, [false; 2]);
             }
         };
