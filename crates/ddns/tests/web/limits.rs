@@ -1,12 +1,13 @@
 //! Strangers who connect: sizes, times and numbers are bounded, and updates go on (I2).
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use serde_json::json;
 
 use crate::support::page::{Page, within};
@@ -28,7 +29,7 @@ fn i2_a_thousand_idle_connections_stop_nothing() {
     page.endpoint.wait(1, SOON);
     let mut idle = Vec::new();
     for number in 0..1000 {
-        let Ok(mut stream) = std::net::TcpStream::connect(page.address) else { break };
+        let Ok(mut stream) = TcpStream::connect(page.address) else { break };
         if number % 10 == 0 {
             let _ = stream.write_all(b"GET / HT");
         }
@@ -40,6 +41,27 @@ fn i2_a_thousand_idle_connections_stop_nothing() {
     assert!(page.watch.measure("status", "VmRSS:") < 60_000);
     drop(idle);
     page.get("/").expect(200);
+}
+
+/// Whoever begins many requests and ends none takes no turn of somebody else.
+#[test]
+fn i2_half_requests_of_one_client_do_not_delay_others() {
+    let page = Page::open();
+    let stranger = || {
+        let SocketAddr::V4(server) = page.address else { panic!("{}", page.address) };
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+        bind(&socket, &SocketAddrV4::new(Ipv4Addr::new(127, 0, 0, 2), 0)).expect("an address of its own");
+        connect(&socket, &server).expect("the page takes connections");
+        TcpStream::from(socket)
+    };
+    let mut half: Vec<TcpStream> = (0..150).map(|_| stranger()).collect();
+    for stream in &mut half {
+        let _ = stream.write_all(b"GET / HT");
+    }
+    let begun = Instant::now();
+    page.get("/healthz").expect(200);
+    assert!(begun.elapsed() < Duration::from_millis(1500), "{:?}", begun.elapsed());
+    drop(half);
 }
 
 #[test]
@@ -185,7 +207,7 @@ fn i1_a_reload_keeps_the_page_or_moves_it() {
     // Another address.
     page.sandbox.write("config.json", config.replace("127.0.0.1:0", "127.0.0.3:0"));
     page.watch.prints("the page is at http://127.0.0.3:");
-    until(SOON, "the old one is closed", || std::net::TcpStream::connect(page.address).is_err());
+    until(SOON, "the old one is closed", || TcpStream::connect(page.address).is_err());
     // None.
     page.sandbox.write("config.json", config.replace("\"listen\"", "\"listen_not\""));
     page.watch.prints("keeping the previous one");
