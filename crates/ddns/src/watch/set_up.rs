@@ -78,7 +78,7 @@ pub(super) async fn run(settings: CliSettings, environment: Environment, client:
 fn respond(ask: SiteRequest, settings: &CliSettings, environment: &Environment, target: &Path, log: &Log<'_>) {
     match ask {
         SiteRequest::Status(respond) => {
-            answer(respond, Status { process: Some(std::process::id()), ..Status::default() })
+            answer(respond, Status { process: Some(std::process::id()), ..Status::default() });
         }
         SiteRequest::Configured(respond) => {
             let (around, set_up) = (surroundings(settings, environment), Some(target.display().to_string()));
