@@ -195,6 +195,22 @@ fn h7_the_domain_that_waits_is_named_not_the_one_that_was_accepted() {
     assert_eq!(receiver.callbacks().len(), 1);
 }
 
+/// Fewer lines than domains: nobody can tell which domain was accepted.
+#[test]
+fn h4_a_refusal_in_fewer_lines_than_domains_is_about_all_of_them() {
+    let receiver = Receiver::responding(|_| Response::with_body(200, "good\nbadauth"));
+    let sandbox = Sandbox::new();
+    let names = ["a.example.com", "b.example.com", "c.example.com"];
+    let more = json!({"ipv4": names, "combine": {"domains": 3}, "expect": "dyndns2", "index4": receiver.index4()});
+    let config = with(&home(&receiver.url("/?h=__DOMAINS__&ip=__IP__")), &more);
+    let run = sandbox.sync(&config).expect(1).prints("3 failed").never_prints(": accepted");
+    for name in names {
+        run.prints(&format!("{name} A 203.0.113.7: stopped: the endpoint refused it permanently: 200 `badauth`"));
+    }
+    sandbox.sync(&config).expect(1).prints("3 stopped");
+    assert_eq!(receiver.callbacks().len(), 1);
+}
+
 #[test]
 fn e8_h4_force_says_why_nothing_is_sent_after_the_third_nochg() {
     let receiver = Receiver::responding(|_| Response::with_body(200, "nochg"));

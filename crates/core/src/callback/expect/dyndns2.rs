@@ -15,13 +15,24 @@ const WAIT: [&str; 5] = ["911", "dnserr", "servererror", "interror", "interval"]
 /// How long to wait after one of these.
 const PAUSE: Duration = Duration::from_secs(30 * 60);
 
-/// Line n is about domain n if there are as many lines as domains; otherwise the first line is about all domains.
+/// Line n is about domain n if there are as many lines as domains; otherwise the worst line is about all updates of the
+/// request. Of the response to a single update, only the first line counts.
 pub(super) fn judge(status: u16, text: &str, domains: usize, sent: &[IpAddr]) -> Vec<ResponseVerdict> {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    if domains > 1 && lines.len() == domains {
-        return lines.into_iter().map(|line| judge_line(status, line, sent)).collect();
+    let most = if domains > 1 || sent.len() > 1 { usize::MAX } else { 1 };
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(most);
+    let all: Vec<ResponseVerdict> = lines.map(|line| judge_line(status, line, sent)).collect();
+    if domains > 1 && all.len() == domains {
+        return all;
     }
-    vec![judge_line(status, lines.first().copied().unwrap_or_default(), sent)]
+    let worst = all.into_iter().min_by_key(|line| match line.verdict {
+        Meaning::Stopped { all: true, .. } => 0,
+        Meaning::Stopped { .. } => 1,
+        Meaning::Wait(_) => 2,
+        Meaning::Accepted => 4,
+        Meaning::Unchanged => 5,
+        _ => 3,
+    });
+    vec![worst.unwrap_or_else(|| judge_line(status, "", sent))]
 }
 
 fn judge_line(status: u16, line: &str, sent: &[IpAddr]) -> ResponseVerdict {

@@ -71,6 +71,27 @@ fn h4_a_line_is_about_its_domain_where_the_counts_agree() {
     assert_eq!(judge("good\n\nnochg\n"), [Meaning::Accepted, Meaning::Unchanged]);
 }
 
+#[test]
+fn h4_the_worst_line_is_about_all_where_the_counts_differ() {
+    let both: [IpAddr; 2] = [SENT, "2001:db8::7"].map(|ip| ip.parse().expect("an address"));
+    let stop = |all| Meaning::Stopped { until_address: false, all };
+    for (domains, sent, body, expected) in [
+        (3, &both[..1], "good\nbadauth", stop(true)),
+        (3, &both[..1], "good\n911\nnohost\nbadauth", stop(true)),
+        (3, &both[..1], "911\nnohost", stop(false)),
+        (3, &both[..1], "good\nw1h", Meaning::Wait(Some(Duration::from_secs(3600)))),
+        (3, &both[..1], "good\n<html>", Meaning::Rejected),
+        (3, &both[..1], "nochg\ngood", Meaning::Accepted),
+        (3, &both[..1], "nochg", Meaning::Unchanged),
+        (1, &both[..], "good 203.0.113.7\nbadauth", stop(true)),
+        // A request with one update: services add lines of their own.
+        (1, &both[..1], "good 203.0.113.7\ngood 2001:db8::7", Meaning::Accepted),
+    ] {
+        let judged = Expect::Dyndns2.judge((200, body.as_bytes()), (domains, sent), false, &equal);
+        assert_eq!(judged.iter().map(|one| one.verdict).collect::<Vec<_>>(), [expected], "{domains} {body:?}");
+    }
+}
+
 fn pattern(text: &str) -> Condition {
     Condition::default().with_pattern(text).expect("a pattern")
 }
