@@ -10,14 +10,15 @@ use smallvec::{SmallVec, smallvec};
 use super::in_flight::{InFlight, RequestDetails};
 use super::plan::Plan;
 use super::{Effect, Engine, Mode, Note, RequestId, backoff};
+use crate::callback::Batch;
 use crate::callback::expect::{MAX_JUDGED_BODY_BYTES, Meaning, ResponseVerdict, suspicious};
-use crate::callback::{Batch, Signing};
 use crate::journal::{About, Last, Settled, What};
 use crate::net::family::Family;
 use crate::net::status::with_reason;
 use crate::schedule::limiter::AcceptQueue;
 use crate::schedule::queue::{Retry, Stage, UpdateId};
 use crate::schedule::retry_after::{self, http_seconds};
+use crate::text::duration::duration;
 use crate::text::log_format::Level;
 use crate::update::Update;
 use crate::update::domain::Domain;
@@ -111,9 +112,10 @@ impl Engine {
                         asked = *wait;
                     }
                 }
-                if matches!(request.template(&plan.entry(at).callback).sign, Some(Signing::Scheme(_)))
+                if request.template(&plan.entry(at).callback).sign.is_some()
                     && let Some(words) = wrong_clock(&response, self.now.day.seconds)
                 {
+                    self.warn_of_clock(at, &words, outcomes.iter());
                     let status = Some(response.status);
                     for outcome in outcomes.iter_mut().filter(|outcome| outcome.is_refused()) {
                         let why = format!("{words}, which refused the request: {}", outcome.reason());
@@ -138,6 +140,18 @@ impl Engine {
         let ended = request.whole(&what, ended);
         if let Some((request, (outcomes, circumstances))) = self.follow(&plan, request, ended) {
             self.conclude(&plan, request, &outcomes, Some(circumstances));
+        }
+    }
+
+    /// A wait counts also if the clock is wrong, but the user should know of it.
+    pub(super) fn warn_of_clock<'o>(
+        &mut self,
+        at: usize,
+        clock: &str,
+        mut outcomes: impl Iterator<Item = &'o Outcome>,
+    ) {
+        if outcomes.any(|outcome| matches!(outcome, Outcome::Failed(Why::Wait { .. }))) {
+            self.say(at, Level::Warning, || format!("{clock}: the service may ask to wait because of that"));
         }
     }
 
@@ -443,15 +457,13 @@ fn bare(text: &str) -> String {
 }
 
 /// Says how far the clock of this host is off, if that may be why the service refused a signed request: correcting the clock
-/// solves it (H11a).
+/// solves it (H11a). Some services refuse with 200; one with 5xx has trouble of its own.
 pub(super) fn wrong_clock(response: &ResponseFacts, now: u64) -> Option<String> {
     let theirs = http_seconds(response.date.as_deref()?)?;
     let apart = Duration::from_secs(theirs.abs_diff(now));
     let way = if now < theirs { "behind" } else { "ahead of" };
-    (apart > CLOCK_TOLERANCE).then(|| {
-        let minutes = (apart.as_secs() + 30) / 60;
-        format!("this host's clock is {minutes} minutes {way} the clock of the service")
-    })
+    (apart > CLOCK_TOLERANCE && response.status < 500)
+        .then(|| format!("this host's clock is {} {way} the clock of the service", duration(apart)))
 }
 
 #[cfg(test)]

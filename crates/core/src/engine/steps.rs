@@ -10,8 +10,8 @@ use super::plan::Plan;
 use super::queueing::Sendables;
 use super::settle::{Facts, wrong_clock};
 use super::{Durability, Effect, Engine, Reads, backoff};
+use crate::callback::SendableBatch;
 use crate::callback::steps::{LookupStep, Search};
-use crate::callback::{SendableBatch, Signing};
 use crate::net::family::Family;
 use crate::schedule::queue::{Lane, Retry, Stage, UpdateId};
 use crate::update::outcome::{Outcome, Why};
@@ -201,8 +201,7 @@ impl Engine {
             Err(_) if !(200..300).contains(&status) => Ok(""),
             Err(_) => Err("the response is not UTF-8"),
         };
-        let is_scheme = |step: &LookupStep| matches!(step.request.sign, Some(Signing::Scheme(_)));
-        let is_signed = request.step(&plan.entry(at).callback).is_some_and(is_scheme);
+        let is_signed = request.step(&plan.entry(at).callback).is_some_and(|step| step.request.sign.is_some());
         let clock = wrong_clock(&response, self.now.day.seconds).filter(|_| is_signed);
         let text: Rc<str> = match why {
             Ok(text) => text.into(),
@@ -229,6 +228,13 @@ impl Engine {
                 }
                 end => ended.push((request, end, sent)),
             }
+        }
+        if let Some(clock) = &clock {
+            let outcomes = ended.iter().filter_map(|(_, end, _)| match end {
+                PageEnd::Failed(outcome) => Some(outcome),
+                _ => None,
+            });
+            self.warn_of_clock(at, clock, outcomes);
         }
         let is_good = ended.iter().any(|(_, end, _)| matches!(end, PageEnd::Found(_) | PageEnd::Unfit(_)));
         if let Some(key) = key {

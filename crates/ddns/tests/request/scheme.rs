@@ -11,6 +11,7 @@ use crate::support::signatures::{hex, is_right};
 use crate::support::{Receiver, Response, Sandbox};
 
 const SECRET: &str = "wJalrXUtnFEMI/K7MDENG";
+const WEBHOOK: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const PEM: &str = include_str!("../support/rfc7515.pem");
 
 /// Every scheme with a canonical form, as a configuration has it.
@@ -131,22 +132,59 @@ fn h11a_a_preview_shows_all_but_the_signature() {
     }
 }
 
+/// Long before the clock of this host.
+const OLD: &str = "Mon, 06 Jan 2025 08:49:37 GMT";
+
+/// A service that refuses with this status, and has an old date.
+fn refusing(status: u16) -> Receiver {
+    Receiver::responding(move |_| Response::with_body(status, "AuthFailure.Expired").header("Date", OLD))
+}
+
+#[test]
+fn h11a_a_wrong_clock_stops_no_step_and_is_said_where_the_service_asks_to_wait() {
+    let step = json!({"id": "/look", "take": {"/id": "__ID__"}});
+    for sign in [json!(WEBHOOK), schemes()[0].clone()] {
+        let receiver = refusing(403);
+        let more = json!({"sign": sign, "before": step, "expect": {"stop": {"status": 403}}});
+        let run = Sandbox::new().sync(&with(&home(&receiver.url("/__ID__")), &more)).expect(1);
+        run.prints("failed: before 1 of 1").prints("this host's clock is");
+        for (id, more) in [("/", json!({})), ("/__ID__", json!({"before": step}))] {
+            let more = with(&more, &json!({"sign": sign, "expect": {"wait": {"status": 403, "for": "1h"}}}));
+            let run = Sandbox::new().sync(&with(&home(&receiver.url(id)), &more)).expect(1);
+            run.prints("ahead of the clock of the service: the service may ask to wait because of that");
+            run.prints("failed: the endpoint asks to wait: 403");
+        }
+    }
+}
+
+/// A service with trouble of its own says nothing about signatures.
+#[test]
+fn h11a_a_5xx_is_no_sign_of_a_wrong_clock() {
+    let more = json!({"sign": schemes()[0], "expect": {"stop": {"status": 500}}});
+    let run = Sandbox::new().sync(&with(&home(&refusing(500).url("/")), &more)).expect(1);
+    run.prints("stopped: ").never_prints("clock");
+}
+
+    // Some services refuse with 200.
+    let by_status = json!({"status": 403});
 #[test]
 fn h11a_a_wrong_clock_is_said_and_stops_nothing() {
-    let old = "Mon, 06 Jan 2025 08:49:37 GMT";
-    // Some services refuse with 200.
-    for (status, stop) in [(403, json!({"status": 403})), (200, json!({"body": "AuthFailure"}))] {
-        let receiver =
-            Receiver::responding(move |_| Response::with_body(status, "AuthFailure.Expired").header("Date", old));
+    for (sign, status, stop) in [
+        (&schemes()[0], 403, &by_status),
+        (&schemes()[0], 200, &json!({"body": "AuthFailure"})),
+        (&json!(WEBHOOK), 403, &by_status),
+    ] {
+        let receiver = refusing(status);
         let sandbox = Sandbox::new();
-        let more = json!({"sign": schemes()[0], "expect": {"stop": stop, "accept": {"body": "fine"}}});
+        let more = json!({"sign": sign, "expect": {"stop": stop, "accept": {"body": "fine"}}});
         let config = with(&home(&receiver.url("/")), &more);
         for _ in 0..2 {
             let run = sandbox.sync(&config).expect(1).prints("failed: this host's clock is").prints("ahead of");
-            run.prints("the clock of the service, which refused the request").never_prints("Are the keys");
+            run.prints("days ahead of the clock of the service, which refused the request")
+                .never_prints("Are the keys");
         }
         assert_eq!(receiver.take().len(), 2, "it is sent again");
-        let right = Receiver::responding(move |_| Response::with_body(200, "fine").header("Date", old));
+        let right = Receiver::responding(|_| Response::with_body(200, "fine").header("Date", OLD));
         Sandbox::new().sync(&with(&config, &json!({"id": right.url("/")}))).expect(0);
     }
 }
