@@ -176,7 +176,7 @@ impl Entry {
     /// The updates of each request, as families and positions in [`Entry::domains`]; `None`: each update has its own
     /// request (H7).
     pub fn groups(&self) -> Option<Vec<Vec<(Family, usize)>>> {
-        let combine = self.callback.variables.combine.as_ref()?;
+        let combine = self.callback.variables.combine.as_ref().filter(|combine| combine.joins())?;
         let mut places: HashMap<&Domain, usize> = HashMap::new();
         // Updates that always share a request: both families of a domain, or a single update.
         let mut units: Vec<(&Domain, Vec<(Family, usize)>)> = Vec::new();

@@ -13,6 +13,13 @@ pub struct Combine {
     pub missing: Option<String>,
 }
 
+impl Combine {
+    /// Whether a request may have several updates.
+    pub fn joins(&self) -> bool {
+        self.families || self.domains > 1
+    }
+}
+
 /// The updates of one request: one, or several that `combine` puts together.
 #[derive(Debug, Clone, Copy)]
 pub struct Batch<'a> {

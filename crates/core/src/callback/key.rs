@@ -124,7 +124,7 @@ fn encoded(callback: &Callback) -> String {
     for zone in zones {
         push(&mut records, "zone", "name", zone);
     }
-    if let Some(combine) = &variables.combine {
+    if let Some(combine) = variables.combine.as_ref().filter(|combine| combine.joins()) {
         push(&mut records, "combine", "families", if combine.families { "true" } else { "false" });
         push(&mut records, "combine", "domains", &combine.domains.to_string());
         if let Some(missing) = &combine.missing {

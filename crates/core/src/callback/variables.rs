@@ -181,7 +181,7 @@ impl Variables {
         match variable {
             Variable::Ip | Variable::RecordType => combine.families,
             Variable::Domain | Variable::Host | Variable::Subdomain => combine.domains > 1,
-            Variable::OldIp => true,
+            Variable::OldIp => combine.joins(),
             _ => false,
         }
     }
@@ -319,7 +319,7 @@ impl Variables {
         match variable {
             Variable::OldIp => true,
             Variable::Ipv4 | Variable::Ipv6 | Variable::Ips => combines(|combine| combine.families),
-            Variable::Domains => combines(|combine| combine.domains > 1),
+            Variable::Domains => self.combine.is_some(),
             _ => !self.zones.is_empty(),
         }
     }

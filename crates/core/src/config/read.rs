@@ -283,6 +283,10 @@ impl<'a> SettingReader<'a> {
         if key == Key::Notify && value::is_web_address(text) {
             return Some(node.clone());
         }
+        if !text.trim_start().starts_with(['{', '[', '/', '#']) {
+            self.wrong_type(key, node);
+            return None;
+        }
         let inside = parse(text, Dialect::IN_TEXT).map(|inside| inside.at(node.span)).map_err(|error| {
             let (name, at) = (Field::of(key).name, error.span.start + 1);
             format!("`{name}` is not JSON: at character {at}, {}", error.message)

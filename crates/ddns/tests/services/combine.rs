@@ -289,3 +289,22 @@ fn h6_a_combined_request_that_is_held_back_counts_all_of_its_updates() {
     sandbox.sync(&config).expect(1).prints("2 held back");
     assert_eq!(targets(&receiver).len(), 1);
 }
+
+/// Somebody tries it with one domain first.
+#[test]
+fn h7_domains_has_a_value_also_with_one_domain_in_a_request() {
+    let receiver = Receiver::new();
+    let more = json!({"ipv4": ["a.example", "b.example"], "combine": {"domains": 1}, "index4": receiver.index4()});
+    let id = receiver.url("/?d=__DOMAIN__&all=__DOMAINS__&before=__OLDIP__");
+    Sandbox::new().sync(&with(&home(&id), &more)).expect(0).never_prints("not a placeholder");
+    let mut sent = targets(&receiver);
+    sent.sort();
+    assert_eq!(sent, ["/?d=a.example&all=a.example&before=", "/?d=b.example&all=b.example&before="]);
+}
+
+#[test]
+fn h7_a_text_in_place_of_the_object_is_named() {
+    let more = json!({"combine": "families"});
+    let run = Sandbox::new().sync(&with(&home("http://127.0.0.1:9/"), &more)).expect(2);
+    run.prints("`combine` must be an object with `families`, `domains` and `missing`, not a string");
+}

@@ -33,6 +33,7 @@ pub(crate) fn combine(reader: &mut SettingReader<'_>) -> Option<Combine> {
         Value::Number(text) => whole(text).parse().ok().filter(|number| (1..=MAX_DOMAINS).contains(number)),
         _ => None,
     };
-    let domains = of.part("domains", number, ["a whole number from 1 to 1000", ""]).unwrap_or(1);
-    (families || domains > 1).then_some(Combine { families, domains, missing })
+    let domains = of.part("domains", number, ["a whole number from 1 to 1000", ""]);
+    // With 1, too, __DOMAINS__ has a value.
+    (families || domains.is_some()).then_some(Combine { families, domains: domains.unwrap_or(1), missing })
 }
