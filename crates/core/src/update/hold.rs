@@ -17,7 +17,7 @@ const MAX_REASON_CHARS: usize = 200;
 const MAX_NOCHG: u8 = 3;
 
 /// The longest wait that counts, in seconds. An end further in the future is from a wrong clock.
-const MAX_WAIT_SECONDS: u64 = 31 * 86_400;
+pub const MAX_WAIT_SECONDS: u64 = 31 * 86_400;
 
 /// What ddns remembers of one update besides its claim.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -107,13 +107,17 @@ fn is_in(pattern: &Regex, text: &str, agrees: Agrees<'_>) -> bool {
 pub struct Pointer(Vec<String>);
 
 impl Pointer {
-    /// `None`: the text is not a pointer, which is empty or begins with `/`.
+    /// What a hint says about pointers.
+    pub const FORM: &str = "a pointer begins with `/`, e.g. \"/result/id\"; a `~` in a name is `~0`, a `/` is `~1`";
+
+    /// `None`: the text is not a pointer, which is empty or begins with `/`, and has `~` in `~0` and `~1` alone.
     pub fn parse(text: &str) -> Option<Self> {
         if text.is_empty() {
             return Some(Self(Vec::new()));
         }
         let unescaped = |step: &str| step.replace("~1", "/").replace("~0", "~");
-        text.strip_prefix('/').map(|steps| Self(steps.split('/').map(unescaped).collect()))
+        let is_right = text.split('~').skip(1).all(|behind| behind.starts_with(['0', '1']));
+        text.strip_prefix('/').filter(|_| is_right).map(|steps| Self(steps.split('/').map(unescaped).collect()))
     }
 
     /// The member names and indexes on the way to the place.
@@ -149,9 +153,11 @@ impl std::fmt::Display for Pointer {
 /// Equal by type and value: `1` equals `1.0`, but not `"1"`.
 pub(in crate::callback) fn equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
-        (Value::Number(one), Value::Number(other)) => {
-            one == other || one.parse::<f64>().is_ok_and(|one| other.parse::<f64>() == Ok(one))
-        }
+        (Value::Number(one), Value::Number(other)) => match (one.parse::<i128>(), other.parse::<i128>()) {
+            // As floats, a large id would be equal to its neighbours.
+            (Ok(one), Ok(other)) => one == other,
+            _ => one == other || one.parse::<f64>().is_ok_and(|one| other.parse::<f64>() == Ok(one)),
+        },
         (Value::Array(one), Value::Array(other)) => {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| equal(&one.value, &other.value))
         }

@@ -141,10 +141,13 @@ fn h4_json_values_are_equal_by_type_and_value() {
         let accept = Some(vec![Condition { json, ..Condition::default() }]);
         Conditions { accept, ..Conditions::default() }.judge(200, body, false, &equal).verdict == Meaning::Accepted
     };
-    let body = r#"{"code": 0, "text": "1", "a/b": {"c~d": [true, null, 1.0]}, "list": [1, {"x": 2}]}"#;
+    let body = r#"{"code": 0, "text": "1", "a/b": {"c~d": [true, null, 1.0]}, "list": [1, {"x": 2}],
+        "big": 9007199254740993}"#;
     for (pointer, wanted) in [
         ("/code", "0"),
         ("/code", "0.0"),
+        ("/code", "-0"),
+        ("/big", "9007199254740993"),
         ("/text", "\"1\""),
         ("/a~1b/c~0d/0", "true"),
         ("/a~1b/c~0d/1", "null"),
@@ -153,13 +156,21 @@ fn h4_json_values_are_equal_by_type_and_value() {
     ] {
         assert!(holds(pointer, wanted, body), "{pointer} {wanted}");
     }
-    for (pointer, wanted) in
-        [("/code", "\"0\""), ("/text", "1"), ("/code", "false"), ("/gone", "null"), ("/list/00", "1"), ("/list/2", "1")]
-    {
+    for (pointer, wanted) in [
+        ("/code", "\"0\""),
+        ("/text", "1"),
+        ("/code", "false"),
+        ("/gone", "null"),
+        ("/list/00", "1"),
+        ("/list/2", "1"),
+        ("/big", "9007199254740992"),
+    ] {
         assert!(!holds(pointer, wanted, body), "{pointer} {wanted}");
     }
     assert!(!holds("/code", "0", "code: 0"), "a body that is no JSON has no values");
-    assert_eq!(Pointer::parse("code"), None);
+    for text in ["code", "/a~2b", "/a~", "/a~~0"] {
+        assert_eq!(Pointer::parse(text), None, "{text}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::callback::expect::{Condition, Conditions, Expect, Pointer};
 use crate::callback::steps::unknown_in;
 use crate::text::duration;
 use crate::text::json::{Member, Node, Span, Value, pretty};
+use crate::update::hold::MAX_WAIT_SECONDS;
 
 /// Why a part of `expect` is wrong: place, message and hint.
 type ExpectMistake = (Span, String, String);
@@ -119,17 +120,19 @@ fn condition(list: &str, parts: &'static [SubField], node: &Node) -> Result<Cond
                 for Member { key, node, .. } in wanted {
                     let Some(pointer) = Pointer::parse(key) else {
                         let message = format!("`expect.{list}.json`: `{key}` is not a JSON pointer");
-                        return wrong(node, message, "a pointer begins with `/`, e.g. \"/result/status\"");
+                        return wrong(node, message, Pointer::FORM);
                     };
                     condition.json.push((pointer, node.value.clone()));
                 }
             }
-            ("for", Value::String(text)) if list == "wait" => match duration::parse(text) {
-                Some(wait) => condition.wait_for = Some(wait),
-                None => {
-                    return wrong(inner, format!("`expect.wait.for`: `{text}` is not a duration"), "e.g. 90s, 30m, 1h");
+            ("for", Value::String(text)) if list == "wait" => {
+                let wait = duration::parse(text).filter(|wait| !wait.is_zero() && wait.as_secs() <= MAX_WAIT_SECONDS);
+                if wait.is_none() {
+                    let message = format!("`expect.wait.for`: `{text}` is not a duration from 1s to 31d");
+                    return wrong(inner, message, "e.g. 90s, 30m, 1h");
                 }
-            },
+                condition.wait_for = wait;
+            }
             ("until", Value::String(text)) if list == "stop" && text == "address" => condition.until_address = true,
             ("all", Value::Bool(all)) if list == "stop" => condition.all = *all,
             (name, _) if part(parts, name).is_some() => {

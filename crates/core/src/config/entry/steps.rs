@@ -225,8 +225,7 @@ impl EntryBuilder<'_, '_> {
     }
 
     fn pointer(&mut self, text: &str, at: Span) -> Option<Pointer> {
-        let hint = "a pointer begins with `/`, e.g. \"/result/id\"";
-        self.valid(at, Pointer::parse(text), || format!("`{text}` is not a JSON pointer"), hint)
+        self.valid(at, Pointer::parse(text), || format!("`{text}` is not a JSON pointer"), Pointer::FORM)
     }
 
     /// A part that is a JSON pointer.
