@@ -38,7 +38,8 @@ pub fn is_right(one: &Received, secret: &str) -> bool {
         format!("{name}:{}\n", if is_tencent { value.to_lowercase() } else { value })
     };
     let lines: String = names.split(';').map(line).collect();
-    let (method, query, body) = (one.method(), pairs.join("&"), sha256(&one.body));
+    let query = if is_tencent && one.method() == "POST" { String::new() } else { pairs.join("&") };
+    let (method, body) = (one.method(), sha256(&one.body));
     let hash = sha256(format!("{method}\n{path}\n{query}\n{lines}\n{names}\n{body}").as_bytes());
     let (key, text) = match word {
         "ACS3-HMAC-SHA256" => (secret.as_bytes().to_vec(), format!("{word}\n{hash}")),

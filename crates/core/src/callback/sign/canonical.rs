@@ -25,7 +25,7 @@ pub(super) struct CanonicalForm {
     signed: &'static [&'static str],
     values: ValueForm,
     path: PathForm,
-    /// Whether the parameters are sorted before signing; if not, they are signed as they are sent.
+    /// Whether the parameters are sorted before signing. If not, those of a GET are signed as they are sent, and no others.
     is_sorted: bool,
     /// The parts of the scope after the day, and its last word. Empty: there is no scope, and the secret itself is the key.
     scope: &'static [&'static str],
@@ -158,7 +158,11 @@ impl CanonicalForm {
         let all = all.chain([("host", host.as_str())]).chain(added.iter().map(|(name, value)| (*name, value.as_str())));
         let (names, lines) = self.signed_headers(all);
         let (path, query) = request.url.path.split_once('?').unwrap_or((&request.url.path, ""));
-        let query = if self.is_sorted { sorted(query) } else { query.to_owned() };
+        let query = match request.method {
+            _ if self.is_sorted => sorted(query),
+            "GET" => query.to_owned(),
+            _ => String::new(),
+        };
         let (method, path) = (request.method, self.path.of(path));
         let canonical = format!("{method}\n{path}\n{query}\n{lines}\n{names}\n{hash}");
         let (scope, key) = self.scope(part, request.seconds);
@@ -236,7 +240,7 @@ impl PathForm {
         match self {
             Self::Root => "/".to_owned(),
             Self::Encoded => encoded(path),
-            Self::EncodedWithSlash => format!("{}/", encoded(path).trim_end_matches('/')),
+            Self::EncodedWithSlash => format!("{}{}", encoded(path), if path.ends_with('/') { "" } else { "/" }),
             Self::EncodedAgain => encoded_again(&resolved(path)),
             #[cfg(test)]
             Self::AsSent => encoded_again(path),

@@ -111,3 +111,11 @@ fn h11a_the_order_of_parameters_does_not_matter() {
     assert_eq!(sorted("a-b=3&A=0&b=2&a=1&a=2"), sorted("b=2&a=2&a=1&A=0&a-b=3"));
     assert_eq!(sorted("flag&x=1:2*3&y=%20&z=%2f"), "flag=&x=1%3A2%2A3&y=%20&z=%2F");
 }
+
+/// As Huawei's own libraries do it.
+#[test]
+fn h11a_a_slash_is_added_to_a_path_that_does_not_end_in_one() {
+    for (path, signed) in [("/", "/"), ("/a", "/a/"), ("/a/", "/a/"), ("/a//b", "/a//b/"), ("/a//", "/a//")] {
+        assert_eq!(PathForm::EncodedWithSlash.of(path), signed);
+    }
+}
