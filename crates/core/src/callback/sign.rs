@@ -125,6 +125,11 @@ impl SchemeSigning {
         }
     }
 
+    /// Whether the service accepts only requests with a `Content-Type`.
+    pub fn wants_content_type(&self) -> bool {
+        self.scheme == SignScheme::Tc3
+    }
+
     /// The header for the signature of `rsa-sha512`.
     fn header(&self) -> &str {
         Some(self.part("header")).filter(|name| !name.is_empty()).unwrap_or("Signature")

@@ -6,7 +6,7 @@ use ring::rsa::KeyPair as RsaKeyPair;
 use ring::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA512, UnparsedPublicKey};
 use serde_json::{Value, json};
 
-use crate::support::given::{home, sent, with};
+use crate::support::given::{home, sent, with, without};
 use crate::support::signatures::{hex, is_right};
 use crate::support::{Receiver, Response, Sandbox};
 
@@ -28,10 +28,12 @@ fn schemes() -> [Value; 4] {
 fn h11a_a_service_verifies_the_signature_of_what_it_got() {
     for sign in schemes() {
         for more in [
+            json!({"token": {"ip": "__IP__"}, "id": "/?b=2&a=__IP__"}),
             json!({"token": {"domain": "__DOMAIN__", "ip": "__IP__"}, "headers": {"X-TC-Action": "ModifyRecord"}}),
             json!({"token": "ip=__IP__", "format": "form"}),
         ] {
-            let one = sent("/", &with(&more, &json!({"sign": sign})));
+            let path = more["id"].as_str().unwrap_or("/").to_owned();
+            let one = sent(&path, &with(&without(more, "id"), &json!({"sign": sign})));
             assert!(is_right(&one, SECRET), "{sign}: {one:?}");
             let mut changed = one.clone();
             changed.body.push(b' ');
@@ -165,10 +167,10 @@ fn h11a_a_5xx_is_no_sign_of_a_wrong_clock() {
     run.prints("stopped: ").never_prints("clock");
 }
 
-    // Some services refuse with 200.
-    let by_status = json!({"status": 403});
 #[test]
 fn h11a_a_wrong_clock_is_said_and_stops_nothing() {
+    // Some services refuse with 200.
+    let by_status = json!({"status": 403});
     for (sign, status, stop) in [
         (&schemes()[0], 403, &by_status),
         (&schemes()[0], 200, &json!({"body": "AuthFailure"})),
@@ -186,6 +188,28 @@ fn h11a_a_wrong_clock_is_said_and_stops_nothing() {
         assert_eq!(receiver.take().len(), 2, "it is sent again");
         let right = Receiver::responding(|_| Response::with_body(200, "fine").header("Date", OLD));
         Sandbox::new().sync(&with(&config, &json!({"id": right.url("/")}))).expect(0);
+    }
+}
+
+#[test]
+fn h11a_what_a_service_would_refuse_is_a_warning() {
+    let sandbox = Sandbox::new();
+    let mut sign = schemes()[1].clone();
+    sign["id"] = json!("__KEY__");
+    let typed = json!({"headers": {"content-type": "application/x-www-form-urlencoded"}});
+    let (literal, untyped) = ("`sign`: `id` is a placeholder", "only requests with a `Content-Type`");
+    for (more, there, gone) in [
+        (json!({"sign": sign}), literal, ""),
+        (json!({"sign": schemes()[1]}), untyped, literal),
+        (with(&json!({"sign": schemes()[1]}), &typed), "", untyped),
+        (json!({"sign": schemes()[1], "token": {"a": 1}}), "", untyped),
+        (json!({"sign": schemes()[2]}), "", untyped),
+    ] {
+        sandbox.write("config.json", with(&home("http://127.0.0.1:9/?ip=__IP__"), &more).to_string());
+        let run = sandbox.run(&["check", "-c", "config.json"]).expect(0);
+        let said: String =
+            run.stderr.split_whitespace().chain(run.stdout.split_whitespace()).collect::<Vec<_>>().join(" ");
+        assert!(said.contains(there) && (gone.is_empty() || !said.contains(gone)), "{more}: {said}");
     }
 }
 
@@ -215,7 +239,21 @@ fn h11a_what_is_wrong_is_an_error_that_shows_no_secret() {
         (json!({"sign": {"scheme": "google", "key": {"file": "none.json"}}}), "the file none.json does not exist"),
         (json!({"sign": schemes()[0], "headers": {"Authorization": "x"}}), "`headers` must not set `Authorization`"),
         (json!({"sign": schemes()[0], "headers": {"x-amz-date": "x"}}), "`headers` must not set `X-Amz-Date`"),
-        (json!({"sign": schemes()[0], "id": "http://127.0.0.1:9/?a=1+2"}), "has a `+` in its query"),
+        (json!({"sign": schemes()[0], "id": "http://127.0.0.1:9/?a=1+2"}), "`id` has a `+` in its query"),
+        (
+            json!({"sign": schemes()[0], "endpoint": "http://127.0.0.1:9/?a=1+2", "id": "/x"}),
+            "`endpoint` has a `+` in its query",
+        ),
+        (json!({"sign": {"id": "A", "secret": "s3cret"}}), "an object needs a `scheme`: one of aws4, tc3"),
+        (
+            json!({"sign": {"scheme": "rsa-sha512", "key": "s3cret", "header": "content-length"}}),
+            "`sign`: `header` must not set `Content-Length`",
+        ),
+        (
+            json!({"sign": {"scheme": "rsa-sha512", "key": "s3cret", "header": "a b"}}),
+            "`sign`: `header` contains a space",
+        ),
+        (json!({"sign": {"scheme": "rsa-sha512", "key": "s3cret".repeat(3000)}}), "`key` is larger than 16 KiB"),
     ] {
         let run = sandbox.sync(&with(&home("http://127.0.0.1:9/"), &more)).expect(2);
         assert!(run.stderr.contains(message), "{message}: {}", run.stderr);

@@ -6,7 +6,9 @@ use super::super::fields::{Field, Key};
 use super::super::value::{digits, document, is_empty_token, members, own_names};
 use super::EntryBuilder;
 use super::combine::combine;
-use crate::callback::{Body, Callback, Format, Header, Method, RequestTemplate, Target, TargetError, Variables};
+use crate::callback::{
+    Body, Callback, Format, Header, Method, RequestTemplate, Signing, Target, TargetError, Variables,
+};
 use crate::text::diagnostic::Severity;
 use crate::text::json::{Dialect, Node, Span, Value, is_placeholder_name};
 use crate::text::number::grouped;
@@ -46,6 +48,15 @@ impl EntryBuilder<'_, '_> {
         let sign = self.sign(&headers);
         let body = self.body(variables, &mut unknown);
         let method = self.method(body.is_some());
+        if body.is_none()
+            && matches!(&sign, Some(Signing::Scheme(scheme)) if scheme.wants_content_type())
+            && headers.iter().all(|header| header.name() != "Content-Type")
+        {
+            let message =
+                "`sign`: the service accepts only requests with a `Content-Type`, and without `token` there is none";
+            let hint = "add \"Content-Type\": \"application/x-www-form-urlencoded\" to `headers`";
+            self.reader.warn_whole(Key::Sign, message, hint);
+        }
         let expect = self.expect(variables, &mut unknown, not_here);
         self.warn_unknown(&unknown, variables);
         Some(RequestTemplate { target: target?, method, headers, body, sign, expect })

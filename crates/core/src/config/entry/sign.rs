@@ -3,8 +3,13 @@
 use super::super::fields::{Field, Key};
 use super::super::files::FileContents;
 use super::EntryBuilder;
-use crate::callback::{Header, RsaKey, SIGNATURE_HEADERS, SchemeSigning, SignScheme, Signing, SigningKey};
-use crate::text::json::{Member, Node, Value};
+use crate::callback::{Header, RsaKey, SIGNATURE_HEADERS, SchemeSigning, SignScheme, Signing, SigningKey, Variables};
+use crate::net::url::split_scheme;
+use crate::text::diagnostic::Severity;
+use crate::text::json::{Member, Node, Value, is_placeholder_name};
+
+/// The largest part of a scheme: a key in PEM, or the file of a service account.
+const MAX_PART_BYTES: usize = 16 * 1024;
 
 impl EntryBuilder<'_, '_> {
     /// An invalid key is noted as an error, and never shown.
@@ -32,11 +37,19 @@ impl EntryBuilder<'_, '_> {
             let message = format!("`headers` must not set `{}` if `sign` is set", header.name());
             self.reader.wrong_whole(Key::Headers, message, "leave it out: `sign` sets it");
         }
-        let id = self.reader.text(Key::Id).unwrap_or_default();
-        let is_plus = id.split_once('?').is_some_and(|(_, query)| query.contains('+'));
-        if is_plus && matches!(signing, Signing::Scheme(_)) {
-            let message = "`id` has a `+` in its query: services that check a signature read it in two ways";
-            self.reader.wrong_whole(Key::Id, message, "write %20 for a space, %2B for a plus sign");
+        for key in [Key::Id, Key::Endpoint] {
+            let text = self.reader.setting(key).and_then(|setting| setting.node.value.text()).unwrap_or_default();
+            let has_plus = text.split_once('?').is_some_and(|(_, query)| query.contains('+'));
+            if has_plus && matches!(signing, Signing::Scheme(_)) {
+                let name = Field::of(key).name;
+                let message =
+                    format!("`{name}` has a `+` in its query: services that check a signature read it in two ways");
+                self.reader.wrong_whole(key, message, "write %20 for a space, %2B for a plus sign");
+            }
+            // An absolute `id` takes the place of `endpoint` (B3).
+            if split_scheme(text.trim()).is_some() {
+                break;
+            }
         }
         Some(signing)
     }
@@ -45,7 +58,9 @@ impl EntryBuilder<'_, '_> {
         let value = self.resolved(Key::Sign, item.span, item.value.clone(), "`sign`")?;
         let Value::String(text) = value else {
             let message = format!("`sign` must be {}, not {}", Field::of(Key::Sign).allowed, value.kind());
-            self.reader.wrong(Key::Sign, item.span, message, "");
+            let hint = format!("an object needs a `scheme`: one of {}", schemes());
+            let hint = if value.members().is_some() { hint.as_str() } else { "" };
+            self.reader.wrong(Key::Sign, item.span, message, hint);
             return None;
         };
         let hint = "a secret is `whsec_` and 24 to 64 random bytes in base64, as the receiver shows it";
@@ -58,7 +73,7 @@ impl EntryBuilder<'_, '_> {
         let word = members.iter().find(|member| member.key == "scheme")?;
         let scheme = word.node.value.text().and_then(SignScheme::parse);
         let scheme = scheme.ok_or_else(|| "`sign`: unknown `scheme`".to_owned());
-        let hint = format!("use one of {}", SignScheme::ALL.map(SignScheme::word).join(", "));
+        let hint = format!("use one of {}", schemes());
         let scheme = self.reader.valid(Key::Sign, word.node.span, scheme, &hint)?;
         let [needed, further] = scheme.parts();
         let before = self.errors();
@@ -102,18 +117,32 @@ impl EntryBuilder<'_, '_> {
             self.reader.wrong(Key::Sign, span, message, "");
             return None;
         };
-        let is_header = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        let why = match text.trim() {
-            "" => "is empty",
+        let text = text.trim();
+        if is_placeholder_name(text) {
+            let message = format!("{what} is a placeholder, but placeholders are not filled in there");
+            let hint = "write the value, or `{\"file\": \"path\"}`";
+            self.reader.note(Severity::Warning, Key::Sign, span, &message, hint);
+        }
+        let (why, hint) = match text {
+            "" => ("is empty".to_owned(), ""),
+            text if text.len() > MAX_PART_BYTES => ("is larger than 16 KiB".to_owned(), ""),
             text if !has_lines && text.chars().any(|letter| !letter.is_ascii_graphic()) => {
-                "contains a space or a character that no key contains"
+                ("contains a space or a character that no key contains".to_owned(), "")
             }
-            text if name == "header" && !is_header(text) => "is not a valid header name",
+            text if name == "header" => match Header::new(text, "", &Variables::default(), &mut Vec::new()) {
+                Ok(_) => return Some(text.to_owned()),
+                Err(mistake) => mistake,
+            },
             text => return Some(text.to_owned()),
         };
-        self.reader.wrong(Key::Sign, span, format!("{what} {why}"), "");
+        self.reader.wrong(Key::Sign, span, format!("{what} {why}"), hint);
         None
     }
+}
+
+/// The words of all schemes.
+fn schemes() -> String {
+    SignScheme::ALL.map(SignScheme::word).join(", ")
 }
 
 fn is_scheme(value: &Value) -> bool {
