@@ -146,7 +146,7 @@ fn advice(status: u16) -> &'static str {
     match status {
         304 => " Is the URL in `id` right?",
         300..=399 => " The redirect cannot be followed: is the URL in `id` right?",
-        401 | 403 => " Are the keys in `id`, `headers` or `token` right?",
+        401 | 403 => " Are the keys in `id`, `headers`, `token` or `sign` right?",
         404 => " Is the path in `id` right?",
         _ => "",
     }

@@ -169,6 +169,8 @@ impl EntryBuilder<'_, '_> {
                 continue;
             }
             let what = format!("`extra`: `{}`", member.key);
+            // If the value is wrong, the name is known all the same: that is named once.
+            let _ = variables.add(&member.key, Value::Bool(true));
             let Some(value) = self.resolved(Key::Extra, place, member.node.value, &what) else { continue };
             let added = variables.add(&member.key, value).map_err(|why| format!("{what} {why}"));
             self.reader.valid(Key::Extra, place, added, "");
