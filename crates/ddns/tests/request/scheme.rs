@@ -153,8 +153,8 @@ fn h11a_a_wrong_clock_stops_no_step_and_is_said_where_the_service_asks_to_wait()
         for (id, more) in [("/", json!({})), ("/__ID__", json!({"before": step}))] {
             let more = with(&more, &json!({"sign": sign, "expect": {"wait": {"status": 403, "for": "1h"}}}));
             let run = Sandbox::new().sync(&with(&home(&receiver.url(id)), &more)).expect(1);
-            run.prints("ahead of the clock of the service: the service may ask to wait because of that");
-            run.prints("failed: the endpoint asks to wait: 403");
+            run.prints("ahead of the clock of the service: the service may ask to wait because of that")
+                .prints("failed: the endpoint asks to wait: 403");
         }
     }
 }

@@ -203,9 +203,9 @@ fn h4_a_refusal_in_fewer_lines_than_domains_is_about_all_of_them() {
     let names = ["a.example.com", "b.example.com", "c.example.com"];
     let more = json!({"ipv4": names, "combine": {"domains": 3}, "expect": "dyndns2", "index4": receiver.index4()});
     let config = with(&home(&receiver.url("/?h=__DOMAINS__&ip=__IP__")), &more);
-    let run = sandbox.sync(&config).expect(1).prints("3 failed").never_prints(": accepted");
+    let mut run = sandbox.sync(&config).expect(1).prints("3 failed").never_prints(": accepted");
     for name in names {
-        run.prints(&format!("{name} A 203.0.113.7: stopped: the endpoint refused it permanently: 200 `badauth`"));
+        run = run.prints(&format!("{name} A 203.0.113.7: stopped: the endpoint refused it permanently: 200 `badauth`"));
     }
     sandbox.sync(&config).expect(1).prints("3 stopped");
     assert_eq!(receiver.callbacks().len(), 1);

@@ -361,7 +361,7 @@ fn e1_a_failure_shows_what_the_service_said_without_markup_and_without_keys() {
             let run = sandbox.sync(&config).expect(1);
             let line = run.stderr.lines().next().expect("a line");
             assert!(line.contains(shown), "{shown}: {line}");
-            assert!(!line.replace("`id`, `headers` or `token`", "").contains(hidden), "{hidden}: {line}");
+            assert!(!line.replace("`id`, `headers`, `token` or `sign`", "").contains(hidden), "{hidden}: {line}");
         }
     }
 }
