@@ -24,7 +24,7 @@ use crate::load;
 use crate::lookup;
 use crate::notify::{example, moment};
 use crate::output::{Ended, complain, print, say};
-use crate::steps::walk;
+use crate::steps::{StepAnswers, walk};
 
 use show::{LookResult, WalkedUpdates};
 
@@ -76,11 +76,12 @@ pub(crate) async fn run(given: ParsedArgs) -> Ended {
 async fn look_up<'p>(engine: &Engine, plan: &'p Plan, client: &Client) -> WalkedUpdates<'p> {
     let mut all = WalkedUpdates::new();
     for at in (0..plan.entry_count()).filter(|at| !plan.entry(*at).callback.steps().is_empty()) {
+        let mut answers = StepAnswers::new();
         for id in plan.updates_of(at).filter(|id| plan.leader(*id) == *id) {
             let is_due = matches!(engine.preview(id, false).verdict, Some(Verdict::Send(_)));
             let Some((parcel, moment)) = engine.parcel(plan, id).filter(|_| is_due) else { continue };
             let secrets = plan.config(plan.config_of(at)).secrets();
-            all.insert(id, walk((plan.entry(at), &secrets), &parcel, moment, client).await);
+            all.insert(id, walk((plan.entry(at), &secrets), &parcel, moment, (client, &mut answers)).await);
         }
     }
     all

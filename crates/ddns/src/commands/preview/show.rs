@@ -105,6 +105,12 @@ impl<'a> LookResult<'a> {
         (&self.plan.config(config).name, at - self.plan.entries_of(config).start)
     }
 
+    /// Whether the steps of an update, if they were sent, lead to a request.
+    fn is_sent(&self, id: UpdateId) -> bool {
+        let walked = self.walked.and_then(|walked| walked.get(&self.plan.leader(id)));
+        walked.is_none_or(|walked| walked.as_ref().is_ok_and(|walked| !walked.is_there))
+    }
+
     fn lookup(&self, preview: &Preview) -> Option<&'a Lookup> {
         self.lookups[preview.entry][preview.family.index()].as_ref()
     }
@@ -239,7 +245,8 @@ fn block(
         let (name, number) = looked.of(item.entry);
         block.row("of", &format!("{name}, entry {}", number + 1));
     }
-    block.row("verdict", &item.sentence(now));
+    let verdict = item.sentence(now);
+    block.row("verdict", if looked.is_sent(id) { &verdict } else { "would not be sent, by what the steps found" });
     let lookup = looked.lookup(item);
     if item.is_example {
         let own = if lookup.is_some_and(Lookup::is_example) { "its" } else { "the other" };
@@ -354,7 +361,10 @@ fn notice_json(sample: &Sample<'_>) -> impl Serialize {
 fn closing(looked: &LookResult<'_>, families: &[FamilyUpdates<'_>]) -> String {
     let updates = || families.iter().flat_map(|family| &family.updates);
     let of = |kind: PreviewKind| {
-        updates().filter(|(_, of, can_be_sent)| *of == kind && (*can_be_sent || kind != PreviewKind::Sent)).count()
+        let is_of = |(id, of, can_be_sent): &&_| {
+            *of == kind && (kind != PreviewKind::Sent || *can_be_sent && looked.is_sent(*id))
+        };
+        updates().filter(is_of).count()
     };
     if updates().next().is_none() {
         return "Nothing would be sent: every family with domains is turned off.".to_owned();
