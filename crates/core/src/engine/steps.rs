@@ -195,7 +195,9 @@ impl Engine {
         let status = response.status;
         let key = request.sequence.as_mut().and_then(|sequence| sequence.key);
         let why = match std::str::from_utf8(&response.body) {
-            _ if response.body.len() >= MAX_ANSWER_BYTES => Err("the response is larger than 1 MiB"),
+            _ if response.body.len() + usize::from(!response.is_whole) > MAX_ANSWER_BYTES => {
+                Err("the response is larger than 1 MiB")
+            }
             _ if !response.is_whole && (200..300).contains(&status) => Err("the rest of the response did not arrive"),
             Ok(text) => Ok(text),
             Err(_) if !(200..300).contains(&status) => Ok(""),
