@@ -409,8 +409,9 @@ fn filled(parts: &[Part], values: &Values<'_>) -> String {
 }
 
 /// Whether a value of a response agrees with the wanted one, whose placeholders are filled in. If the wanted text is
-/// just a placeholder for an address, the values are compared as addresses. `loosely` compares scalars by their text,
-/// ignores case, and ignores members of objects that are not wanted.
+/// just a placeholder for an address, the values are compared as addresses; if it is another placeholder, a number is compared by its
+/// text. `loosely` compares scalars by their text, ignores case and the dot that ends a name, and ignores members of objects that are
+/// not wanted.
 fn agree(found: &Value, wanted: &Value, values: &Values<'_>, loosely: bool) -> bool {
     match (found, wanted) {
         (_, Value::String(text)) => {
@@ -422,11 +423,13 @@ fn agree(found: &Value, wanted: &Value, values: &Values<'_>, loosely: bool) -> b
                 return address(found).is_some_and(|found| address(&values.text(*variable)) == Some(found));
             }
             let filled = filled(&parts, values);
+            let by_text = loosely || matches!(parts[..], [Part::Variable(_)]);
+            let plain = |text: &str| text.strip_suffix('.').unwrap_or(text).to_lowercase();
             match found {
-                Value::String(found) if loosely => found.to_lowercase() == filled.to_lowercase(),
+                Value::String(found) if loosely => plain(found) == plain(&filled),
                 Value::String(found) => *found == filled,
-                Value::Number(found) if loosely => *found == filled,
-                Value::Bool(found) if loosely => found.to_string() == filled.to_lowercase(),
+                Value::Number(found) if by_text => *found == filled,
+                Value::Bool(found) if by_text => found.to_string() == filled.to_lowercase(),
                 _ => false,
             }
         }

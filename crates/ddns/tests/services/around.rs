@@ -133,6 +133,8 @@ fn h15_lists_are_read_as_services_write_them() {
         (format!("{{\"list\": {entry}}}"), "/list"),
         (format!("{{\"list\": {{\"17\": {entry}, \"18\": {{\"name\": \"x\"}}}}}}"), "/list"),
         (format!("[{entry}]"), ""),
+        (format!("[{}]", entry.replace(".com", ".com.")), ""),
+        (format!("[{entry}]{}", " ".repeat(1024 * 1024 - entry.len() - 2)), ""),
         (format!("{{\"a/b\": [[{entry}]]}}"), "/a~1b/0"),
     ];
     for (answer, list) in cases {
