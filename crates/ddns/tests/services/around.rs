@@ -94,6 +94,7 @@ fn h15_h16_an_answer_that_is_wrong_sends_nothing_and_is_named() {
         (r#"{"list": null}"#.to_owned(), "nothing matches /name home.example.com"),
         (one(r#"{"name": "other.example.com", "id": 1}"#), "nothing matches /name home.example.com"),
         (one(r#"{"name": "home.example.com"}"#), "the result has nothing at `/id`"),
+        (one(r#"{"names": "home.example.com", "id": 1}"#), "no entry of the list has `/name`: correct `where`"),
         (named("null"), "the result has nothing at `/id`"),
         (named(r#"{"a": 1}"#), "`/id` of the result is an object"),
         (named(r#""a\nb""#), "`/id` of the result is not a single line"),
@@ -257,6 +258,56 @@ fn h17_e4a_what_is_in_doubt_counts_as_there_when_nothing_can_arrive_any_more() {
     assert!(began.elapsed().as_millis() >= 1900, "{:?}", began.elapsed());
     let seen = targets(&receiver);
     assert!(seen.len() == 2 && seen.iter().all(|target| target.starts_with("GET /find")), "{}", seen.len());
+}
+
+/// A place that is mistyped, or that the service renamed, must not look like a record that is missing.
+#[test]
+fn h15_h18_a_place_that_no_entry_has_makes_no_record() {
+    let absent = json!({"absent": {"id": "/new"}});
+    for (answer, code) in [
+        (r#"{"list": [{"host": "home.example.com", "id": 17}, {"host": "b.example.com", "id": 18}]}"#, 1),
+        (r#"{"list": [{"host": "home.example.com", "id": 17}, {"name": "b.example.com", "id": 18}]}"#, 0),
+        (r#"{"list": []}"#, 0),
+    ] {
+        let receiver = finding(answer);
+        Sandbox::new().sync(&config(&receiver, &absent)).expect(code);
+        assert_eq!(receiver.take().len(), 2 - usize::try_from(code).expect("a status"), "{answer}");
+    }
+}
+
+#[test]
+fn h17_a_taken_number_agrees_with_the_number_in_a_response() {
+    let receiver = Receiver::responding(|request| {
+        let is_step = request.target().starts_with("/find");
+        Response::with_body(200, if is_step { FOUND } else { r#"{"id": 17, "on": true}"# })
+    });
+    for (wanted, code) in [("__ID__", 0), ("__OTHER__", 1), ("17", 1), ("0__ID__", 1)] {
+        let take = json!({"take": {"/id": "__ID__"}});
+        let expect = json!({"accept": {"json": {"/id": wanted, "/on": "__ON__"}}});
+        let more = json!({"before": step(&take), "expect": expect, "extra": {"__OTHER__": 18, "__ON__": true}});
+        Sandbox::new().sync(&config(&receiver, &more)).expect(code);
+    }
+}
+
+#[test]
+fn h22_preview_asks_once_for_all_names_and_counts_what_would_be_sent() {
+    let list = r#"[{"name": "a.example.com", "id": 1, "to": "203.0.113.7"}, {"name": "b.example.com", "id": 2, "to": "192.0.2.1"}]"#;
+    let receiver = Receiver::responding(move |request| match request.target() {
+        "/login" => Response::with_body(200, r#"{"session": "abcdefgh"}"#),
+        _ => Response::with_body(200, list),
+    });
+    let find = json!({"id": "/find", "headers": {"X-Session": "__SESSION__"}, "in": "", "where": {"/name": "__DOMAIN__"},
+        "same": {"/to": "__IP__"}, "take": {"/id": "__ID__"}});
+    let login = json!({"id": "/login", "secret": {"/session": "__SESSION__"}});
+    let more = json!({"ipv4": ["a.example.com", "b.example.com", "c.example.com"], "before": [login, find]});
+    let sandbox = Sandbox::new();
+    sandbox.write("config.json", config(&receiver, &more).to_string());
+    let run = sandbox.run(&["preview", "--lookup", "--wide"]).expect(1);
+    assert_eq!(targets(&receiver), ["GET /login", "GET /find"]);
+    for text in ["the service already has this address", "/records/2?ip=203.0.113.7", "would send 1 of 3 updates"] {
+        assert!(run.stdout.contains(text), "{text}: {}", run.stdout);
+    }
+    assert_eq!(run.stdout.matches("would be sent").count(), 1, "{}", run.stdout);
 }
 
 #[test]

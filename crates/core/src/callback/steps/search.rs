@@ -39,6 +39,8 @@ pub struct Search {
     /// The first entries that match `where` and not `not`; `left_count` counts all of them.
     left: Vec<Node>,
     left_count: usize,
+    /// For each pointer of `where`: whether any entry had something there, or need not.
+    seen: Vec<bool>,
 }
 
 /// The result of a step.
@@ -115,6 +117,10 @@ impl Search {
         }
         let node = parse(entry.get(), Dialect::STRICT)
             .map_err(|error| format!("the response is not JSON: {}", error.message))?;
+        self.seen.resize(step.wanted.len(), false);
+        for (seen, (pointer, wanted)) in self.seen.iter_mut().zip(&step.wanted) {
+            *seen = *seen || pointer.find(&node).is_some() || fits(None, wanted, values);
+        }
         let fits = |(pointer, wanted): &(Pointer, Value)| fits(pointer.find(&node), wanted, values);
         if !step.wanted.iter().all(fits) {
             return Ok(());
@@ -143,7 +149,11 @@ impl Search {
         let is_same = self.same > 0 && (self.matched == 1 || leaves_same_out(callback, step));
         match &self.left[..] {
             [] if is_same => Ok(Found::One { is_same, values: Vec::new() }),
-            [] => Ok(Found::Nothing),
+            // A mistyped place, or a service that renamed it: `absent` would create another record each time.
+            [] => match self.seen.iter().zip(&step.wanted).find(|(seen, _)| !**seen) {
+                Some((_, (pointer, _))) => Err(format!("no entry of the list has `{pointer}`: correct `where`")),
+                None => Ok(Found::Nothing),
+            },
             [entry] if self.left_count == 1 => match taken(step, entry) {
                 Err(_) if is_same => Ok(Found::One { is_same, values: Vec::new() }),
                 values => surplus(step, entry).map_or(Ok(Found::One { is_same, values: values? }), Err),
