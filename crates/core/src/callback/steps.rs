@@ -115,8 +115,16 @@ impl LookupStep {
     /// The placeholders in the values that its response is compared with.
     fn compared(&self, variables: &Variables) -> Vec<Variable> {
         let all = self.wanted.iter().chain(&self.left_out).chain(&self.same);
-        all.flat_map(|(_, value)| placeholders(value, variables, &mut Vec::new())).collect()
+        let all = all.flat_map(|(_, value)| placeholders(value, variables, &mut Vec::new()));
+        all.chain(judged_by(&self.request, variables)).collect()
     }
+}
+
+/// The placeholders in the `expect.json` of a request.
+fn judged_by(template: &RequestTemplate, variables: &Variables) -> Vec<Variable> {
+    let Some(Expect::Conditions(conditions)) = &template.expect else { return Vec::new() };
+    let values = conditions.all().flat_map(|condition| &condition.json);
+    values.flat_map(|(_, value)| placeholders(value, variables, &mut Vec::new())).collect()
 }
 
 /// The placeholders in the texts of a value. Names without a value are added to `unknown`.
@@ -174,15 +182,18 @@ impl Callback {
         step: Option<&LookupStep>,
         number: Option<usize>,
     ) -> Option<&str> {
-        let compared = step.into_iter().flat_map(|step| step.compared(&self.variables));
+        let compared = match step {
+            Some(step) => step.compared(&self.variables),
+            None => judged_by(template, &self.variables),
+        };
         let is_early =
             |variable: &Variable| self.variables.step_of(*variable).zip(number).is_some_and(|(of, at)| of >= at);
         template.variables().chain(compared).find(is_early).map(|variable| self.variables.name_of(variable))
     }
 
-    /// Whether a step takes the host of the update.
-    pub fn takes_host(&self) -> bool {
-        self.request.target.host_variables().any(|variable| self.variables.step_of(variable).is_some())
+    /// Whether a step takes the host of a request.
+    pub fn takes_host(&self, template: &RequestTemplate) -> bool {
+        template.target.host_variables().any(|variable| self.variables.step_of(variable).is_some())
     }
 
     /// Whether steps took every value that a request needs from them.

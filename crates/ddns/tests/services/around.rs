@@ -589,6 +589,16 @@ fn h14_what_cannot_be_right_is_an_error_with_its_place() {
         (json!({"extra": {"__ID__": "1"}}), "`__ID__` is also set in `extra`"),
         (json!({"before": step(&json!({"id": "/find/__ID__"}))}), "step 1 uses __ID__, which no step before it takes"),
         (json!({"before": step(&json!({"where": {"/a": "__ID__"}}))}), "step 1 uses __ID__"),
+        (json!({"before": step(&json!({"expect": {"accept": {"json": {"/a": "__ID__"}}}}))}), "step 1 uses __ID__"),
+        (
+            json!({"absent": {"id": "/new"}, "expect": {"accept": {"json": {"/id": "__ID__"}}}}),
+            "`absent` uses __ID__, which has no value",
+        ),
+        (json!({"before": {"id": "/find", "take": {"/id": "__ID__"}, "total": "/t"}}), "`in` says where it is"),
+        (
+            json!({"before": {"id": "/find", "take": {"/id": "__ID__"}, "next": {"at": "/n", "as": "page"}}}),
+            "`in` says where it is",
+        ),
         (json!({"absent": {"id": "/new/__ID__"}}), "`absent` uses __ID__, which has no value"),
         (
             json!({"before": step(&json!({"take": {"/id": "__ID__", "/ttl": "__TTL__"}})), "absent": {"id": "/new/__TTL__"}}),
@@ -612,7 +622,9 @@ fn h14_what_cannot_be_right_is_an_error_with_its_place() {
             "no effect without `before`",
         ),
         (json!({"expect": {"none": {"status": 404}}}), "`none` has no meaning here"),
-        (json!({"id": "http://__ID__/"}), "the host must not come from a step"),
+        (json!({"id": "http://__ID__/"}), "`id`: the host must not come from a step"),
+        (json!({"before": [step(&json!({})), {"id": "http://__ID__/"}]}), "`before`: the host must not come from"),
+        (json!({"after": {"id": "http://h__ID__/"}}), "`after`: the host must not come from a step"),
         (json!({"notify": {"id": receiver.url("/n"), "before": {"id": "/x"}}}), "has no `before`"),
         (
             json!({"ipv6": ["home.example.com"], "index6": "shell:echo 2001:db8::7", "combine": {"domains": 2}}),

@@ -1,6 +1,7 @@
 //! `before`, `absent` and `after`: requests around the update (H14 to H21). Each is read like an entry, from its own
 //! fields, and from those of the entry that it does not set.
 
+use std::iter;
 use std::time::Duration;
 
 use super::super::fields::{Field, FieldUse, Key, names, used_by};
@@ -147,9 +148,10 @@ impl EntryBuilder<'_, '_> {
             let place = node.value.text().and_then(|name| variables.taken_place(name));
             take.extend(self.pointer(&key, key_span).zip(place));
         }
-        let list = self.at(object, "in");
-        if list.is_none() && !(wanted.is_empty() && left_out.is_empty()) && member(object, "in").is_none() {
-            let message = "`before`: `where` and `not` choose among the entries of a list: `in` says where it is";
+        let (total, next) = (self.at(object, "total"), self.next(object));
+        let is_about_list = !(wanted.is_empty() && left_out.is_empty()) || total.is_some() || next.is_some();
+        if is_about_list && member(object, "in").is_none() {
+            let message = "`before`: `where`, `not`, `total` and `next` are about a list: `in` says where it is";
             self.reader.wrong(Key::Before, object.span, message, "\"in\": \"\" is the whole answer");
         }
         let keep = self.keep(object);
@@ -159,11 +161,11 @@ impl EntryBuilder<'_, '_> {
         }
         Some(LookupStep {
             request,
-            list,
+            list: self.at(object, "in"),
             wanted,
             left_out,
-            total: self.at(object, "total"),
-            next: self.next(object),
+            total,
+            next,
             same,
             take,
             keep,
@@ -185,7 +187,7 @@ impl EntryBuilder<'_, '_> {
             around.absent.as_ref().and_then(|it| callback.too_early(it, None, around.before.len().checked_sub(1)))
         {
             let message = format!("`absent` uses {name}, which has no value if the last step finds nothing");
-            self.reader.wrong_whole(Key::Absent, message, "");
+            self.reader.wrong_whole(Key::Absent, message, "fields that it does not set are those of the entry");
         }
     }
 
@@ -197,17 +199,18 @@ impl EntryBuilder<'_, '_> {
         let steps = around.before.iter().map(|step| (Key::Before, &step.request));
         let others = [(Key::Absent, &around.absent), (Key::After, &around.after)];
         let others = others.into_iter().filter_map(|(key, template)| Some((key, template.as_ref()?)));
-        for (key, template) in steps.chain(others) {
+        for (key, template) in iter::once((Key::Id, &callback.request)).chain(steps).chain(others) {
+            let name = Field::of(key).name;
+            if callback.takes_host(template) {
+                let message = format!("`{name}`: the host must not come from a step: the request could go anywhere");
+                return self.reader.wrong_whole(key, message, "");
+            }
             let other = origin(template);
             if own.is_some() && other.is_some() && own != other {
-                let (name, other) = (Field::of(key).name, other.unwrap_or_default());
+                let other = other.unwrap_or_default();
                 let message = format!("`{name}` goes to {other}, which is not the origin of `id`");
                 self.reader.wrong_whole(key, message, "all requests of an update must go to the same origin");
             }
-        }
-        if callback.takes_host() {
-            let message = "`id`: the host must not come from a step: the request could go anywhere";
-            self.reader.wrong_whole(Key::Id, message, "");
         }
     }
 
