@@ -179,6 +179,8 @@ impl<'a> Form<'a> {
         if let Some(why) = self.question(slot).and_then(|question| question.complaint(text)) {
             return Err(why);
         }
+        // Name servers write a zone with a dot at its end.
+        let text = text.strip_suffix('.').filter(|_| slot.name == "zone").unwrap_or(text);
         if slot.name == "zone" {
             self.check_zone(text)?;
         }

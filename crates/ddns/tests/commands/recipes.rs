@@ -116,7 +116,8 @@ fn h12_init_asks_the_service_nothing() {
     let outside = [&args[..], &["--ipv4", "www.example.net", "--set", "zone=example.com"]].concat();
     sandbox.run(&outside).expect(2).prints("www.example.net is not in the zone example.com");
     assert_eq!(written(&sandbox), 1);
-    let inside = [&args[..], &["--ipv4", "home.example.com", "--set", "zone=example.com"]].concat();
+    // Name servers write a zone with a dot at its end.
+    let inside = [&args[..], &["--ipv4", "home.example.com", "--set", "zone=example.com."]].concat();
     sandbox.run(&inside).expect(0).never_prints("s3cret").never_prints("--lookup");
     assert!(service.callbacks().is_empty());
     sandbox.run(&[]).expect(0).never_prints("warning");
