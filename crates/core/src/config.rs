@@ -42,7 +42,7 @@ use crate::update::domain::Domain;
 use crate::update::plan::Rules;
 use crate::update::{Sendable, Update};
 
-pub use entry::providers;
+pub use entry::{providers, served};
 
 use group::Group;
 use web::Web;

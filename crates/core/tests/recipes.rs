@@ -454,6 +454,15 @@ fn h12_a_provider_of_another_client_leads_to_its_recipe_and_nothing_else() {
         providers.clone().for_each(|provider| assert!(said(provider).contains(&way_out), "{provider}"));
         names.extend(providers);
     }
+    for name in &recipes {
+        assert!(said(name).contains("`ddns init --recipe ") || names.contains(name), "{name}");
+    }
+    for (word, hint) in
+        [("aws", "`route53`"), ("esa", "`aliesa`"), ("dnspod_com", "`dnspod-global`"), ("duckdsn", "`duckdns`")]
+    {
+        let wrong = recipe::named(word).expect_err(word);
+        assert!(wrong[0].shown().contains(&format!("did you mean {hint}?")), "{}", wrong[0].shown());
+    }
     assert!(names.contains(&"cloudflare") && names.contains(&"webhook"), "{names:?}");
     let count = names.len();
     names.sort_unstable();

@@ -9,7 +9,7 @@ mod sign;
 mod steps;
 mod verify;
 
-pub use providers::providers;
+pub use providers::{providers, served};
 
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! The recipes in the program.
 
 use super::Recipe;
+use crate::config::served;
 use crate::text::diagnostic::{Diagnostic, Place, nearest};
 
 /// The names, one on each line.
@@ -36,7 +37,14 @@ pub fn named(name: &str) -> Result<Recipe, Vec<Diagnostic>> {
         return Err(vec![Diagnostic::error(Place::Nowhere, message).hint(*way_out)]);
     }
     let error = Diagnostic::error(Place::Nowhere, format!("there is no recipe `{name}`"));
-    Err(vec![match nearest(name, names()) {
+    let is_it = |recipe: &Recipe| recipe.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name));
+    let near = match (built_in().find(is_it), served(name)) {
+        (Some(recipe), _) => Some(recipe.name),
+        (None, Some(Err(why))) => return Err(vec![error.hint(why)]),
+        (None, Some(Ok(recipe))) => Some(recipe.to_owned()),
+        (None, None) => nearest(name, names()).map(str::to_owned),
+    };
+    Err(vec![match near {
         Some(near) => error.hint(format!("did you mean `{near}`? `ddns recipes` lists all")),
         None => error.hint("`ddns recipes` lists all; a file is named with its folder: ./my.json"),
     }])
