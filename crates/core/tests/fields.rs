@@ -392,7 +392,7 @@ fn h12_each_row_is_filled_by_recipes_or_refused() {
     for row in rows() {
         let value = samples(&row.path()).0;
         let filled = match (row.field.kind, row.parts.as_slice()) {
-            (Kind::Domains, [part]) => json!({"domain": {part.name: value}}),
+            (Kind::Domains, [part]) => json!({"config": {"id": "https://h.example/"}, "domain": {part.name: value}}),
             (Kind::Callbacks, [part]) if row.field.key == Key::Notify => json!({"notify": {part.name: value}}),
             _ => json!({"config": row.set_to(value.clone())}),
         };

@@ -33,6 +33,13 @@ impl RecipeReader<'_> {
         if !known.contains_key("zone") {
             known.retain(|name, _| !matches!(*name, "host" | "subdomain"));
         }
+        if let Some((version, _)) = recipe.wrong.iter().find(|(version, _)| *version >= recipe.version) {
+            self.error(span, format!("`wrong` names version {version}: the recipe must have a later `version`"));
+        }
+        if recipe.config.is_empty() && recipe.notify.is_empty() {
+            self.error(span, "a recipe needs `config` or `notify`: it would write nothing");
+        }
+        let mut used: Vec<&str> = Vec::new();
         let secrets: Vec<&str> = recipe.questions.iter().filter(|it| it.secret).map(|it| it.name.as_str()).collect();
         let entry = filled(used_by(FieldUse::Recipe), &[]);
         let domain = filled(iter::empty(), Field::of(Key::Ipv4).parts);
@@ -48,6 +55,7 @@ impl RecipeReader<'_> {
                 let keys = if keys.len() > 1 && is_around(keys[0]) { &keys[1..] } else { keys };
                 // An answer that goes into the URL unchanged gets an entry for each of its values.
                 let is_typed = |name: &str| *keys == ["id"] && recipe.is_typed(name);
+                used.extend(template::names(text));
                 for name in template::names(text).filter(|name| !is_typed(name)) {
                     self.check_name_here(name, &known, each, node.span);
                 }
@@ -69,6 +77,12 @@ impl RecipeReader<'_> {
                     self.error(node.span, "a secret may only be the whole value of a variable in `extra`, or `sign`");
                 }
             });
+        }
+        // The name below the zone follows from the zone.
+        let below = ["host", "subdomain"];
+        let is_used = |name: &str| used.contains(&name) || name == "zone" && below.iter().any(|it| used.contains(it));
+        if let Some(question) = recipe.questions.iter().find(|question| !is_used(&question.name)) {
+            self.error(span, format!("`{}` is asked for, but nothing uses it", question.name));
         }
     }
 

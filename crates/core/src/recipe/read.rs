@@ -399,6 +399,12 @@ pub(super) mod tests {
             (with(r#""version": 0"#), "a version is a whole number from 1"),
             (with(r#""wrong": {"one": "It was."}"#), "a version is a whole number from 1"),
             (with(r#""wrong": {"1": 5}"#), "must be a text on one line"),
+            (with(r#""wrong": {"1": "It was."}"#), "the recipe must have a later `version`"),
+            (with(r#""rules": []"#), "a recipe needs `config` or `notify`"),
+            (
+                with(r#""questions": [{"name": "a", "ask": "A"}], "config": {"id": "https://h.example/"}"#),
+                "`a` is asked for, but nothing uses it",
+            ),
             (r#"{"title": "T"}"#.to_owned(), "a recipe needs `about`"),
             (with(r#""questions": [{"name": "../a", "ask": "A"}]"#), "a name has small letters"),
             (with(r#""values": {"A B": {"ipv4": "1"}}"#), "a name has small letters"),
