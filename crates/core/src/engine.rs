@@ -55,6 +55,7 @@ use stores::{MARK_MARGIN, StoreState};
 use visibility::DnsSchedule;
 
 pub use lease::{LeaseEvent, Note, Term};
+pub use look::KnownAddresses;
 pub use previews::{Preview, Previews, all_redacted, redacted};
 pub use reload::GRACE;
 pub use settle::{Facts, ResponseFacts};

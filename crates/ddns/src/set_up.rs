@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use ddns_core::address::source::Source;
 use ddns_core::callback::{Batch, Redacted, Timestamp};
-use ddns_core::config::Config;
 use ddns_core::config::validate::Valid;
+use ddns_core::config::{Config, Entry};
 use ddns_core::engine::{Event, Mode, all_redacted, redacted};
 use ddns_core::journal::{About, Settled, What, set_instead};
 use ddns_core::net::family::Family;
@@ -164,17 +164,18 @@ pub(crate) struct RedactedRequest {
     pub(crate) missing: Vec<Family>,
 }
 
-/// The first requests of a configuration with these addresses, by [`Family::index`], and how many there are in all. An example
-/// replaces an unknown address. Requests that can be sent come first.
+/// The first requests of a configuration, and how many there are in all. `known` gives the addresses of an entry, by
+/// [`Family::index`]; an example replaces an unknown one. Requests that can be sent come first.
 pub(crate) fn requests(
     most: usize,
     config: &Config,
-    addresses: [Option<IpAddr>; 2],
+    known: impl Fn(&Entry) -> [Option<IpAddr>; 2],
     now: Timestamp,
 ) -> (Vec<RedactedRequest>, usize) {
-    let has_address = |family: Family| addresses[family.index()].is_some();
     let mut all = Vec::new();
     for (number, entry) in config.entries.iter().enumerate() {
+        let addresses = known(entry);
+        let has_address = |family: Family| addresses[family.index()].is_some();
         let may_lack = entry.callback.variables.combine.as_ref().is_some_and(|combine| combine.missing.is_some());
         for mut members in entry.requests() {
             if may_lack && members.iter().any(|(family, _)| has_address(*family)) {
@@ -182,18 +183,17 @@ pub(crate) fn requests(
             }
             let is_missing = |family: &Family| !has_address(*family) && members.iter().any(|(own, _)| own == family);
             let missing: Vec<Family> = Family::ALL.into_iter().filter(is_missing).collect();
-            all.push((number, members, missing));
+            all.push((number, members, missing, addresses));
         }
     }
-    order::sort_by_key(&mut all, |(.., missing)| !missing.is_empty());
+    order::sort_by_key(&mut all, |(.., missing, _)| !missing.is_empty());
     let total = all.len();
-    (all.into_iter().take(most).filter_map(|request| sent(config, request, addresses, now)).collect(), total)
+    (all.into_iter().take(most).filter_map(|request| sent(config, request, now)).collect(), total)
 }
 
 fn sent(
     config: &Config,
-    (number, members, missing): (usize, Vec<(Family, usize)>, Vec<Family>),
-    addresses: [Option<IpAddr>; 2],
+    (number, members, missing, addresses): (usize, Vec<(Family, usize)>, Vec<Family>, [Option<IpAddr>; 2]),
     now: Timestamp,
 ) -> Option<RedactedRequest> {
     let entry = &config.entries[number];

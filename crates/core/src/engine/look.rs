@@ -7,7 +7,11 @@ use super::observe::LookupState;
 use super::queueing::Task;
 use super::{Engine, Event, Mode, Stored};
 use crate::address::observation::{Observation, Observed};
+use crate::address::source::Source;
 use crate::net::family::Family;
+
+/// The sources of an entry, and the addresses that were found there, both by [`Family::index`].
+pub type KnownAddresses = ([Vec<Source>; 2], [Option<IpAddr>; 2]);
 
 impl Engine {
     pub(super) fn look(&mut self, event: Event) {
@@ -43,5 +47,11 @@ impl Engine {
             Mode::Look => self.entries[at].found[family.index()],
             Mode::Once | Mode::Service => self.found(at, family).map(Observed::ip),
         }
+    }
+
+    /// The sources of each entry and the addresses that were found there.
+    pub fn addresses(&self) -> Vec<KnownAddresses> {
+        let of = |at: usize| (self.plan.entry(at).sources.clone(), Family::ALL.map(|family| self.address(at, family)));
+        (0..self.plan.entry_count()).map(of).collect()
     }
 }

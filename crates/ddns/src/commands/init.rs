@@ -270,7 +270,7 @@ fn target(given: &ParsedArgs, environment: &Environment) -> Result<NewFile, u8> 
 fn shown(config: &Config, looked: &BothLooked, is_offline: bool) -> String {
     let width = width_of(io::stdout());
     let addresses = [looked[0].ip, looked[1].ip];
-    let (mut requests, total) = requests(MAX_REQUESTS, config, addresses, unix_time());
+    let (mut requests, total) = requests(MAX_REQUESTS, config, |_| addresses, unix_time());
     // Show one of each kind: requests for other domains differ only in their names.
     let mut kinds = Vec::new();
     requests.retain(|request| {

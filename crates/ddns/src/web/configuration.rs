@@ -1,12 +1,11 @@
 //! The view *Configuration* and its forms (I7): what can be set, what would change, and saving it. The text of a file never leaves
 //! this host.
 
-use std::net::IpAddr;
 use std::rc::Rc;
 
-use ddns_core::config::Config;
 use ddns_core::config::fields::Field;
 use ddns_core::config::validate::Surroundings;
+use ddns_core::config::{Config, Entry};
 use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::Severity;
 use ddns_core::web::check::{Finding, check};
@@ -61,7 +60,7 @@ pub(super) async fn edit(
     ops: Vec<Op>,
     is_saved: bool,
 ) -> Result<Option<Vec<Change>>, NotEdited> {
-    let addresses = addresses(site).await;
+    let known = site.ask(SiteRequest::Addresses).await.unwrap_or_default();
     let (name, version, around) = (name.to_owned(), version.to_owned(), around.parcelled());
     let work = move || {
         let (opened, around) = (save::open(&name).map_err(NotEdited::Failed)?, around.unpacked());
@@ -74,6 +73,11 @@ pub(super) async fn edit(
             return saved.map(|()| None).map_err(|why| why.map_or(NotEdited::Changed, NotEdited::Failed));
         }
         let now = unix_time();
+        // Other sources may give another address: an example is in its place.
+        let addresses = |entry: &Entry| {
+            [0, 1]
+                .map(|at| known.iter().find_map(|(sources, ips)| ips[at].filter(|_| sources[at] == entry.sources[at])))
+        };
         let requests = |config: &Config| set_up::requests(MAX_COMPARED, config, addresses, now).0;
         let before = check(&name, &opened.text, &around).0.map(|config| requests(&config)).unwrap_or_default();
         Ok(Some(changes(before, requests(&after))))
@@ -95,13 +99,6 @@ fn changes(mut before: Vec<RedactedRequest>, after: Vec<RedactedRequest>) -> Vec
     }
     all.extend(before.into_iter().map(|old| Change { about: old.about, before: Some(old.all), after: None }));
     all
-}
-
-/// The addresses that the service knows.
-async fn addresses(site: &Site) -> [Option<IpAddr>; 2] {
-    let rows = site.ask(SiteRequest::Status).await.map(|status| status.rows).unwrap_or_default();
-    Family::ALL
-        .map(|family| rows.iter().filter_map(|row| row.address).find(|ip| ip.is_ipv4() == (family == Family::V4)))
 }
 
 fn page(request: &PageRequest, status: u16, content: &maud::Markup) -> Reply {
@@ -264,7 +261,7 @@ pub(super) async fn notify(site: &Site, request: &PageRequest) -> Handled {
         let Some(event) = notification.on.iter().next() else { continue };
         if let Some(tried) = try_example(config, notification, event, &client).await {
             tone = if tried.has_arrived { tone } else { Tone::Bad };
-            told.push(format!("The test for {} {}.", tried.origin, tried.said.trim_end_matches('.')));
+            told.push(format!("The test for {}: {}.", tried.origin, tried.said.trim_end_matches('.')));
         }
     }
     let told = if told.is_empty() { "There is nobody to notify.".to_owned() } else { told.join(" ") };

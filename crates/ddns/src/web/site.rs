@@ -25,7 +25,7 @@ use crate::clock::{steady_time, unix_time};
 use crate::load::OUTSIDE;
 use crate::output::log::RecentLine;
 use crate::random::random;
-use ddns_core::engine::Previews;
+use ddns_core::engine::{KnownAddresses, Previews};
 
 /// How long the page shows the result of a synchronization, in seconds.
 const SHOWN_SECONDS: u64 = 60;
@@ -42,6 +42,8 @@ pub(crate) enum SiteRequest {
     Warn(String),
     /// The updates that match, with their requests: without the first `skip`, and no more than `take`.
     Previews { is_wanted: IsWanted, skip: usize, take: usize, done: oneshot::Sender<Previews> },
+    /// The addresses that the sources of each entry gave.
+    Addresses(oneshot::Sender<Vec<KnownAddresses>>),
     /// The files of the histories, after everything was saved to them.
     Histories(oneshot::Sender<Vec<PathBuf>>),
     /// That the event loop responds.

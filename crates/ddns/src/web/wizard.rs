@@ -117,7 +117,7 @@ impl<'a> Wizard<'a> {
         let lookups = look_up_entries(&[config], [None; 2], &client).await;
         let lookups = Family::ALL.map(|family| lookups.iter().find_map(|pair| pair[family.index()].as_ref()));
         let addresses = lookups.map(|lookup| lookup.and_then(Lookup::address));
-        let (requests, total) = requests(view::MAX_REQUESTS, shown, addresses, unix_time());
+        let (requests, total) = requests(view::MAX_REQUESTS, shown, |_| addresses, unix_time());
         let sent = match step {
             "send" => Some(send_once((config.clone(), Vec::new()), &client, &Environment::read()).await),
             _ => None,

@@ -291,6 +291,48 @@ fn i7_programs_edit_by_operations() {
     page.request("PUT", "/api/v1/config", &[BEARER], "{}").expect(405);
 }
 
+/// Each update is shown with the address of its own sources; one that is not known is an example.
+#[test]
+fn i7_what_would_be_sent_has_the_address_of_its_own_entry() {
+    let page = page_of("config.json", &TWO.replace("[\"SOURCE\"]", "\"shell:echo 198.51.100.9\""));
+    page.endpoint.wait(3, SOON);
+    let version = page.get("/api/v1/config").expect(200).json()[0]["version"].clone();
+    let tried = |ops: Value| {
+        let body = json!({"version": version, "operations": ops, "dry_run": true});
+        page.request("PATCH", "/api/v1/config", &[BEARER], &body.to_string()).expect(200).json()["changes"].clone()
+    };
+    for (entry, ip) in [(0, "203.0.113.7"), (1, "198.51.100.9")] {
+        let changes = tried(json!([{"op": "add", "entry": entry, "field": "ipv4", "value": "new.example.com"}]));
+        assert!(changes[0]["after"].as_str().is_some_and(|text| text.contains(ip)), "{entry}: {changes:#}");
+    }
+    let changes = tried(json!([{"op": "set", "entry": 1, "field": "index4", "value": ["public"]}]));
+    let has = |when: &str, ip: &str| changes[0][when].as_str().is_some_and(|text| text.contains(ip));
+    assert!(has("before", "198.51.100.9") && has("after", "192.0.2."), "{changes:#}");
+}
+
+/// The service that made the form is gone: the next one knows nothing of its token.
+#[test]
+fn i7_a_restart_loses_nothing_that_was_typed() {
+    let page = page_of("config.json", TWO);
+    let mut visitor = visitor(&page);
+    let fields = filled(&page, &visitor, &[("ttl", "600"), ("line", "\"typed\"")]);
+    let Page { endpoint, sandbox, watch, address } = page;
+    watch.stop();
+    let text = sandbox.read("config.json").replace("127.0.0.1:0", &address.to_string());
+    sandbox.write("config.json", text);
+    let watch = Watch::run(sandbox.command(&["watch", "-c", "config.json"]));
+    watch.prints("the page is at ");
+    let page = Page { endpoint, sandbox, watch, address };
+    let kept = step(&page, &visitor, &fields, "check").expect(403);
+    for part in ["Send it again?", "name=\"set.ttl\" value=\"600\"", "value=\"&quot;typed&quot;\"", "value=\"check\""] {
+        assert!(kept.body.contains(part), "{part}: {}", kept.body);
+    }
+    visitor.token = kept.token();
+    // The file has another version by now.
+    let next = step(&page, &visitor, &fields, "check").expect(409).body;
+    assert!(next.contains("value=\"600\""), "{next}");
+}
+
 /// An update may be more than one request: each that would change is shown.
 #[test]
 fn i7_a_change_of_the_requests_around_an_update_is_shown() {

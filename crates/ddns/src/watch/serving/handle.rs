@@ -97,6 +97,7 @@ impl Serving<'_, '_> {
             SiteRequest::Previews { is_wanted, skip, take, done } => {
                 answer(done, self.driver.engine.previews(is_wanted, skip, take));
             }
+            SiteRequest::Addresses(respond) => answer(respond, self.driver.engine.addresses()),
             SiteRequest::Histories(respond) => {
                 self.history.save();
                 answer(respond, self.history.paths());
