@@ -29,7 +29,7 @@ pub(super) fn page(request: &PageRequest) -> Reply {
 /// Redirects to the page that asks for the password, and from there to the page that was requested.
 pub(super) fn login_redirect(request: &PageRequest) -> Reply {
     let wanted = request.target();
-    if matches!(request.path.as_str(), "/" | "/events") || !is_own_path(&wanted) {
+    if request.path == "/" || !is_own_path(&wanted) {
         return Reply::see("/login");
     }
     Reply::see(&link("/login", [("to", wanted)]))
@@ -38,6 +38,15 @@ pub(super) fn login_redirect(request: &PageRequest) -> Reply {
 fn form(status: u16, request: &PageRequest, wrong: Option<&str>) -> Reply {
     let to = request.field("to").or_else(|| request.queried("to")).filter(|to| is_own_path(to));
     request.page(status, "Log in", None, &views::login::form(&request.token, to.as_deref(), wrong))
+}
+
+/// The page for a form that was opened before the service started or the session ended: nothing that was typed is lost.
+pub(super) fn once_more(request: &PageRequest) -> Reply {
+    if request.path == "/login" {
+        return form(403, request, Some("The service was restarted in the meantime: type it again."));
+    }
+    let content = views::login::once_more(&request.target(), request.is_let_in, &request.token, &request.fields());
+    request.page(403, "Send it again", request.is_let_in.then_some(""), &content)
 }
 
 /// Takes a password.

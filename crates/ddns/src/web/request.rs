@@ -101,11 +101,15 @@ impl PageRequest {
         Some(site.key.is_same(own, given.trim()))
     }
 
+    /// Whether this page sent it.
+    pub(super) fn is_own(&self) -> bool {
+        is_own_site(self.header(ORIGIN), self.header("sec-fetch-site"), &self.visit.host)
+    }
+
     /// Whether it may change something: this page sent it, with the token of this visitor.
     pub(super) fn may_change(&self, site: &Site) -> bool {
-        let is_own = is_own_site(self.header(ORIGIN), self.header("sec-fetch-site"), &self.visit.host);
         let token = self.header(TOKEN).map(str::to_owned).or_else(|| self.field("token"));
-        is_own && token.is_some_and(|token| site.key.is_token(&self.id, &token))
+        self.is_own() && token.is_some_and(|token| site.key.is_token(&self.id, &token))
     }
 
     /// Whether its method changes nothing.

@@ -49,6 +49,9 @@ pub(super) const CHECK: &str = "/api/v1/check";
 /// The path that shows a configuration, and takes operations on it.
 const CONFIG: &str = "/api/v1/config";
 
+/// The path of the events.
+const EVENTS: &str = "/events";
+
 /// Everything that can be requested, besides the files of [`Asset`].
 const ROUTES: &[WebRoute] = {
     use Access::{Anybody, Checks, People, Programs};
@@ -76,7 +79,7 @@ const ROUTES: &[WebRoute] = {
         row(Anybody, GET, "/login", |_, request| Box::pin(ready(Ok(login::page(request))))),
         row(Anybody, POST, "/login", |site, request| Box::pin(login::log_in(site, request))),
         row(People, POST, "/logout", |site, request| Box::pin(ready(Ok(login::log_out(site, request))))),
-        row(People, GET, "/events", |site, request| {
+        row(People, GET, EVENTS, |site, request| {
             Box::pin(ready(Ok(Reply::events(EventStream::new(site, &request.id)))))
         }),
         row(Checks, GET, HEALTH, |site, _| Box::pin(api::alive(site))),
@@ -129,8 +132,8 @@ async fn routed(site: &Rc<Site>, mut request: PageRequest) -> Handled {
         let methods = there.iter().map(|route| route.method.as_str()).chain(is_read.then_some("HEAD"));
         return Err(Reply::not_allowed(&methods.collect::<Vec<_>>().join(", ")));
     };
-    admit(route, &mut request, site)?;
-    let reply = (route.handler)(site, &request).await.unwrap_or_else(|reply| reply);
+    let handler = admit(route, &mut request, site)?;
+    let reply = handler(site, &request).await.unwrap_or_else(|reply| reply);
     // Programs keep no cookies, and a browser that logs in already has one.
     if !request.is_new || matches!(route.access, Access::Programs | Access::Checks) {
         return Ok(reply);
@@ -138,13 +141,13 @@ async fn routed(site: &Rc<Site>, mut request: PageRequest) -> Handled {
     Ok(reply.with(SET_COOKIE, cookie(site, &request.id, request.visit.is_secure)))
 }
 
-/// Turns away requests that may not use this route.
-fn admit(route: &WebRoute, request: &mut PageRequest, site: &Site) -> Result<(), Reply> {
+/// The handler of a request, or the reply that turns it away. A form of the page that is too old is offered once more.
+fn admit(route: &WebRoute, request: &mut PageRequest, site: &Site) -> Result<Handler, Reply> {
     let is_for_programs = route.access == Access::Programs;
     match request.bearer(site).filter(|_| is_for_programs) {
         Some(true) => {
             request.is_let_in = true;
-            return Ok(());
+            return Ok(route.handler);
         }
         Some(false) => {
             let client = request.visit.client;
@@ -156,21 +159,25 @@ fn admit(route: &WebRoute, request: &mut PageRequest, site: &Site) -> Result<(),
         }
         None => {}
     }
-    if !matches!(route.access, Access::Anybody | Access::Checks) && !request.is_let_in {
-        return Err(match route.method {
-            _ if is_for_programs => unauthorized("log in, or send the token of `web.token_file`"),
-            Method::GET => login::login_redirect(request),
-            _ => Reply::text(403, "the session has ended: log in again"),
+    let is_locked = !matches!(route.access, Access::Anybody | Access::Checks) && !request.is_let_in;
+    if is_locked && (request.is_safe() || is_for_programs) {
+        return Err(match () {
+            () if is_for_programs => unauthorized("log in, or send the token of `web.token_file`"),
+            // A script listens: a redirect would tell it nothing.
+            () if route.path == EVENTS => unauthorized("log in"),
+            () => login::login_redirect(request),
         });
     }
-    if request.is_safe() || request.may_change(site) {
-        return Ok(());
+    if !is_locked && (request.is_safe() || request.may_change(site)) {
+        return Ok(route.handler);
     }
-    Err(if is_for_programs {
-        api::error(403, "POST and PATCH need the token of `web.token_file`, or must come from the page")
-    } else {
-        Reply::text(403, "requests that change anything must come from this page: load it again")
-    })
+    if is_for_programs {
+        return Err(api::error(403, "POST and PATCH need the token of `web.token_file`, or must come from the page"));
+    }
+    if request.is_own() {
+        return Ok(|_, request| Box::pin(ready(Err(login::once_more(request)))));
+    }
+    Err(Reply::text(403, "requests that change anything must come from this page: load it again"))
 }
 
 fn unauthorized(why: &str) -> Reply {

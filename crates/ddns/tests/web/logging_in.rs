@@ -17,16 +17,16 @@ use crate::support::{Run, Sandbox};
 fn i2_without_the_password_nothing_is_shown() {
     let page = Page::locked();
     let stranger = page.visitor("/login");
-    for path in ["/", "/events"] {
-        for answer in [page.get(path), page.get_as(path, &stranger)] {
-            let answer = answer.expect(303);
-            assert_eq!(answer.header("location"), Some("/login"));
-        }
+    for answer in [page.get("/"), page.get_as("/", &stranger)] {
+        let answer = answer.expect(303);
+        assert_eq!(answer.header("location"), Some("/login"));
     }
-    for answer in [page.get("/api/v1/status"), page.get_as("/api/v1/status", &stranger)] {
-        let answer = answer.expect(401);
-        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
-        assert!(answer.json()["error"].is_string());
+    for path in ["/api/v1/status", "/events"] {
+        for answer in [page.get(path), page.get_as(path, &stranger)] {
+            let answer = answer.expect(401);
+            assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+            assert!(answer.json()["error"].is_string());
+        }
     }
     // Whoever logs in gets to the page that was wanted, and to no other host.
     let wanted = "/history?q=a%20b&page=2";
@@ -65,6 +65,28 @@ fn i2_a_session_ends_by_logging_out_and_its_token_with_it() {
     page.post("/sync", &one, "").expect(403);
     page.get_as("/", &other).expect(200);
     page.post("/sync", &other, "").expect(303);
+}
+
+#[test]
+fn i7_what_was_typed_outlives_the_session() {
+    let page = Page::locked();
+    let visitor = page.logged_in();
+    page.post("/logout", &visitor, "").expect(303);
+    let fields = "name=own&id=https%3A%2F%2Fa.example%2F&token=second";
+    let kept = page.post("/recipes?a=1", &visitor, fields).expect(403);
+    for part in ["Your session has ended", "action=\"/recipes?a=1\"", "name=\"id\" value=\"https://a.example/\""] {
+        assert!(kept.body.contains(part), "{part}: {}", kept.body);
+    }
+    assert!(!kept.body.contains("value=\"second\""), "{}", kept.body);
+    // A password is typed again.
+    let stranger = Visitor { token: "00".to_owned(), ..page.visitor("/login") };
+    let again = page.post("/login", &stranger, "to=%2Flog&password=s3cret").expect(403).body;
+    assert!(
+        again.contains("type it again") && again.contains("value=\"/log\"") && !again.contains("s3cret"),
+        "{again}"
+    );
+    let lines = ["Origin: http://evil.example", &format!("Cookie: {}", visitor.cookie)];
+    assert!(!page.request("POST", "/recipes", &lines, fields).expect(403).body.contains("a.example"));
 }
 
 #[test]
