@@ -1,7 +1,7 @@
 //! Server-sent events tell a browser that shows the page that something changed, so that it fetches the change.
 //!
 //! An event says no more than that, so a browser that falls behind misses nothing and costs nothing: however much happens, it
-//! gets one event. A heartbeat finds browsers that are gone.
+//! gets one event. A sign of life finds browsers that are gone, and its absence tells a browser that the service hangs.
 
 use std::convert::Infallible;
 use std::pin::{Pin, pin};
@@ -15,7 +15,7 @@ use hyper::body::{Body, Bytes, Frame};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
 
-use super::site::Site;
+use super::site::{Site, SiteRequest};
 
 /// How many browsers may listen at once: the other connections are for pages.
 const MAX_LISTENERS: usize = 16;
@@ -23,8 +23,11 @@ const MAX_LISTENERS: usize = 16;
 /// No browser gets more than one event in this time.
 const PACE: Duration = Duration::from_millis(300);
 
-/// How often a browser that listens gets a sign of life.
+/// How often a browser that listens gets a sign of life; the script waits for two.
 const HEARTBEAT: Duration = Duration::from_secs(20);
+
+/// A sign of life. Scripts do not see comments, nor events without data.
+const ALIVE: &str = "event: alive\ndata: 1\n\n";
 
 /// The endless stream of events for one browser.
 pub(super) struct EventStream(mpsc::Receiver<String>);
@@ -44,14 +47,14 @@ impl EventStream {
     }
 }
 
-/// Tells a browser about changes, until it is gone or its session ends.
+/// Tells a browser about changes, until it is gone or its session ends. If the event loop hangs, it tells nothing.
 async fn tell(site: Rc<Site>, id: Id, mut changes: watch::Receiver<u64>, events: mpsc::Sender<String>) {
-    let mut text = "retry: 2000\n\n".to_owned();
-    while site.is_let_in(&id) && events.send(text).await.is_ok() {
+    let mut text = format!("retry: 2000\n{ALIVE}");
+    while site.ask(SiteRequest::Alive).await.is_some() && site.is_let_in(&id) && events.send(text).await.is_ok() {
         sleep(PACE).await;
         text = match select(pin!(events.closed()), pin!(timeout(HEARTBEAT, changes.changed()))).await {
             Either::Left(_) => return,
-            Either::Right((Err(_), _)) => ":\n\n".to_owned(),
+            Either::Right((Err(_), _)) => ALIVE.to_owned(),
             Either::Right((Ok(_), _)) => format!("event: changed\ndata: {}\n\n", *site.changes.borrow()),
         };
     }

@@ -6,6 +6,8 @@ use std::net::TcpStream;
 use crate::support::page::{Page, Visitor, within};
 use crate::support::watching::{SOON, until};
 
+const ALIVE: &str = "event: alive\ndata: 1\n\n";
+
 fn listen(page: &Page, visitor: &Visitor) -> TcpStream {
     let mut stream = page.connect();
     let request = format!("GET /events HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\n\r\n", page.host(), visitor.cookie);
@@ -20,6 +22,8 @@ fn i1_a_change_is_told_to_whoever_shows_the_page() {
     let mut stream = listen(&page, &Visitor::default());
     let first = within(&mut stream, SOON);
     assert!(first.starts_with("HTTP/1.1 200 OK") && first.contains("text/event-stream"), "{first}");
+    // A script can tell a service that hangs by the signs of life that do not come.
+    until(SOON, "a sign of life", || first.contains(ALIVE) || within(&mut stream, SOON).contains(ALIVE));
     page.endpoint.receiver.set_ip("203.0.113.9");
     page.sandbox.run(&["sync", "-c", "config.json"]).expect(0);
     until(SOON, "an event", || within(&mut stream, SOON).contains("event: changed\n"));

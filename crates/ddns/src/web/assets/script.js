@@ -91,8 +91,9 @@
     if (again) { again = false; setTimeout(refresh, 200); }
   };
   // Without the service nothing here is sure, and no button does anything: all of it says so.
-  const gone = (is_gone) => {
-    document.getElementById("connection").hidden = !is_gone;
+  const gone = (is_gone, is_locked = false) => {
+    const note = document.getElementById("connection");
+    [note.hidden, note.firstElementChild.hidden, note.lastElementChild.hidden] = [!is_gone, is_locked, !is_locked];
     root.classList.toggle("gone", is_gone);
     document.title = (is_gone ? "Not connected · " : "") + document.title.replace("Not connected · ", "");
     for (const button of all("main button:not([data-copy])")) {
@@ -106,20 +107,29 @@
   let live = false;
   const listen = () => {
     const events = new EventSource("/events");
-    let was_lost = false;
-    events.onopen = () => {
-      gone(false);
-      if (was_lost && live) refresh();
-      was_lost = false;
+    let silence;
+    // A service that hangs closes no connection: it is silent for twice the time between its signs of life.
+    const wait = () => {
+      clearTimeout(silence);
+      silence = setTimeout(() => { gone(true); events.close(); listen(); }, 41000);
     };
-    events.onerror = () => {
+    const heard = ({ type }) => {
+      const was_gone = root.classList.contains("gone");
+      if (was_gone) gone(false);
+      if (live && (was_gone || type === "changed")) refresh();
+      wait();
+    };
+    for (const type of ["alive", "changed"]) events.addEventListener(type, heard);
+    events.onerror = async () => {
       if (leaving) return;
-      was_lost = true;
-      gone(true);
       // A browser gives up where the answer was no stream of events: the service may have been replaced, or the session ended.
-      if (events.readyState === EventSource.CLOSED) setTimeout(() => { listen(); if (live) refresh(); }, 5000);
+      const is_over = events.readyState === EventSource.CLOSED;
+      if (is_over) clearTimeout(silence);
+      const { status } = is_over ? await fetch("/events", { method: "HEAD", signal: AbortSignal.timeout(4000) }).catch(() => ({})) : {};
+      gone(true, status === 401);
+      if (is_over) setTimeout(listen, 5000);
     };
-    if (live) events.addEventListener("changed", refresh);
+    wait();
   };
 
   // The list of services narrows; Enter asks the service, which also forgives slips. A list that was searched before is not the whole one.

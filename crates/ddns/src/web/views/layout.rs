@@ -38,7 +38,10 @@ pub(crate) fn page(title: &str, tab: Option<&str>, token: &str, can_log_out: boo
                 (top(tab, token, can_log_out))
                 main #content tabindex="-1" data-live[is_live] { (content) }
                 footer.foot { span { "ddns " (env!("CARGO_PKG_VERSION")) } }
-                p #connection role="status" hidden { "Reconnecting: the service does not respond. What you see may be old." }
+                p #connection role="status" hidden {
+                    span { "Reconnecting: the service does not respond. What you see may be old." }
+                    span hidden { "Your session has ended. " a href="/login" target="_blank" { "Log in again in another tab" } ", then go on here." }
+                }
             }
         }
     }
