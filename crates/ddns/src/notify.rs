@@ -267,17 +267,17 @@ async fn deliver(
             log.warning(warning);
         }
         let what = format!("notification `{}` to {origin}", outgoing.event.key());
-        let Err(NotSent { why, may_have_arrived, is_final, .. }) = sent else {
+        let Err(not_sent) = sent else {
             log.info(format!("{what}: sent"));
             return true;
         };
-        let why = log.masked(&why);
-        if may_have_arrived {
+        let (why, is_final) = (log.masked(&not_sent.why), not_sent.is_final);
+        if not_sent.may_have_arrived {
             log.warning(format!("{what}: {why}; it may have arrived and is not sent again"));
             return true;
         }
         if is_final || number >= TRIES || began.elapsed() + pause >= limit {
-            log.warning(format!("{what}: not sent: {why}"));
+            log.warning(format!("{what}: {}: {why}", not_sent.word()));
             break;
         }
         log.debug(|| format!("{what}: {why}; once more"));
@@ -294,9 +294,21 @@ struct NotSent {
     why: String,
     /// Whether it may have reached the service anyway.
     may_have_arrived: bool,
+    /// Whether the service responded, and did not accept it.
+    is_refused: bool,
     /// Whether another try would fail in the same way.
     is_final: bool,
     warnings: Vec<String>,
+}
+
+impl NotSent {
+    fn word(&self) -> &'static str {
+        match (self.is_refused, self.may_have_arrived) {
+            (true, _) => "not accepted",
+            (false, true) => "it may have arrived",
+            (false, false) => "not sent",
+        }
+    }
 }
 
 /// Sends a notification once. Returns its origin, and the response of a service that accepted it.
@@ -323,14 +335,14 @@ async fn send(
         shown.lines().iter().for_each(|line| log.debug(|| format!("> {line}")));
     }
     let sent = client.send(&request, how(notification, limit)).await.map_err(|Failure { why, reached, warnings }| {
-        NotSent { why, may_have_arrived: reached, is_final: false, warnings }
+        NotSent { why, may_have_arrived: reached, warnings, ..NotSent::default() }
     });
     let sent = sent.and_then(|response| match judged(notification, notice, &response) {
         Ok(()) => Ok(response),
         Err(why) => {
             let is_final = response.status < 500 && response.status != 429;
             let may_have_arrived = (200..300).contains(&response.status) && !response.is_whole;
-            Err(NotSent { why, may_have_arrived, is_final, warnings: response.warnings })
+            Err(NotSent { why, may_have_arrived, is_refused: true, is_final, warnings: response.warnings })
         }
     });
     (origin, sent)
@@ -374,7 +386,7 @@ pub(crate) async fn try_example(
             let said = if body.is_empty() { String::new() } else { format!(": {body}") };
             format!("arrived: {} ({} ms){said}", with_reason(response.status), began.elapsed().as_millis())
         }
-        Err(NotSent { why, .. }) => format!("not sent: {why}"),
+        Err(not_sent) => format!("{}: {}", not_sent.word(), not_sent.why),
     };
     let said = secrets.mask(&line).chars().take(MAX_RESPONSE_CHARS).collect();
     Some(TriedExample { origin, message: notice.message, said, has_arrived })

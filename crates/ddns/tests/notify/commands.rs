@@ -69,7 +69,7 @@ fn i5_notify_ends_with_1_where_one_does_not_arrive() {
     configured(&sandbox, &json!([bad.notify(&json!({})), good.notify(&json!({}))]));
     let run = sandbox.run(&["notify", "-c", "config.json"]).expect(1).never_prints(SECRET);
     assert!(
-        run.stdout.contains("not sent: 401 Unauthorized") && run.stdout.contains("arrived: 200 OK"),
+        run.stdout.contains("not accepted: 401 Unauthorized") && run.stdout.contains("arrived: 200 OK"),
         "{}",
         run.stdout
     );

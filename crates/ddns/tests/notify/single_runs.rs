@@ -298,7 +298,7 @@ fn i5_it_uses_fields_of_its_own() {
         "headers": {"X-Key": "__KEY__"}, "extra": {"__KEY__": {"file": secret}}, "expect": {"accept": {"json": {"/ok": true}}},
         "sign": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "timeout": 5});
     let config = endpoint.config(&notify, &json!({}));
-    safe(sandbox.sync(&config).expect(0)).prints("not sent: 200 OK");
+    safe(sandbox.sync(&config).expect(0)).prints("not accepted: 200 OK");
     let request = &inbox.0.callbacks()[0];
     assert_eq!((request.method(), request.target()), ("PUT", "/put"));
     assert_eq!(request.text(), "m=home.example.com+A+is+now+203.0.113.7");
