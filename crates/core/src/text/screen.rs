@@ -27,6 +27,22 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     with(text, is_harmless, |out, letter| out.extend(letter.escape_default()))
 }
 
+/// A page in which such characters of its text are escaped. In tags and in `textarea`, a browser sends back what is there.
+pub fn page(markup: &str) -> Cow<'_, str> {
+    let stays = |letter: char| is_layout(letter) || letter == '\r' || is_harmless(letter);
+    if markup.chars().all(stays) {
+        return Cow::Borrowed(markup);
+    }
+    // Text has no `<` and no `>` of its own.
+    let part = |part: &str| match part.split_once('>') {
+        Some((tag, text)) if !tag.starts_with("textarea") => {
+            format!("{tag}>{}", with(text, stays, |out, letter| out.extend(letter.escape_default())))
+        }
+        _ => part.to_owned(),
+    };
+    Cow::Owned(markup.split('<').map(part).collect::<Vec<_>>().join("<"))
+}
+
 /// A JSON text with the same meaning, in which such characters are escaped: they can only be inside strings.
 pub fn json(text: &str) -> Cow<'_, str> {
     with(
@@ -68,6 +84,9 @@ mod tests {
         assert_eq!(lines(text), "a\u{fffd}[2J\u{fffd}\n\t\u{fffd}b\u{fffd}c\u{fffd}\u{fffd}ä…");
         assert_eq!(escaped(text), "a\\u{1b}[2J\\r\\n\\t\\u{202e}b\\u{9b}c\\u{7f}\\u{200b}ä…");
         assert_eq!(json("[\n\"\u{202e}b\u{9b}\u{e0001}ä\"\n]"), "[\n\"\\u202eb\\u009b\\udb40\\udc01ä\"\n]");
+        let shown = "<p title=\"\u{202e}\">a\u{202e}&lt;\n</p><textarea>\u{200d}</textarea>\u{1b}";
+        let expected = "<p title=\"\u{202e}\">a\\u{202e}&lt;\n</p><textarea>\u{200d}</textarea>\\u{1b}";
+        assert_eq!(page(shown), expected);
         for plain in ["", "plain", "bücher"] {
             assert!(matches!(line(plain), Cow::Borrowed(same) if same == plain));
         }

@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 
+use ddns_core::text::screen;
 use ddns_core::web::push::is_push;
 use ddns_core::web::session::Id;
 use ddns_core::web::visit::{Visit, VisitRefusal, is_own_site, single, visit};
@@ -80,7 +81,7 @@ impl PageRequest {
     pub(super) fn page(&self, status: u16, title: &str, tab: Option<&str>, content: &Markup) -> Reply {
         let can_log_out = self.has_password && self.is_let_in;
         let page = layout::page(title, tab, &self.token, can_log_out, content);
-        Reply::new(status, "text/html; charset=utf-8", page.into_string())
+        Reply::new(status, "text/html; charset=utf-8", screen::page(&page.into_string()).into_owned())
     }
 
     /// Whether it is a push (F10).

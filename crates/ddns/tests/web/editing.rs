@@ -361,7 +361,7 @@ fn i7_a_change_of_the_requests_around_an_update_is_shown() {
 #[test]
 fn i7_a_test_notification_is_sent_and_the_log_is_shown() {
     let (notified, endpoint, sandbox) =
-        (Endpoint::new(), Endpoint::responding(|_| Response::with_body(503, "locked by s3cret-words")), host());
+        (Endpoint::new(), Endpoint::responding(|_| Response::with_body(503, "locked\u{202e} by s3cret-words")), host());
     let mut config = endpoint.config(&json!({"token": {"key": "s3cret-words"}}));
     config["notify"] = json!({"id": notified.receiver.url("/n?k=s3cret-notify&m=__MESSAGE__"), "on": "synchronized"});
     let page = Page::start(endpoint, sandbox, &json!({}), config);
@@ -371,7 +371,10 @@ fn i7_a_test_notification_is_sent_and_the_log_is_shown() {
     assert!(answer.contains("arrived: 204 No Content") && !answer.contains("s3cret"), "{answer}");
     until(SOON, "the test", || notified.count() >= 1);
     let log = decoded(&page.get("/log").expect(200).body);
-    assert!(log.contains("locked by ***") && log.contains("home.example.com A") && !log.contains("s3cret"), "{log}");
+    assert!(
+        log.contains("locked\\u{202e} by ***") && log.contains("home.example.com A") && !log.contains("s3cret"),
+        "{log}"
+    );
     let details = decoded(&page.get("/update?domain=home.example.com&type=A").expect(200).body);
-    assert!(details.contains("Response text") && details.contains("<code>locked by ***</code>"), "{details}");
+    assert!(details.contains("Response text") && details.contains("<code>locked\\u{202e} by ***</code>"), "{details}");
 }

@@ -5,6 +5,7 @@ use ddns_core::journal::UpdateState;
 use ddns_core::net::family::Family;
 use ddns_core::recipe::{KINDS, Recipe};
 use ddns_core::set_up::{OWN, SetUp, SetUpQuestion};
+use ddns_core::text::screen;
 use maud::{Markup, html};
 
 use super::parts::{FormField, Tone, code, empty, head, notice, prose, said, token_field};
@@ -172,7 +173,7 @@ impl WizardStep<'_> {
                         }
                     }
                 }
-                @if let Some(text) = text { h2 { "The configuration" } (code(text, "the configuration")) }
+                @if let Some(text) = text { h2 { "The configuration" } (code(&screen::json(text), "the configuration")) }
             }
         }
     }
