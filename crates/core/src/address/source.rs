@@ -140,7 +140,9 @@ impl Source {
                 };
                 let is_interface =
                     text.starts_with(['e', 'w', 'b', 'p', 't', 'u']) && text.ends_with(|c: char| c.is_ascii_digit());
-                let meant = match nearest(&form, PLAIN_SOURCES.into_iter().chain(["false"]).chain(PREFIXES)) {
+                let is_no = rest.is_none() && matches!(&*form, "no" | "n" | "f" | "off");
+                let near = nearest(&form, PLAIN_SOURCES.into_iter().chain(["false"]).chain(PREFIXES));
+                let meant = match if is_no { Some("false") } else { near } {
                     Some(near) if PLAIN_SOURCES.contains(&near) || near == "false" => {
                         format!(": did you mean `{near}`?")
                     }
@@ -481,6 +483,7 @@ mod tests {
     fn an_unknown_form_is_refused_and_an_address_is_completed() {
         assert!(Source::parse("nonsense").is_err());
         assert!(Source::parse("defualt").unwrap_err().contains("did you mean `default`"));
+        assert!(Source::parse("No").unwrap_err().contains("did you mean `false`"));
         assert!(Source::parse("interfaces:x").unwrap_err().contains("did you mean `interface:`"));
         assert!(Source::parse("url:ip.example/").unwrap_err().contains("url:https://ip.example/"));
         assert!(Source::parse("url:").is_err());

@@ -3,7 +3,7 @@
 use super::fields::{Field, Key, SubField, names, part, quoted};
 use super::raw::Setting;
 use super::read::{SettingReader, did_you_mean};
-use super::value::list;
+use super::value::{self, list};
 use crate::text::diagnostic::nearest;
 use crate::text::json::{Member, Node, Value};
 
@@ -59,8 +59,10 @@ impl<'n, 'a, 'r> PartReader<'n, 'a, 'r> {
     }
 
     pub(super) fn flag(&mut self, name: &str) -> Option<bool> {
+        let meant = self.get(name).and_then(|node| node.value.text()).and_then(value::flag);
+        let hint = meant.map(|flag| format!("did you mean `{flag}`, without quotes?")).unwrap_or_default();
         let flag = |node: &Node| if let Value::Bool(flag) = node.value { Some(flag) } else { None };
-        self.part(name, flag, ["`true` or `false`", ""])
+        self.part(name, flag, ["`true` or `false`", &hint])
     }
 
     /// The items of a list, or of one string with separators; empty if any of them is wrong.

@@ -169,7 +169,9 @@ fn in_question_terms(finding: &Diagnostic) -> String {
     for (field, word) in words.into_iter().chain([("`index4`", "the source"), ("`index6`", "the source")]) {
         text = text.replace(field, word);
     }
-    sentence(&text.replace('`', ""))
+    let plain = text.replace('`', "");
+    // What is quoted at the beginning is somebody's own word.
+    if text.starts_with('`') { ended(&plain) } else { sentence(&plain) }
 }
 
 /// What to type in place of an address.

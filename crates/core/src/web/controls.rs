@@ -67,14 +67,20 @@ pub fn in_words(message: &str, field: Option<&'static Field>) -> String {
         return "The URL must start with http:// or https://.".to_owned();
     }
     let own = field.and_then(|field| message.strip_prefix(&format!("`{}`: ", field.name)));
-    let parts = own.unwrap_or(message).split('`').enumerate().map(|(at, part)| match Field::written(part) {
+    let message = own.unwrap_or(message);
+    let parts = message.split('`').enumerate().map(|(at, part)| match Field::written(part) {
         Some(field) if at % 2 == 1 && !field.label.is_empty() => field.label,
         _ => part,
     });
     let text: String = parts.collect();
-    let mut letters = text.chars();
-    let text: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+    // What is quoted at the beginning is somebody's own word.
+    let text = if message.starts_with('`') { text } else { capitalized(&text) };
     if text.ends_with(['.', '?', '!']) { text } else { text + "." }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
 /// The forms of a file: first that of the whole file, then one for each entry; empty if the file cannot be read. `config` is the

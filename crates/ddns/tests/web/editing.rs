@@ -110,7 +110,7 @@ fn i7_what_is_wrong_stands_at_its_field_in_words_and_nothing_is_lost() {
     for (name, text, expected) in [
         ("ttl", "soon", "TTL must be a whole number of seconds up to 4294967295, not soon."),
         ("id", "update?ip=__IP__", "The URL must start with http:// or https://."),
-        ("ipv4.add", "b b", "is not a domain name"),
+        ("ipv4.add", "bé..b", "<span>bé..b "),
         ("index4.other", "cmd:reboot", "cannot be set in a browser"),
         ("index4.0", "shell:reboot", "cannot be set in a browser"),
         ("ssl", "/etc/passwd", "cannot be set in a browser"),

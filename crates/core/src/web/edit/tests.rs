@@ -280,7 +280,7 @@ fn i7_a_wrong_value_is_told_in_the_words_of_the_form() {
     let cases = [
         (set(at(0, Key::Ttl), "\"soon\""), "ttl: TTL must be a whole number of seconds up to 4294967295, not soon."),
         (set(at(0, Key::Id), "\"update?ip=__IP__\""), "id: The URL must start with http:// or https://."),
-        (Op::Add { list: at(0, Key::Ipv4), item: Value::string("b b") }, "ipv4: B b is not a domain name"),
+        (Op::Add { list: at(0, Key::Ipv4), item: Value::string("b b") }, "ipv4: b b is not a domain name"),
         (Op::Unset { at: at(0, Key::Id) }, "URL and Base URL are both empty"),
         (set(at(0, Key::Timeout), "0"), "timeout: Time limit must be"),
     ];
