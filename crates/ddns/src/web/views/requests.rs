@@ -19,7 +19,8 @@ pub(crate) fn page(previews: &Previews, query: &ListQuery, now: u64) -> Markup {
     html! {
         div.stack {
             (head("Requests", html! {
-                @if *due == 0 { "Nothing would be sent now: this is what each request would be." }
+                @if *due == 0 && !query.search.is_empty() { "None of these would be sent now: this is what each request would be." }
+                @else if *due == 0 { "Nothing would be sent now: this is what each request would be." }
                 @else { (grouped(*due)) " of " (grouped(*total)) " updates would be sent now." }
                 " Secrets are shown as " code { "***" } "."
             }, ""))
