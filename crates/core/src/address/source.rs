@@ -141,8 +141,9 @@ impl Source {
                 let is_interface =
                     text.starts_with(['e', 'w', 'b', 'p', 't', 'u']) && text.ends_with(|c: char| c.is_ascii_digit());
                 let is_no = rest.is_none() && matches!(&*form, "no" | "n" | "f" | "off");
-                let near = nearest(&form, PLAIN_SOURCES.into_iter().chain(["false"]).chain(PREFIXES));
-                let meant = match if is_no { Some("false") } else { near } {
+                let known = PLAIN_SOURCES.into_iter().chain(["false"]).chain(PREFIXES);
+                let near = if is_no { Some("false") } else { nearest(&form, known) };
+                let meant = match near {
                     Some(near) if PLAIN_SOURCES.contains(&near) || near == "false" => {
                         format!(": did you mean `{near}`?")
                     }
