@@ -183,17 +183,19 @@ pub(crate) fn requests(
             }
             let is_missing = |family: &Family| !has_address(*family) && members.iter().any(|(own, _)| own == family);
             let missing: Vec<Family> = Family::ALL.into_iter().filter(is_missing).collect();
-            all.push((number, members, missing, addresses));
+            all.push(((number, members, missing), addresses));
         }
     }
-    order::sort_by_key(&mut all, |(.., missing, _)| !missing.is_empty());
+    order::sort_by_key(&mut all, |((.., missing), _)| !missing.is_empty());
     let total = all.len();
-    (all.into_iter().take(most).filter_map(|request| sent(config, request, now)).collect(), total)
+    let shown = |(request, addresses)| sent(config, request, addresses, now);
+    (all.into_iter().take(most).filter_map(shown).collect(), total)
 }
 
 fn sent(
     config: &Config,
-    (number, members, missing, addresses): (usize, Vec<(Family, usize)>, Vec<Family>, [Option<IpAddr>; 2]),
+    (number, members, missing): (usize, Vec<(Family, usize)>, Vec<Family>),
+    addresses: [Option<IpAddr>; 2],
     now: Timestamp,
 ) -> Option<RedactedRequest> {
     let entry = &config.entries[number];
