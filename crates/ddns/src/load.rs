@@ -4,7 +4,7 @@
 mod file;
 mod variables;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf, absolute};
@@ -252,9 +252,9 @@ fn overwritten_inputs(valid: &[Valid], files: &[Identity], environment: &Environ
         }));
     }
     written.dedup();
-    if written.is_empty() {
-        return Vec::new();
-    }
+    let Some((_, first)) = written.first() else { return Vec::new() };
+    // The usual configuration: nothing but one cache is written.
+    let is_alone = written.iter().all(|(field, path)| *field == "cache" && path == first);
     // A file that is not there yet is told by its path; a device, such as /dev/null, may be used twice.
     let place = |path: &Path, found: io::Result<fs::Metadata>| match found {
         Ok(metadata) => metadata.is_file().then(|| Ok(identity(&metadata))),
@@ -263,14 +263,14 @@ fn overwritten_inputs(valid: &[Valid], files: &[Identity], environment: &Environ
     let there = |path: &Path| place(path, fs::metadata(path));
     // What ddns writes for itself goes through no link, so that a planted one stops nobody.
     let own = |path: &Path| place(path, fs::symlink_metadata(path));
-    let entries = || valid.iter().flat_map(|(config, _)| &config.entries);
-    let caches: HashSet<PathBuf> = entries().filter_map(|entry| environment.cache_of(&entry.cache)).collect();
+    let entries = valid.iter().flat_map(|(config, _)| &config.entries).filter(|_| !is_alone);
+    let caches: BTreeSet<PathBuf> = entries.filter_map(|entry| environment.cache_of(&entry.cache)).collect();
     let of_variables = file_variables().filter_map(|(_, variable)| environment.get(variable));
     let read = valid.iter().flat_map(|(config, _)| &config.files).map(String::as_str).chain(of_variables);
     let read = read.chain(authorities(valid).map(|(_, path)| path.as_str())).map(|path| environment.path(path));
     let beside_caches = caches.iter().flat_map(|cache| BESIDE_CACHE.map(|ending| beside(cache, ending)));
     // The last word about a file counts.
-    let mut taken: HashMap<_, &str> = HashMap::new();
+    let mut taken: BTreeMap<_, &str> = BTreeMap::new();
     taken.extend(caches.iter().filter_map(|path| Some((own(path)?, CACHE))));
     taken.extend(beside_caches.filter_map(|path| Some((own(&path)?, "belongs to the cache"))));
     taken.extend(read.filter_map(|path| Some((there(&path)?, "is part of a configuration"))));

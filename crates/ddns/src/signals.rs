@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
+use rustix::process::{Resource, getrlimit};
 use signal_hook::consts::SIGXFSZ;
 use signal_hook::flag;
 use signal_hook::low_level::{emulate_default_handler, pipe};
@@ -47,7 +48,9 @@ pub(crate) fn before_end(signals: &[i32], is_idle: &Arc<AtomicBool>, last: impl 
 
 /// Makes writing beyond `ulimit -f` an ordinary error. A handler, unlike ignoring, is not passed on to programs that ddns starts.
 pub(crate) fn survive_file_limit() {
-    let _ = flag::register(SIGXFSZ, Arc::default());
+    if getrlimit(Resource::Fsize).current.is_some() {
+        let _ = flag::register(SIGXFSZ, Arc::default());
+    }
 }
 
 /// Once this is created, its signals no longer end the process.
