@@ -37,7 +37,7 @@ fn use_up(mut state: State) {
     hold.until(Duration::from_secs(60), NOW);
     hold.stop_for(update.ip);
     entry.accepted.map(|accepted| accepted.counts(Duration::from_secs(60), NOW));
-    if let Some((marked, before)) = entry.marked(&update, NOW + 30, 7, NOW) {
+    if let Some((marked, before)) = entry.marked((&update, Some(update.ip)), NOW + 30, 7, NOW) {
         state.change(&key, marked.settled(&Outcome::of_status(500), &update, before, NOW));
     }
     state.set_hold(&key, hold.settled(&Outcome::Unchanged(200), &update, true, NOW));
