@@ -156,8 +156,8 @@ impl Engine {
         outcome: &Outcome,
         seen_at: Option<u64>,
     ) -> Option<IpAddr> {
-        let mut before = self.before.remove(&id).unwrap_or_default();
-        let now = self.clock();
+        let before = self.before.remove(&id);
+        let (is_ours, mut before, now) = (before.is_some(), before.unwrap_or_default(), self.clock());
         self.settle_replaced(at, std::mem::take(&mut before.replaced), outcome.may_have_reached());
         let key = self.key(at, update.domain, update.family)?;
         let store = self.plan.store_of(at);
@@ -175,8 +175,8 @@ impl Engine {
         if hold != Hold::default() || beside.is_some() || !matches!(outcome, Outcome::Accepted(_)) {
             let is_same = previous == Some(update.ip);
             let was_sent = outcome.may_have_reached() && seen_at.is_none();
-            // Without `min_interval` here, keep the time for processes that have it.
-            if !was_sent && !self.plan.entry(at).min_interval.is_zero() {
+            // Without `min_interval` here, keep the time for processes that have it. Without a mark of ours, it is theirs.
+            if is_ours && !was_sent && !self.plan.entry(at).min_interval.is_zero() {
                 hold.sent = before.sent;
             }
             hold.under_way.retain(|other| other.by != self.own);
