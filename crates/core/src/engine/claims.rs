@@ -156,14 +156,18 @@ impl Engine {
         outcome: &Outcome,
         seen_at: Option<u64>,
     ) -> Option<IpAddr> {
-        let before = self.before.remove(&id);
-        let (is_ours, mut before, now) = (before.is_some(), before.unwrap_or_default(), self.clock());
+        let (before, now) = (self.before.remove(&id), self.clock());
+        let is_noted = before.is_some();
+        let mut before = before.unwrap_or_default();
         self.settle_replaced(at, std::mem::take(&mut before.replaced), outcome.may_have_reached());
         let key = self.key(at, update.domain, update.family)?;
         let store = self.plan.store_of(at);
         let known = self.stores[store].state.entry(&key);
         let previous = known.accepted.map(|accepted| accepted.ip);
         let mut hold = self.stores[store].state.hold(&key);
+        let is_ours = is_noted
+            || known.in_doubt.is_some_and(|doubt| doubt.by == self.own)
+            || hold.under_way.iter().any(|other| other.by == self.own);
         // Another process is sending the same, and its mark has replaced ours.
         let beside = known.in_doubt.filter(|doubt| doubt.is_foreign(self.own, now));
         let is_of_group = self.is_of_group(at);
@@ -198,6 +202,7 @@ impl Engine {
         // The service was seen to have this address, but since then, perhaps in the same second, another process sent a
         // different one. (Times ahead of now come from a wrong clock.)
         let is_other = |accepted: &Accepted| accepted.ip != update.ip && (when..=now).contains(&accepted.at);
+        let is_later = |accepted: &Accepted| is_other(accepted) && accepted.at > when;
         if seen_at.is_some() && known.accepted.as_ref().is_some_and(is_other) {
             settled = Claim { in_doubt: None, ..known }.doubted().unwrap_or(settled);
         }
@@ -211,8 +216,8 @@ impl Engine {
         }
         if !outcome.is_accepted() {
             settled.in_doubt = beside.or(settled.in_doubt);
-        } else if !is_of_group && !is_in_time {
-            // The request outlasted its mark, so others no longer waited for it: nobody knows what came after it.
+        } else if !is_of_group && (!is_in_time || known.accepted.as_ref().is_some_and(is_later)) {
+            // The request outlasted its mark, or the mark was lost, so others did not wait for it: nobody knows what came last.
             settled.in_doubt = Some(InDoubt { ip: update.ip, until: 0, by: 0, message: 0 });
         }
         let (own, believed) = (self.own, self.latest_believed(at));

@@ -174,9 +174,11 @@ impl World {
                 if row.state == UpdateState::Stopped || is_excused || is_waiting {
                     continue;
                 }
-                // An update that another process sent at the same time is in doubt until the next round.
+                // An update that another process sends at the end, or sent at the same time, is in doubt until the next round.
+                let is_waited_for = row.state == UpdateState::Retrying && row.in_doubt == has;
                 let is_fine = row.state == UpdateState::UpToDate
-                    || matches!(row.state, UpdateState::Sending | UpdateState::HeldBack) && row.accepted_address == has;
+                    || (is_waited_for || matches!(row.state, UpdateState::Sending | UpdateState::HeldBack))
+                        && row.accepted_address == has;
                 if !is_fine || has != self.address[family.index()] {
                     wrong = Some(format!("L1: {number} has {row:?}, the endpoint {has:?}, and it is healed"));
                 }
