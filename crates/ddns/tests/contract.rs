@@ -112,15 +112,6 @@ mod secrets {
     mod status;
 }
 
-mod trial {
-    mod endpoint;
-    mod faults;
-    mod member;
-    mod report;
-    mod rounds;
-    mod store;
-}
-
 mod invariants {
     mod loop_goes_on;
     mod right_address;
@@ -171,6 +162,15 @@ mod group {
     mod slow_store;
     mod store_goes_back;
     mod tls;
+
+    mod trial {
+        mod endpoint;
+        mod faults;
+        mod member;
+        mod report;
+        mod rounds;
+        mod store;
+    }
 }
 
 mod commands {

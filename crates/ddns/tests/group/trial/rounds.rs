@@ -10,15 +10,15 @@ use std::net::IpAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::group::trial::endpoint::{Arrival, Endpoint};
+use crate::group::trial::faults::Fault;
+use crate::group::trial::member::Member;
+use crate::group::trial::report::{Round, seconds, table};
+use crate::group::trial::store::Store;
 use crate::support::network::SETUP;
 use crate::support::random::Random;
 use crate::support::tools::{inside, skipped};
 use crate::support::watching::ms;
-use crate::trial::endpoint::{Arrival, Endpoint};
-use crate::trial::faults::Fault;
-use crate::trial::member::Member;
-use crate::trial::report::{Round, seconds, table};
-use crate::trial::store::Store;
 
 /// Longer than the group takes to get over anything, on a machine that does many other things.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -142,7 +142,7 @@ fn faults(random: &mut Random) -> Vec<Fault> {
 
 #[test]
 fn j1_j3_j4_j5_the_endpoint_holds_the_address_of_the_holder_after_every_fault() {
-    let test = "trial::rounds::j1_j3_j4_j5_the_endpoint_holds_the_address_of_the_holder_after_every_fault";
+    let test = "group::trial::rounds::j1_j3_j4_j5_the_endpoint_holds_the_address_of_the_holder_after_every_fault";
     if !inside(test, SETUP) {
         return;
     }

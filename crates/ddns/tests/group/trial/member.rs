@@ -6,10 +6,10 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::json;
 
+use crate::group::trial::store::Store;
 use crate::support::Sandbox;
 use crate::support::network::Host;
 use crate::support::watching::{Watch, host};
-use crate::trial::store::Store;
 
 pub const LEASE: Duration = Duration::from_secs(5);
 

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use crate::group::trial::endpoint::Arrival;
+use crate::group::trial::member::{LEASE, Member};
+use crate::group::trial::rounds::Trial;
+use crate::group::trial::store::Store;
 use crate::support::network::ROUTER;
-use crate::trial::endpoint::Arrival;
-use crate::trial::member::{LEASE, Member};
-use crate::trial::rounds::Trial;
-use crate::trial::store::Store;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::trial::faults::Fault;
+use crate::group::trial::faults::Fault;
 
 /// What one round gave.
 pub struct Round {
