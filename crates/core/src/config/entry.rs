@@ -87,7 +87,7 @@ impl EntryBuilder<'_, '_> {
                 };
                 if !meant.is_empty() {
                     let hint = format!("write `{meant}`, or ./{path} for a file of this name");
-                    self.reader.wrong_whole(Key::Cache, format!("`cache` is a file called `{path}`"), &hint);
+                    self.reader.wrong_whole(Key::Cache, format!("`cache` would be a file called `{path}`"), &hint);
                 }
                 self.reader.refuse_fetched_path(Key::Cache);
                 Cache::File(path)

@@ -202,7 +202,9 @@ impl Engine {
         // The service was seen to have this address, but since then, perhaps in the same second, another process sent a
         // different one. (Times ahead of now come from a wrong clock.)
         let is_other = |accepted: &Accepted| accepted.ip != update.ip && (when..=now).contains(&accepted.at);
-        let is_later = |accepted: &Accepted| is_other(accepted) && accepted.at > when;
+        // Without news of other processes, it is ours, from before the clock was set back.
+        let has_news = self.stores[store].merged_at >= when;
+        let is_later = |accepted: &Accepted| has_news && is_other(accepted) && accepted.at > when;
         if seen_at.is_some() && known.accepted.as_ref().is_some_and(is_other) {
             settled = Claim { in_doubt: None, ..known }.doubted().unwrap_or(settled);
         }

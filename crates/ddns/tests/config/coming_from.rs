@@ -110,7 +110,7 @@ fn b13_none_and_false_are_neither_domains_nor_files() {
     {
         let sandbox = Sandbox::new();
         let config = with(&basic(&receiver), &json!({"cache": word}));
-        sandbox.sync(&config).expect(2).prints(&format!("`cache` is a file called `{word}`")).prints(hint);
+        sandbox.sync(&config).expect(2).prints(&format!("`cache` would be a file called `{word}`")).prints(hint);
         assert!(!sandbox.path(word).exists() && receiver.take().is_empty());
     }
     let v6 = json!({"ipv4": false, "ipv6": ["home.example.com"], "index6": "shell:echo 2001:db8::7"});

@@ -52,7 +52,11 @@ impl State {
     pub(crate) fn is_being_replaced(&self, key: &ClaimKey, claim: &Claim, is_live: impl Fn(&InDoubt) -> bool) -> bool {
         let is_other =
             |doubt: InDoubt| is_live(&doubt) && claim.accepted.is_some_and(|accepted| accepted.ip != doubt.ip);
-        self.others_of(key).any(|(_, other)| other.in_doubt.is_some_and(is_other))
+        self.others_of(key).any(|(callback, other)| {
+            let hold = self.of(callback).hold(&key.domain, key.family);
+            let beside = hold.into_iter().flat_map(|hold| &hold.under_way).map(|other| InDoubt::from(*other));
+            other.in_doubt.into_iter().chain(beside).any(&is_other)
+        })
     }
 
     /// Whether such a callback has since had a different address accepted. Callbacks that are configured beside this

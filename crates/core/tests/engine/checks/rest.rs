@@ -111,9 +111,9 @@ impl World {
                     let has = self.origins[key.0].has.get(&(key.1, family)).copied().flatten();
                     // A process with an address does not wait for another one that has none and sends a substitute.
                     let is_missing = has.is_none() && entry.combine.is_some() && self.processes.len() > 1;
-                    // Processes without a cache do not know about each other: a step may find the address already there, and then
-                    // another process sends.
-                    let is_alone = entry.around.is_some() && entry.cache.is_none() && self.processes.len() > 1;
+                    // Processes without a cache do not know about each other: another one may have sent what it saw, or found by a step
+                    // that the address is there.
+                    let is_alone = entry.cache.is_none() && self.processes.len() > self.shapes.len();
                     let is_excused = is_missing
                         || is_alone
                         || self.unruly.contains(&key)
