@@ -79,16 +79,7 @@ impl EntryBuilder<'_, '_> {
             BoolOrText::Flag(false) => Cache::Off,
             BoolOrText::Text(word) if is_off_word(&word) => Cache::Off,
             BoolOrText::Text(path) => {
-                let word = path.to_ascii_lowercase();
-                let meant = match word.as_str() {
-                    "off" | "disabled" | "null" => "false",
-                    "on" | "enabled" => "true",
-                    _ => "",
-                };
-                if !meant.is_empty() {
-                    let hint = format!("write `{meant}`, or ./{path} for a file of this name");
-                    self.reader.wrong_whole(Key::Cache, format!("`cache` would be a file called `{path}`"), &hint);
-                }
+                self.refuse_word(Key::Cache, &path);
                 self.reader.refuse_fetched_path(Key::Cache);
                 Cache::File(path)
             }
@@ -265,6 +256,17 @@ impl EntryBuilder<'_, '_> {
         })
     }
 
+    /// Refuses a word for yes or no where it would be the name of a file.
+    fn refuse_word(&mut self, key: Key, path: &str) {
+        let meant = match path.to_ascii_lowercase().as_str() {
+            "off" | "disabled" | "null" | "none" => "false",
+            "on" | "enabled" => "true",
+            _ => return,
+        };
+        let message = format!("`{}` would be a file called `{path}`", Field::of(key).name);
+        self.reader.wrong_whole(key, message, &format!("write `{meant}`, or ./{path} for a file of this name"));
+    }
+
     pub(super) fn ssl(&mut self) -> Option<Ssl> {
         Some(match self.reader.choice(Key::Ssl)? {
             BoolOrText::Text(text) if is_auto(&text) => Ssl::Auto,
@@ -275,6 +277,7 @@ impl EntryBuilder<'_, '_> {
                 Ssl::Off
             }
             BoolOrText::Text(path) => {
+                self.refuse_word(Key::Ssl, &path);
                 self.reader.refuse_fetched_path(Key::Ssl);
                 Ssl::Ca(path)
             }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::fields::{FIELDS, Field, FieldScope, Key, RequestPart, used};
 use crate::text::diagnostic::{Diagnostic, Place, Severity, nearest};
 use crate::text::diagnostics::Diagnostics;
-use crate::text::json::{Dialect, Member, Node, Span, Value, parse};
+use crate::text::json::{Dialect, Member, Node, Span, Value, is_placeholder_name, parse};
 use crate::text::number::grouped;
 
 /// A configuration text and its name.
@@ -355,7 +355,10 @@ impl RawReader<'_> {
     fn unknown(&mut self, written: &str, span: Span, in_entry: bool) {
         let own = if in_entry { "provider" } else { "log" };
         let known = || FIELDS.iter().map(|field| field.name).chain([own]);
-        let hint = || nearest(written, known()).map(|name| format!("did you mean `{name}`?"));
+        let hint = || match nearest(written, known()) {
+            _ if is_placeholder_name(written) => Some("put it into `extra`".to_owned()),
+            near => near.map(|name| format!("did you mean `{name}`?")),
+        };
         self.note(Severity::Warning, span, &format!("unknown field `{written}`: it has no effect"), &hint);
     }
 }

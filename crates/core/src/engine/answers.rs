@@ -19,6 +19,9 @@ use crate::update::outcome::{Outcome, Why};
 /// Why an update waits although the service seems to have the address: an earlier request may still arrive and undo it (E4a).
 const MAY_ARRIVE: &str = "the service has this address, but an earlier request may still arrive";
 
+/// Why a record is not created yet: an earlier request may still create it (H18).
+const MAY_CREATE: &str = "the service has no record, but an earlier request may still create it";
+
 /// Shown in place of an answer.
 const HIDDEN: &str = "the response is not shown, for it may contain a secret";
 
@@ -90,6 +93,9 @@ impl Engine {
         let (is_same, values) = match end {
             PageEnd::Found(Found::One { is_same, values }) => (is_same, values),
             PageEnd::Found(Found::Nothing) => {
+                if self.must_wait(plan, &request, MAY_CREATE) {
+                    return None;
+                }
                 if let Some(sequence) = &mut request.sequence {
                     sequence.is_absent = true;
                     sequence.part = SequencePart::Before(number + 1);
@@ -128,21 +134,14 @@ impl Engine {
 
     /// The service already has the address (H17).
     fn is_there(&mut self, plan: &Plan, mut request: InFlight) -> Option<InFlight> {
-        let id = request.start.0;
-        let at = plan.entry_of(id);
+        let at = plan.entry_of(request.start.0);
         let callback = &plan.entry(at).callback;
-        let asked_at = request.sequence.as_ref().map_or(Duration::ZERO, |sequence| sequence.asked_at);
-        let doubted = request.members.iter().filter_map(|(own, _)| self.quiet_at(plan, *own)).max();
-        if let Some(quiet_at) = doubted.filter(|quiet_at| *quiet_at > asked_at) {
-            let (_, domain, family) = plan.about(id);
-            let name = format!("{domain} {}", family.record_type());
-            self.say(at, Level::Info, || format!("{name}: waiting: {MAY_ARRIVE}"));
-            self.queue.give_back(request.start);
-            self.asked.later.insert(id, quiet_at);
+        if self.must_wait(plan, &request, MAY_ARRIVE) {
             return None;
         }
+        let is_in_doubt = self.doubted_until(plan, &request).is_some();
         let batch = request.as_begun(plan);
-        let after = callback.after().filter(|after| doubted.is_some() && callback.is_given(after, request.taken()));
+        let after = callback.after().filter(|after| is_in_doubt && callback.is_given(after, request.taken()));
         if after.is_some()
             && let Some(sequence) = &mut request.sequence
         {
@@ -157,6 +156,26 @@ impl Engine {
         self.mark(plan, at, &batch, Vec::new());
         self.conclude(plan, request, &[Outcome::AlreadyThere], None);
         None
+    }
+
+    /// Puts an update back if an earlier request may still arrive, and asks again when it no longer can. Returns whether it did.
+    fn must_wait(&mut self, plan: &Plan, request: &InFlight, why: &str) -> bool {
+        let asked_at = request.sequence.as_ref().map_or(Duration::ZERO, |sequence| sequence.asked_at);
+        let Some(quiet_at) = self.doubted_until(plan, request).filter(|quiet_at| *quiet_at > asked_at) else {
+            return false;
+        };
+        let id = request.start.0;
+        let (at, domain, family) = plan.about(id);
+        let name = format!("{domain} {}", family.record_type());
+        self.say(at, Level::Info, || format!("{name}: waiting: {why}"));
+        self.queue.give_back(request.start);
+        self.asked.later.insert(id, quiet_at);
+        true
+    }
+
+    /// When no earlier request of these updates can arrive any more; `None`: none is in doubt.
+    fn doubted_until(&self, plan: &Plan, request: &InFlight) -> Option<Duration> {
+        request.members.iter().filter_map(|(own, _)| self.quiet_at(plan, *own)).max()
     }
 
     /// For an update in doubt: when earlier requests can no longer arrive.

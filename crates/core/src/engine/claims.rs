@@ -208,11 +208,12 @@ impl Engine {
         if seen_at.is_some() && known.accepted.as_ref().is_some_and(is_other) {
             settled = Claim { in_doubt: None, ..known }.doubted().unwrap_or(settled);
         }
-        // If steps ask for the current address, the end of the request counts (H17).
+        // If steps ask for the current address or record, the end of the request counts (H17, H18).
+        let callback = &self.plan.entry(at).callback;
         if !outcome.is_accepted()
             && outcome.may_have_reached()
             && !is_of_group
-            && self.plan.entry(at).callback.compares()
+            && (callback.compares() || callback.makes())
         {
             settled.in_doubt = settled.in_doubt.map(|doubt| InDoubt { until: now, ..doubt });
         }
@@ -398,8 +399,16 @@ impl Engine {
     }
 
     /// A service refused one update, and with it all updates of its entry (H5). With `"until": "address"`, this holds for the
-    /// current address of each update; an update without an address may be sent once it has one.
-    pub(super) fn stop_claims(&mut self, plan: &Plan, at: usize, refused: &Update<'_>, outcome: &Outcome) {
+    /// current address of each update; an update without an address may be sent once it has one. What the request after an update
+    /// was answered (`is_after`) names that update to the others.
+    pub(super) fn stop_claims(
+        &mut self,
+        plan: &Plan,
+        at: usize,
+        refused: &Update<'_>,
+        outcome: &Outcome,
+        is_after: bool,
+    ) {
         let (entry, now, store) = (plan.entry(at), self.clock(), plan.store_of(at));
         let stops_others = entry.callback.request.expect.as_ref().is_none_or(Expect::stops_others);
         let own = entry.callback.own_text(refused.domain, refused.family);
@@ -409,7 +418,12 @@ impl Engine {
                 continue;
             }
             let ip = self.update(plan, id).map_or(refused.ip, |(_, update)| update.ip);
-            let stopped = Stopped::by(outcome, ip, now);
+            let mut stopped = Stopped::by(outcome, ip, now);
+            if let Some(stopped) =
+                stopped.as_mut().filter(|_| is_after && (domain, family) != (refused.domain, refused.family))
+            {
+                stopped.why = format!("{} {}: {}", refused.domain, refused.family.record_type(), stopped.why);
+            }
             let Some(key) = self.key(at, domain, family) else { continue };
             let hold = self.stores[store].state.hold(&key);
             self.set_hold(store, &key, Hold { stopped, ..hold });

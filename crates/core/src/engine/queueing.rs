@@ -300,9 +300,11 @@ impl Engine {
         let config = plan.config_of(at);
         let is_counted = |update: &Update<'_>| counted.contains(&update.family);
         self.unmark_outdated(at, &batch);
-        let (mut verdict, stopped) = self.judge_batch(at, &mut batch, is_due);
+        let (mut verdict, mut stopped) = self.judge_batch(at, &mut batch, is_due);
         if matches!(verdict, Verdict::Wait(_)) && self.end_implausible_marks(at, &batch) {
-            verdict = self.judge_batch(at, &mut batch, is_due).0;
+            let (again, more) = self.judge_batch(at, &mut batch, is_due);
+            verdict = again;
+            stopped.extend(more);
         }
         if !matches!(verdict, Verdict::Held(..) | Verdict::Stopped(..)) {
             self.unhold(id);

@@ -163,7 +163,7 @@ impl Engine {
         outcomes: &[Outcome],
         circumstances: Option<RequestDetails>,
     ) {
-        let is_step = request.is_step();
+        let (is_step, is_after) = (request.is_step(), request.is_after());
         let seen_at = request.asked_day();
         let InFlight { start, members, began, origin, .. } = request;
         let (id, now) = (start.0, self.now.steady);
@@ -257,7 +257,7 @@ impl Engine {
         }
         let all = outcomes.iter().position(|outcome| matches!(outcome, Outcome::Stopped { all: true, .. }));
         if let Some((place, (update, ..))) = all.and_then(|place| Some((place, updates.get(place)?))) {
-            self.stop_all(plan, at, update, outcome_of(place));
+            self.stop_all(plan, at, update, outcome_of(place), is_after);
         }
         self.send_newer(plan, id, at, &members, is_outdated);
     }
@@ -281,8 +281,8 @@ impl Engine {
 
     /// A service refused one update, and with it all updates of its entry (H5). Queued updates are taken off the queue;
     /// requests under way are not interrupted.
-    fn stop_all(&mut self, plan: &Plan, at: usize, update: &Update<'_>, outcome: &Outcome) {
-        self.stop_claims(plan, at, update, outcome);
+    fn stop_all(&mut self, plan: &Plan, at: usize, update: &Update<'_>, outcome: &Outcome, is_after: bool) {
+        self.stop_claims(plan, at, update, outcome, is_after);
         for id in plan.updates_of(at) {
             if matches!(self.queue.stage(id), Stage::Queued(_) | Stage::WaitingToRetry)
                 && let Some((_, batch)) = self.batch(plan, id)

@@ -123,9 +123,12 @@ impl Outcome {
 
     /// Whether the endpoint says that it is overloaded.
     pub fn is_overload(&self) -> bool {
+        let Self::Failed(why) = self else { return false };
         matches!(
-            self,
-            Self::Failed(Why::Response { status: 429 | 503, .. } | Why::Step { status: Some(429 | 503), .. })
+            why,
+            Why::Response { status: 429 | 503, .. }
+                | Why::Wait { status: 429 | 503, .. }
+                | Why::Step { status: Some(429 | 503), .. }
         )
     }
 

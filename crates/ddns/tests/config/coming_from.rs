@@ -113,6 +113,13 @@ fn b13_none_and_false_are_neither_domains_nor_files() {
         sandbox.sync(&config).expect(2).prints(&format!("`cache` would be a file called `{word}`")).prints(hint);
         assert!(!sandbox.path(word).exists() && receiver.take().is_empty());
     }
+    for word in ["off", "NO", "null", "disabled", "0"] {
+        let said = format!("`ipv6` would update a domain called `{}`", word.to_lowercase());
+        Sandbox::new().sync(&with(&basic(&receiver), &json!({"ipv6": word}))).expect(2).prints(&said);
+    }
+    let run = Sandbox::new().sync(&with(&basic(&receiver), &json!({"ssl": "off"}))).expect(2);
+    run.prints("`ssl` would be a file called `off`").prints("write `false`");
+    assert!(receiver.take().is_empty());
     let v6 = json!({"ipv4": false, "ipv6": ["home.example.com"], "index6": "shell:echo 2001:db8::7"});
     Sandbox::new().sync(&with(&basic(&receiver), &v6)).expect(0);
     assert_eq!(receiver.take().len(), 1);
@@ -414,6 +421,16 @@ fn g3_parts_of_a_python_program_in_the_format_of_the_log() {
         assert!(rest.starts_with(" [ddns.-:-] "), "{line}");
     }
     run.prints("`log.format` asks for a place in the code").prints("home.example.com");
+}
+
+#[test]
+fn b8_a_placeholder_beside_the_fields_is_told_where_it_belongs() {
+    let config = with(&basic(&Receiver::new()), &json!({"__KEY__": "x"}));
+    Sandbox::new()
+        .sync(&config)
+        .expect(0)
+        .prints("unknown field `__KEY__`: it has no effect")
+        .prints("put it into `extra`");
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Redirections (D3), as the receivers see them.
 
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::support::authority::Authority;
-use crate::support::odd_server::stalling;
+use crate::support::odd_server::{serve, stalling};
 use crate::support::{Receiver, Response, Sandbox};
 
 fn config(id: &str, token: &Value) -> Value {
@@ -224,4 +225,17 @@ fn a4_a_redirect_behind_many_headers_is_followed_or_fails_with_a_sentence() {
             run.prints("sent a response whose head is longer than 64 KiB, or has more than 256 headers");
         }
     }
+}
+
+#[test]
+fn d3_a_location_that_is_not_utf8_is_followed_byte_for_byte() {
+    let receiver = Receiver::new();
+    let to = receiver.url("/caf");
+    let server = serve(move |mut stream| {
+        let head =
+            [b"HTTP/1.1 302 Found\r\nLocation: ", to.as_bytes(), b"\xe9?x=\xff\r\nContent-Length: 0\r\n\r\n"].concat();
+        let _ = stream.write_all(&head);
+    });
+    Sandbox::new().sync(&config(&format!("http://{server}/?ip=__IP__"), &Value::Null)).expect(0);
+    assert_eq!(receiver.take()[0].target(), "/caf%E9?x=%FF");
 }

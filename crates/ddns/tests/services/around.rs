@@ -4,6 +4,7 @@ mod shared;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -335,6 +336,27 @@ fn h18_what_is_missing_is_made_and_shown_so() {
     assert_eq!(gone.take().len(), 1);
 }
 
+/// The service is slow: it has the record after the time limit.
+#[test]
+fn h18_a_creation_without_a_response_is_not_repeated_while_it_may_still_arrive() {
+    let made = Arc::new(Mutex::new(None::<Instant>));
+    let receiver = Receiver::responding(move |request| {
+        let mut made = made.lock().expect("not poisoned");
+        if request.target().starts_with("/new") {
+            made.get_or_insert_with(Instant::now);
+            return Response::status(200).after(SOON);
+        }
+        let is_there = made.is_some_and(|made| made.elapsed() > Duration::from_millis(1700));
+        Response::with_body(200, if is_there { FOUND } else { r#"{"list": []}"# })
+    });
+    let (sandbox, more) = (Sandbox::new(), json!({"absent": {"id": "/new?ip=__IP__"}, "timeout": 1}));
+    let find = "GET /find?name=home.example.com";
+    sandbox.sync(&config(&receiver, &more)).expect(1);
+    assert_eq!(targets(&receiver), [find, "GET /new?ip=203.0.113.7"]);
+    sandbox.sync(&config(&receiver, &more)).expect(0).prints("an earlier request may still create it");
+    assert_eq!(targets(&receiver), [find, find, "GET /records/17?ip=203.0.113.7"]);
+}
+
 #[test]
 fn h19_what_follows_an_update_is_part_of_it() {
     let status = Arc::new(AtomicUsize::new(500));
@@ -389,6 +411,21 @@ fn h19_whatever_after_is_answered_it_is_said_that_the_update_was_accepted() {
         let run = Sandbox::new().sync(&config(&receiver, &more)).expect(1);
         run.prints("the update was accepted; after (DELETE http://127.0.0.1:").prints("/old/17)").prints(said);
     }
+}
+
+/// What stops all updates names the one that was accepted.
+#[test]
+fn h5_h19_a_stop_of_all_says_which_update_was_accepted() {
+    let receiver = Receiver::responding(|request| match request.target() {
+        target if target.starts_with("/find") => Response::with_body(200, FOUND),
+        target if target.starts_with("/old") => Response::with_body(403, "no right"),
+        _ => Response::status(200),
+    });
+    let stop = json!({"stop": {"status": 403, "all": true}});
+    let more = json!({"after": {"method": "DELETE", "id": "/old/__ID__"}, "expect": stop, "concurrency": 1,
+        "ipv4": ["home.example.com", "www.example.com"]});
+    let run = Sandbox::new().sync(&config(&receiver, &more)).expect(1);
+    run.prints("www.example.com A 203.0.113.7: stopped: the service refused it permanently: home.example.com A: the update was accepted; after");
 }
 
 #[test]

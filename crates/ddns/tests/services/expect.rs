@@ -208,6 +208,18 @@ fn h4_retry_after_says_how_long_a_wait_is_and_is_remembered() {
 }
 
 #[test]
+fn a6_h4_a_wait_on_429_pauses_the_whole_endpoint() {
+    let receiver = Receiver::responding(|_| Response::status(429).header("Retry-After", "60"));
+    let names: Vec<String> = (0..6).map(|number| format!("n{number}.example.com")).collect();
+    let more = json!({"ipv4": names, "concurrency": 1, "expect": {"wait": {"status": 429}}});
+    let sandbox = host();
+    let watch = Watch::start(&sandbox, &with(&expecting(&receiver, &json!({})), &more));
+    until(SOON, "the first answer", || watch.lines_with("asks to wait") >= 1);
+    std::thread::sleep(Duration::from_millis(700));
+    assert_eq!(receiver.callbacks().len(), 1, "{}", watch.log());
+}
+
+#[test]
 fn h4_dyndns2_refreshes_after_28_days_and_not_after_the_third_nochg() {
     let (receiver, _) = saying(200, "nochg");
     let (sandbox, config) = (Sandbox::new(), expecting(&receiver, &json!("dyndns2")));

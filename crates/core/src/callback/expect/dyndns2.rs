@@ -16,11 +16,14 @@ const WAIT: [&str; 5] = ["911", "dnserr", "servererror", "interror", "interval"]
 const PAUSE: Duration = Duration::from_secs(30 * 60);
 
 /// Line n is about domain n if there are as many lines as domains; otherwise the worst line is about all updates of the
-/// request. Of the response to a single update, only the first line counts.
+/// request. Of the response to a single update, later lines count only if they are return codes: the URL may name several hosts.
 pub(super) fn judge(status: u16, text: &str, domains: usize, sent: &[IpAddr]) -> Vec<ResponseVerdict> {
-    let most = if domains > 1 || sent.len() > 1 { usize::MAX } else { 1 };
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(most);
-    let all: Vec<ResponseVerdict> = lines.map(|line| judge_line(status, line, sent)).collect();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut all: Vec<ResponseVerdict> = lines.map(|line| judge_line(status, line, sent)).collect();
+    if domains <= 1 && sent.len() <= 1 {
+        let mut place = 0..;
+        all.retain(|line| place.next() == Some(0) || line.verdict != Meaning::Rejected);
+    }
     if domains > 1 && all.len() == domains {
         return all;
     }

@@ -42,6 +42,11 @@ fn h4_dyndns2_knows_the_whole_table_of_return_codes() {
         ("w1h", Meaning::Wait(Some(Duration::from_secs(3600)))),
         ("w", Meaning::Rejected),
         ("welcome", Meaning::Rejected),
+        // The URL may name several hosts; what is no return code counts only in the first line.
+        ("good 203.0.113.7\n911", half_an_hour),
+        ("nochg\nnohost\n", stop),
+        ("good\nhave a nice day", Meaning::Accepted),
+        ("hello\ngood", Meaning::Rejected),
         ("", Meaning::Rejected),
         ("<html>", Meaning::Rejected),
         ("goodness", Meaning::Rejected),

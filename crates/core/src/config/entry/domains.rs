@@ -95,6 +95,11 @@ impl EntryBuilder<'_, '_> {
             self.reader.wrong(key, node.span, message, "remove it");
             return None;
         }
+        if matches!(domain.as_str(), "off" | "no" | "null" | "disabled" | "0") {
+            let message = format!("`{field}` would update a domain called `{domain}`");
+            self.reader.wrong(key, node.span, message, "write `none` for no domains");
+            return None;
+        }
         if is_odd {
             if text.contains([',', ';']) {
                 let message = format!("`{field}`: `{domain}` is more than one domain");

@@ -83,11 +83,8 @@ pub(super) async fn exchange<S: ByteStream>(
 ) -> Result<(Response, Reuse), Fault> {
     let (head, incoming) = begin(conversation, request, relay, is_slow).await?.into_parts();
     let patience = Instant::now() + DRAIN_TIMEOUT;
-    let text = |name| {
-        let value: Option<&HeaderValue> = head.headers.get(name);
-        value.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
-    };
-    let (location, retry_after) = (text(LOCATION), text(RETRY_AFTER));
+    let text = |name| head.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    let (location, retry_after) = (head.headers.get(LOCATION).map(address), text(RETRY_AFTER));
     let is_followed =
         head.status.is_redirection() && request.redirected(head.status.as_u16(), location.as_deref()).is_some();
     let deadline = if want == BodyUse::Status || is_followed { patience.min(deadline) } else { deadline };
@@ -196,6 +193,16 @@ fn with_head(
         request.headers_mut().append(name, value);
     }
     Ok(request)
+}
+
+/// The text of `Location`. Bytes that are not UTF-8 are encoded, as in every address.
+fn address(value: &HeaderValue) -> String {
+    let mut text = String::new();
+    for chunk in value.as_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|byte| format!("%{byte:02X}")));
+    }
+    text
 }
 
 /// Whether the head says where the body ends. Otherwise, the body ends with the connection.

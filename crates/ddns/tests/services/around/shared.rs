@@ -19,9 +19,7 @@ fn h20_h22_a_step_that_all_share_is_one_request_whatever_it_says() {
     let answer = json!({"list": list}).to_string();
     let login = |status: u16, answer: String| {
         Receiver::responding(move |request| match request.target() {
-            "/login" => {
-                Response::with_body(status, r#"{"session": "abcdefgh"}"#).after(Duration::from_millis(100))
-            }
+            "/login" => Response::with_body(status, r#"{"session": "abcdefgh"}"#).after(Duration::from_millis(100)),
             "/find" => Response::with_body(200, &answer),
             _ => Response::status(200),
         })
