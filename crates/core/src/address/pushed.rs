@@ -32,11 +32,14 @@ pub struct PushedSet<T> {
     /// The network of the hosts behind the router; the lower 64 bits are zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix: Option<T>,
+    /// The push with the IPv6 address had an empty prefix: the network of the router's own address is not that of its hosts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_prefix_empty: bool,
 }
 
 impl<T> PushedSet<T> {
     /// No addresses.
-    pub const NONE: Self = Self { ipv4: None, ipv6: None, prefix: None };
+    pub const NONE: Self = Self { ipv4: None, ipv6: None, prefix: None, is_prefix_empty: false };
 }
 
 impl Push {
@@ -93,8 +96,13 @@ impl PushMemory {
 
     /// Remembers a push; returns whether it is news: an address changed, or the remembered one no longer counted.
     pub fn take(&mut self, name: &str, push: &Push, max_age: Option<Duration>, now: u64) -> bool {
-        let PushedSet { ipv4, ipv6, prefix } = self.0.entry(name.to_owned()).or_insert(PushedSet::NONE);
-        let mut is_news = false;
+        let PushedSet { ipv4, ipv6, prefix, is_prefix_empty } =
+            self.0.entry(name.to_owned()).or_insert(PushedSet::NONE);
+        let before = *is_prefix_empty;
+        if push.ipv6.is_some() {
+            *is_prefix_empty = push.is_prefix_empty;
+        }
+        let mut is_news = *is_prefix_empty != before;
         for (place, address) in [(ipv4, push.ipv4), (ipv6, push.ipv6), (prefix, push.prefix)] {
             let Some(address) = address else { continue };
             let before = place.replace(PushedAddress { address, at: now });
@@ -108,6 +116,12 @@ impl PushMemory {
         let Some((name, known)) = self.of(source)? else { return Err(Self::nothing(source)) };
         let v6 = match (source.is_prefix, known.prefix, known.ipv6) {
             (true, Some(prefix), _) => Some(prefix),
+            (true, None, Some(_)) if family == Family::V6 && known.is_prefix_empty => {
+                return Err(format!(
+                    "`{name}` pushed no prefix of its network (`ip6lanprefix` was empty), which domains with an \
+                     `interface_id` need"
+                ));
+            }
             (_, _, Some(ipv6)) => Some(ipv6),
             (false, Some(_), None) if family == Family::V6 => {
                 return Err(format!(
@@ -164,7 +178,8 @@ mod tests {
     const DAY: u64 = 86_400;
 
     fn push(ipv4: &str, ipv6: &str, prefix: &str) -> Push {
-        Push { ipv4: ipv4.parse().ok(), ipv6: ipv6.parse().ok(), prefix: prefix.parse().ok() }
+        let is_prefix_empty = prefix == "empty";
+        Push { ipv4: ipv4.parse().ok(), ipv6: ipv6.parse().ok(), prefix: prefix.parse().ok(), is_prefix_empty }
     }
 
     fn source(name: Option<&str>, hours: Option<u64>) -> PushSource {
@@ -201,7 +216,10 @@ mod tests {
             (push("", "2a02:db8::1", "2a02:db8:1:2::"), false, "2a02:db8::1"),
             (push("", "", "2a02:db8:1:2::"), true, "2a02:db8:1:2::"),
             (push("", "", "2a02:db8:1:2::"), false, "only the prefix"),
+            // A LAN host pushes its own address. A router has another network on its own side, and would name the prefix.
             (push("", "2a02:db8::1", ""), true, "2a02:db8::1"),
+            (push("", "2a02:db8::1", "empty"), true, "`ip6lanprefix` was empty"),
+            (push("", "2a02:db8::1", "empty"), false, "2a02:db8::1"),
             (push("5.145.0.7", "", ""), true, "has not pushed an IPv6 address"),
         ] {
             let mut memory = PushMemory::default();
@@ -210,6 +228,25 @@ mod tests {
             let found = memory.choice(&source, Family::V6, 2);
             let found = found.map_or_else(|why| why, |choice| choice.ip.to_string());
             assert!(found.contains(expected), "{told} {is_prefix}: {found}");
+        }
+    }
+
+    #[test]
+    fn f10d_an_empty_prefix_keeps_the_one_before_and_counts_until_the_next_ipv6_address() {
+        let mut memory = PushMemory::default();
+        let source = PushSource { is_prefix: true, ..source(None, None) };
+        for (told, is_news, expected) in [
+            (push("", "2a02:db8::1", ""), true, Some("2a02:db8::1")),
+            (push("", "2a02:db8::1", "empty"), true, None),
+            (push("5.145.0.7", "", ""), true, None),
+            (push("", "2a02:db8::1", ""), true, Some("2a02:db8::1")),
+            (push("", "2a02:db8::1", "2a02:db8:1:2::"), true, Some("2a02:db8:1:2::")),
+            (push("", "2a02:db8::2", "empty"), true, Some("2a02:db8:1:2::")),
+        ] {
+            assert_eq!(memory.take("r", &told, None, 1), is_news, "{told}");
+            assert_eq!(PushMemory::from_text(&memory.text()), Some(memory.clone()));
+            let found = memory.choice(&source, Family::V6, 2).ok().map(|choice| choice.ip.to_string());
+            assert_eq!(found.as_deref(), expected, "{told}");
         }
     }
 

@@ -111,7 +111,8 @@ impl PushRequest {
     pub fn read(query: &str, body: &str) -> Self {
         let (mut hosts, mut push, mut read) = (Some(Vec::new()), Push::NONE, Ok(()));
         for (name, value) in fields(query, body) {
-            let items = value.split(',').map(str::trim).filter(|item| !item.is_empty());
+            let mut items = value.split(',').map(str::trim).filter(|item| !item.is_empty()).peekable();
+            push.is_prefix_empty |= is_one_of(&[PREFIX], &name) && items.peek().is_none();
             for item in items {
                 match () {
                     () if is_one_of(&["hostname", "domain"], &name) => {
@@ -127,7 +128,7 @@ impl PushRequest {
                 }
             }
         }
-        let is_empty = push == Push::NONE;
+        let is_empty = push.families() == [false; 2];
         let push = read.and(if is_empty { Err("it has no address".to_owned()) } else { Ok(push) });
         Self { hosts, push }
     }
@@ -176,11 +177,13 @@ fn add_address(push: &mut Push, text: &str) -> Result<(), String> {
     }
 }
 
-/// Reads `2001:db8:1:2::/56`; the length is optional. A prefix longer than 64 bits leaves no room for hosts.
+/// Reads `2001:db8:1:2::/56`; the length is optional. A prefix longer than 64 bits leaves no room for hosts, and one shorter
+/// than 32 is the network of a provider, not of a router.
 fn add_prefix(push: &mut Push, text: &str) -> Result<(), String> {
     let (network, length) = text.split_once('/').unwrap_or((text, "64"));
-    let network = network.parse::<Ipv6Addr>().ok().filter(|_| length.parse().is_ok_and(|length: u8| length <= 64));
-    let network = network.ok_or("its prefix is no IPv6 network of up to 64 bits")?;
+    let network =
+        network.parse::<Ipv6Addr>().ok().filter(|_| length.parse().is_ok_and(|length: u8| (32..=64).contains(&length)));
+    let network = network.ok_or("its prefix is no IPv6 network of 32 to 64 bits")?;
     let prefix = IpAddr::V6(Ipv6Addr::from_bits(network.to_bits() >> 64 << 64));
     match push.prefix.replace(prefix) {
         _ if !is_public(prefix) => Err(format!("{prefix} is not a public network")),

@@ -128,6 +128,23 @@ fn f10c_f10d_both_families_and_the_prefix_of_the_hosts() {
 }
 
 #[test]
+fn f10d_an_empty_prefix_gives_the_hosts_no_address_of_the_routers_own_network() {
+    let more = json!({"providers": [
+        {"provider": "callback", "index4": "push:router"},
+        {"provider": "callback", "ipv4": [], "index6": "push:router",
+            "ipv6": [{"name": "nas.example.com", "interface_id": "::1234"}]},
+    ]});
+    let page = service(&router(), &more);
+    let query = |prefix: &str| format!("myip=5.145.0.7&myipv6=2a02:9:0:1::1&ip6lanprefix={prefix}");
+    answers(&fritzbox(&page, &query("")), 200, "good 5.145.0.7,2a02:9:0:1::1");
+    assert_eq!(page.endpoint.wait(1, SOON).ip(), "5.145.0.7");
+    let report = || page.sandbox.run(&["addresses", "-c", "config.json"]).stdout;
+    assert!(report().contains("`ip6lanprefix` was empty"), "{}", report());
+    answers(&fritzbox(&page, &query("2a02:9:0:2::/64")), 200, "good 5.145.0.7,2a02:9:0:1::1");
+    assert_eq!(page.endpoint.wait(2, SOON).ip(), "2a02:9:0:2::1234");
+}
+
+#[test]
 fn f10b_only_the_right_password_and_it_opens_nothing_else() {
     let web = json!({"password_file": "password", "push": {
         "router": {"password_file": "push.password"}, "box": {"user": "nas", "password_file": "password"}}});

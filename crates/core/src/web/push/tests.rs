@@ -62,6 +62,9 @@ fn f10c_addresses_are_told_apart_by_their_form() {
         ("myip=s3cret", "a value that is no address"),
         ("myip=%3Cipaddr%3E", "a value that is no address"),
         ("ip6lanprefix=2a02:8071::/65", "its prefix is no"),
+        ("ip6lanprefix=2a02:8071::/0", "its prefix is no"),
+        ("ip6lanprefix=2a02:8071::/31", "its prefix is no"),
+        ("ip6lanprefix=2a02:8071::/32", "2a02:8071::"),
         ("ip6lanprefix=fd00::/56", "fd00:: is not a public network"),
         ("ip6lanprefix=2a02:8071::,2a02:8072::", "two prefixes"),
     ] {
