@@ -423,8 +423,8 @@ fn starts_with(text: &str, form: &str) -> bool {
     text.get(..form.len()).is_some_and(|start| start.eq_ignore_ascii_case(form))
 }
 
-/// Splits a command line into words at spaces, except within single or double quotes. Outside single quotes, a backslash escapes
-/// the next character.
+/// Splits a command line into words at spaces, except within single or double quotes. As in a shell, a backslash escapes the next
+/// character, within double quotes only `"`, `\`, `$` and a backquote, and within single quotes none.
 fn words(command: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -439,7 +439,9 @@ fn words(command: &str) -> Result<Vec<String>, String> {
             }
             (None | Some('"'), '\\') => {
                 let next = letters.next().ok_or("`cmd:` ends in a backslash")?;
-                word.get_or_insert_default().push(next);
+                let word = word.get_or_insert_default();
+                word.extend((quote.is_some() && !matches!(next, '"' | '\\' | '$' | '`')).then_some(letter));
+                word.push(next);
             }
             (None, _) if letter.is_whitespace() => words.extend(word.take()),
             _ => word.get_or_insert_default().push(letter),
@@ -458,12 +460,13 @@ mod tests {
 
     #[test]
     fn f6_a_command_is_split_into_words_as_a_shell_would() {
-        let cases: [(&str, &[&str]); 5] = [
+        let cases: [(&str, &[&str]); 6] = [
             ("cmd:ip addr", &["ip", "addr"]),
             ("cmd: a  'b c' \"d 'e'\" f\\ g", &["a", "b c", "d 'e'", "f g"]),
             ("cmd:a ''", &["a", ""]),
             ("cmd:a x'y'z", &["a", "xyz"]),
             ("cmd:'C:\\x'", &["C:\\x"]),
+            (r#"cmd:sed "s/\([0-9.]*\).*/\1/" "\"\\\$\`" \(x\)"#, &["sed", r"s/\([0-9.]*\).*/\1/", r#""\$`"#, "(x)"]),
         ];
         for (text, expected) in cases {
             let expected = expected.iter().map(ToString::to_string).collect();
