@@ -194,6 +194,11 @@ impl Variables {
         built_in.iter().chain(yielding).map(|(name, _)| *name).chain(own.map(String::as_str))
     }
 
+    /// Whether a name that has no value here has one in updates.
+    pub fn is_of_updates(&self, name: &str) -> bool {
+        self.is_notice && BUILT_IN.iter().chain(&YIELDING).any(|(known, _)| *known == name)
+    }
+
     pub(super) fn name_of(&self, variable: Variable) -> &str {
         let mut built_in = BUILT_IN.iter().chain(&YIELDING).chain(&OF_NOTICE);
         match variable {

@@ -187,7 +187,7 @@ fn redacted(field: &Field, setting: &Setting, layers: &Layers<'_>, files: &FileC
             joined(field.key, layers, |node| domain(node, files, field.parts))
         }
         (shown, value) if shown.is_secret(value) => MASK.to_owned(),
-        (_, Value::Array(items)) if field.kind == Kind::List => {
+        (_, Value::Array(items)) if field.kind == Kind::List || field.key == Key::Line => {
             items.iter().map(|item| plain(&item.value)).collect::<Vec<_>>().join(", ")
         }
         (Visibility::Deep, value @ Value::Object(_)) => one_line(value),

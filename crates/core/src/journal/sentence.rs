@@ -191,7 +191,13 @@ impl Record {
             }
             // The reason quotes the words itself where they are about a request before or after the update.
             EventKind::Stopped if reason.contains('`') => format!("stopped: the service said {reason}"),
-            EventKind::Stopped => format!("stopped: the service said `{reason}`"),
+            EventKind::Stopped => {
+                let status = self.status.map_or_else(String::new, |status| status.to_string());
+                match reason.strip_prefix(&status).and_then(|rest| rest.strip_prefix(": ")) {
+                    Some(words) => format!("stopped: the service said `{words}` with status {status}"),
+                    None => format!("stopped: the service responded with {reason}"),
+                }
+            }
             EventKind::HeldBack => {
                 let left = self.until.unwrap_or(self.at).saturating_sub(self.at);
                 format!("held back for {}: {reason}", seconds(left))

@@ -76,8 +76,20 @@ fn b11_of_several_words_after_line_the_first_counts() {
     let sandbox = Sandbox::new();
     sandbox.write("config.json", with(&basic(&receiver), &json!({"id": receiver.url("/__LINE__")})).to_string());
     sandbox.run(&["--line", "one", "two"]).expect(0).prints("only the first one, `one`, is used");
+    let listed = sandbox.run(&["check", "--line", "one", "two"]).expect(0).stdout;
+    assert!(listed.contains("one, two"), "{listed}");
     assert_eq!(receiver.only().target(), "/one");
     sandbox.run(&["--line", "one", "check"]).expect(2).prints("put the command first");
+}
+
+#[test]
+fn b7_a_token_that_switches_itself_off_gets_a_hint() {
+    for (token, typed) in [(json!("None"), "None"), (json!(false), "false")] {
+        let sandbox = Sandbox::new();
+        sandbox.write("config.json", basic(&Receiver::new()).to_string());
+        sandbox.run(&["check", "--token", typed]).expect(2).prints("leave `token` out to send a GET");
+        sandbox.sync(&with(&basic(&Receiver::new()), &json!({"token": token}))).expect(2).prints("leave `token` out");
+    }
 }
 
 #[test]

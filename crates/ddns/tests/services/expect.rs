@@ -109,6 +109,8 @@ fn h5_a_stopped_update_is_not_sent_again_before_somebody_says_so() {
     assert_eq!(receiver.callbacks().len(), 1);
     let report = sandbox.run(&["status", "-c", "config.json"]);
     assert!(report.stdout.contains("stopped: the service said `badauth`"), "{}", report.stdout);
+    let history = sandbox.run(&["history", "--wide", "-c", "config.json"]).expect(0).stdout;
+    assert!(history.contains("stopped: the service said `badauth` with status 200"), "{history}");
     let preview = sandbox.run(&["preview", "-c", "config.json"]);
     assert!(preview.stdout.contains("stopped: the service refused it"), "{}", preview.stdout);
 

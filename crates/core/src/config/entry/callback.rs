@@ -225,6 +225,11 @@ impl EntryBuilder<'_, '_> {
 
     pub(super) fn warn_unknown(&mut self, unknown: &[String], variables: &Variables) {
         for name in unknown {
+            if variables.is_of_updates(name) {
+                let message = format!("{name} has no meaning in `notify`: it is sent as it is");
+                self.note(Severity::Warning, &message, &|| None);
+                continue;
+            }
             let hint = || nearest_placeholder(name, variables).map(|near| format!("did you mean {near}?"));
             self.note(Severity::Warning, &format!("{name} is not a placeholder: it is sent as it is"), &hint);
         }
@@ -288,6 +293,8 @@ fn json_body(node: &Node, variables: &Variables, unknown: &mut Vec<String>) -> R
     let text = node.value.text().unwrap_or_default();
     // An env file of Docker keeps them.
     let quoted = text.trim_start().starts_with(['\'', '"']).then_some("leave out the quotation marks around it");
+    let is_off = node.value == Value::Bool(false) || ["none", "false"].contains(&&*text.trim().to_lowercase());
+    let quoted = quoted.or(is_off.then_some("leave `token` out to send a GET"));
     let document = document(node).map_err(|error| {
         let (at, all) = (text[..error.span.start].chars().count() + 1, text.chars().count());
         let place = if at > all { "at its end".to_owned() } else { format!("at character {at} of {all}") };

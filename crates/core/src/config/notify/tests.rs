@@ -85,7 +85,7 @@ fn i5_placeholders_are_those_of_what_happened() {
     let notify = r#""notify": {"id": "https://n.example/?e=__EVENT__&d=__DOMAINS__&k=__KEY__", "extra": {"__KEY__": "k3y"},
         "headers": {"Title": "__MESSAGE__"},
         "token": {"one": "__DOMAIN__", "ip": "__IP__", "old": "__OLDIP__", "type": "__RECORDTYPE__", "at": "__TIMESTAMP__",
-                  "ttl": "__TTL__", "host": "__HOST__"}}"#;
+                  "ttl": "__TTL__", "host": "__HOST__", "none": "__NOPE__"}}"#;
     let notice = Notice {
         event: "changed",
         message: "a & b".to_owned(),
@@ -99,7 +99,7 @@ fn i5_placeholders_are_those_of_what_happened() {
     assert_eq!(request.url.to_string(), "https://n.example/?e=changed&d=a.example,b.example&k=k3y");
     assert_eq!(request.headers, [("Title".to_owned(), "a & b".to_owned())]);
     let body = r#"{"one":"a.example,b.example","ip":"203.0.113.7","old":"198.51.100.4","type":"A","#;
-    let rest = r#""at":"1763170000.000042","ttl":"__TTL__","host":"__HOST__"}"#;
+    let rest = r#""at":"1763170000.000042","ttl":"__TTL__","host":"__HOST__","none":"__NOPE__"}"#;
     assert_eq!(request.body.as_deref(), Some(format!("{body}{rest}").as_str()));
     let seen = callback.redacted(&notice, NOW, "agent", false).expect("a request");
     assert!(
@@ -109,7 +109,11 @@ fn i5_placeholders_are_those_of_what_happened() {
     );
     assert_eq!(
         said(notify),
-        ["__TTL__ is not a placeholder: it is sent as it is", "__HOST__ is not a placeholder: it is sent as it is"]
+        [
+            "__TTL__ has no meaning in `notify`: it is sent as it is",
+            "__HOST__ has no meaning in `notify`: it is sent as it is",
+            "__NOPE__ is not a placeholder: it is sent as it is"
+        ]
     );
 }
 
