@@ -28,7 +28,7 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
             let value = value.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')).unwrap_or(value);
             let name = key.rsplit(',').next().unwrap_or(key);
             if value.starts_with('"') && !value.trim_end_matches(',').ends_with('"') {
-                let why = "begins with a double quote, so ddclient ends it at the blank and takes the rest for a host; put single \
+                let why = "begins with a double quote, so ddclient ends it at the space and takes the rest for a host; put single \
                            quotes ('…') around it";
                 return Err(PeerError::new(line, format!("`{name}` {why}")));
             }

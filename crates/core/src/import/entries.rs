@@ -147,6 +147,10 @@ pub(super) fn entries(
             return Err(format!("it makes more than {MAX_ENTRIES} entries"));
         }
     }
+    if all.is_empty() {
+        // Everything is left out, so no shared setting needs a note of its own either.
+        file.globals.take_all(&PeerSettings::default());
+    }
     let count: usize = all.iter().flat_map(|entry| &entry.domains).map(Vec::len).sum();
     if count > MAX_DOMAINS {
         return Err(format!("there are {count} domains; an import takes {MAX_DOMAINS} at most"));

@@ -110,6 +110,13 @@ fn l10_ddclient_addresses_become_sources() {
 }
 
 #[test]
+fn l14_ddclient_a_host_that_is_left_out_needs_no_notes_about_its_settings() {
+    let import = read(PeerClient::Ddclient, "protocol=dyndns2\nserver=s.example.org\nlogin=u\npassword=p\nh.example\n");
+    assert_eq!(notes(&import, NotePart::LeftOut), ["5 h.example"]);
+    assert_eq!(notes(&import, NotePart::Dropped), [""; 0]);
+}
+
+#[test]
 fn l8_ddclient_servers_and_protocols_become_recipes() {
     let cases = [
         ("server=svc.joker.com, login=u, password=p", "joker"),
