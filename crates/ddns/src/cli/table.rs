@@ -170,7 +170,11 @@ pub(crate) const COMMANDS: &[CommandSpec] = &[
     CommandSpec { configured: true, options: &[ALL, RETRY_STOPPED], ..command(Name::Sync, "sync") },
     CommandSpec {
         configured: true,
-        options: &[option("wait", "TIME", "Ask again until all are visible, for so long: 90s, 5m, 1h"), JSON, WIDE],
+        options: &[
+            option("wait", "TIME", "Ask again until all are visible, for at most this long: 90s, 5m, 1h"),
+            JSON,
+            WIDE,
+        ],
         word: Some(word("DOMAIN…", "Domains of the configuration")),
         ..command(Name::Verify, "verify")
     },

@@ -61,6 +61,12 @@ pub(crate) async fn run(given: ParsedArgs) -> Ended {
     }
     let plan = compose::plan(&Rc::new(configs), &environment);
     let configs: Vec<&Config> = plan.configs().iter().map(|(config, _)| config).collect();
+    for (family, ip) in Family::ALL.into_iter().zip(addresses).filter_map(|(family, ip)| Some((family, ip?))) {
+        if !configs.iter().flat_map(|config| &config.entries).any(|entry| !entry.domains_of(family).is_empty()) {
+            let message = format!("{ip} has no effect: there is no domain for {family}");
+            say(&format!("{}\n", Diagnostic::warning(Place::Option("--ip".to_owned()), message).shown()));
+        }
+    }
     let lookups = lookup::look_up_entries(&configs, addresses, &client).await;
     let engine = compose::look(&plan, &lookups);
     let notices = configs.iter().flat_map(|config| (0..config.notify.len()).map(move |number| (*config, number)));

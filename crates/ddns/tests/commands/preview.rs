@@ -238,6 +238,8 @@ fn preview_takes_addresses_instead_of_looking() {
         preview(&sandbox, &config, wrong).expect(2).prints("--ip");
     }
     preview(&sandbox, &config, &["--ip", "192.0.2.1", "--ip", "192.0.2.2"]).expect(2).prints("two IPv4 addresses");
+    let ipv4_only = with(&home(&receiver.url("/?ip=__IP__")), &json!({"index4": receiver.index4()}));
+    preview(&sandbox, &ipv4_only, &["--ip", "2001:db8::1"]).expect(0).prints("2001:db8::1 has no effect");
 }
 
 /// An address that no source gave is called an example, and no command sends it.
