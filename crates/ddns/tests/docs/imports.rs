@@ -216,14 +216,19 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The folders of a table in `docs/architecture.md`, row by row: those of a row may use each other.
-fn order(table: &str) -> Vec<Vec<String>> {
+/// The rows of a table in `docs/architecture.md`: its two cells.
+fn rows(table: &str) -> Vec<(String, String)> {
     let text = fs::read_to_string(root().join("docs/architecture.md")).expect("the page");
     let (_, rows) = text.split_once(&format!("\n| {table}, lowest first |")).expect("the table");
     let rows = rows.lines().skip(2).take_while(|line| line.starts_with('|'));
-    let names = rows.map(|row| row.split('|').nth(1).unwrap_or_default().split(','));
+    let cells = |row: &str| row[1..].split_once('|').map(|(first, rest)| (first.trim().to_owned(), rest.to_owned()));
+    rows.filter_map(cells).collect()
+}
+
+/// The folders of a table in `docs/architecture.md`, row by row: those of a row may use each other.
+fn order(table: &str) -> Vec<Vec<String>> {
     let folder = |name: &str| name.trim().trim_matches('`').split('/').next().unwrap_or_default().to_owned();
-    names.map(|row| row.map(folder).collect()).collect()
+    rows(table).iter().map(|(names, _)| names.split(',').map(folder).collect()).collect()
 }
 
 #[test]
@@ -243,6 +248,32 @@ fn imports_point_downwards() {
         }
         for (from, to) in tree.uses().into_iter().filter(|(from, to)| is_part(from) && is_part(to)) {
             assert!(rank(to) <= rank(from), "{table}: {} uses {}, which is higher", from.join("/"), to.join("/"));
+        }
+    }
+}
+
+/// The row of a folder names each of its files, unless it has one for each thing of a kind; what it explains exists.
+#[test]
+fn the_tables_name_the_files_that_exist() {
+    for (table, source) in CRATES {
+        for (folder, text) in rows(table) {
+            let Some(folder) = folder.strip_prefix('`').and_then(|name| name.strip_suffix("/`")) else { continue };
+            let place = root().join(source).join(folder);
+            let (mut all, mut own) = (BTreeSet::new(), BTreeSet::new());
+            for file in files(&place).iter().filter(|file| file.extension().is_some_and(|end| end == "rs")) {
+                let path = file.strip_prefix(&place).expect("a file of the folder").with_extension("");
+                let names: Vec<String> = path.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+                own.extend(names.first().filter(|name| names.len() == 1 && *name != "tests").cloned());
+                all.extend(names);
+            }
+            let parts: Vec<&str> = text.split('`').collect();
+            let named = parts.iter().skip(1).step_by(2).map(|name| name.trim_end_matches('/').to_owned());
+            let named: BTreeSet<String> = named.collect();
+            let forgotten: Vec<&String> = own.difference(&named).collect();
+            assert!(forgotten.is_empty() || text.contains("one file for each"), "{table} {folder}: {forgotten:?}");
+            for pair in parts[1..].chunks(2).filter(|pair| pair.get(1).is_some_and(|rest| rest.starts_with(" ("))) {
+                assert!(all.contains(pair[0].trim_end_matches('/')), "{table} {folder}: there is no {}", pair[0]);
+            }
         }
     }
 }
