@@ -87,7 +87,7 @@ fn b7_a_token_that_switches_itself_off_gets_a_hint() {
     for (token, typed) in [(json!("None"), "None"), (json!(false), "false")] {
         let sandbox = Sandbox::new();
         sandbox.write("config.json", basic(&Receiver::new()).to_string());
-        sandbox.run(&["check", "--token", typed]).expect(2).prints("leave `token` out to send a GET");
+        sandbox.run(&["--token", typed]).expect(2).prints("leave `token` out to send a GET");
         sandbox.sync(&with(&basic(&Receiver::new()), &json!({"token": token}))).expect(2).prints("leave `token` out");
     }
 }

@@ -3,7 +3,7 @@
 use std::mem;
 
 use super::super::fields::{Field, Key};
-use super::super::value::{digits, document, is_empty_token, members, own_names};
+use super::super::value::{digits, document, is_empty_token, is_off, members, own_names};
 use super::EntryBuilder;
 use super::combine::combine;
 use crate::callback::{
@@ -293,8 +293,7 @@ fn json_body(node: &Node, variables: &Variables, unknown: &mut Vec<String>) -> R
     let text = node.value.text().unwrap_or_default();
     // An env file of Docker keeps them.
     let quoted = text.trim_start().starts_with(['\'', '"']).then_some("leave out the quotation marks around it");
-    let is_off = node.value == Value::Bool(false) || ["none", "false"].contains(&&*text.trim().to_lowercase());
-    let quoted = quoted.or(is_off.then_some("leave `token` out to send a GET"));
+    let quoted = quoted.or(is_off(&node.value).then_some("leave `token` out to send a GET"));
     let document = document(node).map_err(|error| {
         let (at, all) = (text[..error.span.start].chars().count() + 1, text.chars().count());
         let place = if at > all { "at its end".to_owned() } else { format!("at character {at} of {all}") };
