@@ -9,7 +9,7 @@ use super::request::{Method, Request};
 use super::sign::{Signable, Signing};
 use super::target::Target;
 use super::variables::{Values, Variable};
-use crate::net::url::{Url, push_value};
+use crate::net::url::{Url, percent_decode, push_value};
 
 /// Everything that shapes one request, and how to judge its response.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,9 +39,12 @@ impl RequestTemplate {
     pub(super) fn render(&self, values: &Values<'_>, page: Option<(&str, &str)>) -> Result<Request, String> {
         let mut url = self.url(values)?;
         if let Some((name, value)) = page {
-            url.path.push(if url.path.contains('?') { '&' } else { '?' });
-            url.path.push_str(name);
-            url.path.push('=');
+            let (path, query) = url.path.split_once('?').unwrap_or((&url.path, ""));
+            // The parameter may ask for the first page: many servers read only the first of two.
+            let is_other =
+                |pair: &&str| !pair.is_empty() && pair.split('=').next().map(percent_decode).as_deref() != Some(name);
+            let others: String = query.split('&').filter(is_other).flat_map(|pair| [pair, "&"]).collect();
+            url.path = format!("{path}?{others}{name}=");
             push_value(&mut url.path, value);
         }
         self.finish(url, values, Show::All, self.sign.as_ref())

@@ -3,6 +3,7 @@
 
 mod search;
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -345,11 +346,11 @@ impl Callback {
         let found = match judgement.verdict {
             Meaning::Accepted | Meaning::Unchanged => match search.feed(self, step, about, text) {
                 Ok(Some(page)) => return StepEnd::Next(page),
-                Ok(None) => search.end(self, step),
+                Ok(None) => search.end(self, step, about),
                 Err(why) => Err(why),
             },
             // After other pages, only this page has nothing.
-            Meaning::Nothing => search.end(self, step),
+            Meaning::Nothing => search.end(self, step, about),
             _ => return StepEnd::Refused(judgement),
         };
         match found {
@@ -419,19 +420,23 @@ fn filled(parts: &[Part], values: &Values<'_>) -> String {
     texts.collect()
 }
 
+/// The addresses in a text that consists of them, separated by commas.
+fn addresses(text: &str) -> Option<BTreeSet<IpAddr>> {
+    text.split(',').map(|one| one.trim().parse().ok()).collect()
+}
+
 /// Whether a value of a response agrees with the wanted one, whose placeholders are filled in. If the wanted text is
-/// just a placeholder for an address, the values are compared as addresses; if it is another placeholder, a number is compared by its
-/// text. `loosely` compares scalars by their text, ignores case and the dot that ends a name, and ignores members of objects that are
-/// not wanted.
+/// just a placeholder for addresses, the values are compared as addresses, in any order; if it is another placeholder, a
+/// number is compared by its text. `loosely` compares scalars by their text, ignores case and the dot that ends a name, and
+/// ignores members of objects that are not wanted.
 fn agree(found: &Value, wanted: &Value, values: &Values<'_>, loosely: bool) -> bool {
     match (found, wanted) {
         (_, Value::String(text)) => {
             let parts = template::parse(text, values.variables, &mut Vec::new());
             if let ([Part::Variable(variable)], Value::String(found)) = (&parts[..], found)
-                && variable.is_address()
+                && (variable.is_address() || *variable == Variable::Ips && addresses(found).is_some())
             {
-                let address = |text: &str| text.trim().parse::<IpAddr>().ok();
-                return address(found).is_some_and(|found| address(&values.text(*variable)) == Some(found));
+                return addresses(found).is_some_and(|found| addresses(&values.text(*variable)) == Some(found));
             }
             let filled = filled(&parts, values);
             let by_text = loosely || matches!(parts[..], [Part::Variable(_)]);

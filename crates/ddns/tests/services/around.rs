@@ -269,12 +269,35 @@ fn h15_h18_a_place_that_no_entry_has_makes_no_record() {
     for (answer, code) in [
         (r#"{"list": [{"host": "home.example.com", "id": 17}, {"host": "b.example.com", "id": 18}]}"#, 1),
         (r#"{"list": [{"host": "home.example.com", "id": 17}, {"name": "b.example.com", "id": 18}]}"#, 0),
+        (r#"{"list": [{"name": null, "id": 17}]}"#, 1),
         (r#"{"list": []}"#, 0),
     ] {
         let receiver = finding(answer);
         Sandbox::new().sync(&config(&receiver, &absent)).expect(code);
         assert_eq!(receiver.take().len(), 2 - usize::try_from(code).expect("a status"), "{answer}");
     }
+}
+
+/// Some services write the name of the zone itself so.
+#[test]
+fn h15_null_in_an_entry_is_an_empty_text() {
+    let receiver = finding(r#"{"list": [{"name": null, "id": 17}, {"id": 18}]}"#);
+    let find = step(&json!({"where": {"/name": "__SUBDOMAIN__"}}));
+    let more = json!({"before": find, "zone": "example.com", "ipv4": ["example.com"], "absent": {"id": "/new"}});
+    Sandbox::new().sync(&config(&receiver, &more)).expect(0);
+    assert_eq!(targets(&receiver)[1], "GET /records/17?ip=203.0.113.7");
+}
+
+#[test]
+fn h15_a_further_page_is_asked_for_in_place_of_the_first() {
+    let receiver = Receiver::responding(|request| match request.target() {
+        target if target.contains("p%5Bn%5D=1") => Response::with_body(200, r#"{"list": [], "next": 2}"#),
+        target if target.starts_with("/find") => Response::with_body(200, FOUND),
+        _ => Response::status(200),
+    });
+    let find = step(&json!({"id": "/find?p%5Bn%5D=1&size=9", "next": {"at": "/next", "as": "p[n]"}}));
+    Sandbox::new().sync(&config(&receiver, &json!({"before": find}))).expect(0);
+    assert_eq!(targets(&receiver)[..2], ["GET /find?p%5Bn%5D=1&size=9", "GET /find?size=9&p[n]=2"]);
 }
 
 #[test]

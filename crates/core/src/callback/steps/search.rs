@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use serde_json::value::RawValue;
 
-use super::{Callback, LookupStep, RequestContext, Values, agree};
+use super::{Callback, LookupStep, RequestContext, Values, addresses, agree};
 use crate::callback::Method;
 use crate::callback::expect::Pointer;
 use crate::callback::variables::scalar_text;
@@ -39,7 +39,7 @@ pub struct Search {
     /// The first entries that match `where` and not `not`; `left_count` counts all of them.
     left: Vec<Node>,
     left_count: usize,
-    /// For each pointer of `where`: whether any entry had something there, or need not.
+    /// For each pointer of `where`: whether any entry had a value there, or need not.
     seen: Vec<bool>,
 }
 
@@ -119,7 +119,8 @@ impl Search {
             .map_err(|error| format!("the response is not JSON: {}", error.message))?;
         self.seen.resize(step.wanted.len(), false);
         for (seen, (pointer, wanted)) in self.seen.iter_mut().zip(&step.wanted) {
-            *seen = *seen || pointer.find(&node).is_some() || fits(None, wanted, values);
+            let found = pointer.find(&node);
+            *seen = *seen || found.is_some_and(|it| it.value != Value::Null) || fits(found, wanted, values);
         }
         let fits = |(pointer, wanted): &(Pointer, Value)| fits(pointer.find(&node), wanted, values);
         if !step.wanted.iter().all(fits) {
@@ -127,7 +128,7 @@ impl Search {
         }
         self.matched += 1;
         let has = |(pointer, wanted): &(Pointer, Value)| {
-            pointer.find(&node).is_some_and(|it| agree(&it.value, wanted, values, true))
+            pointer.find(&node).is_some_and(|it| agree(only(&it.value, wanted), wanted, values, true))
         };
         if !step.same.is_empty() && step.same.iter().all(has) {
             self.same += 1;
@@ -142,7 +143,7 @@ impl Search {
     }
 
     /// The result over all pages. The error is a phrase.
-    pub fn end(&self, callback: &Callback, step: &LookupStep) -> Result<Found, String> {
+    pub fn end(&self, callback: &Callback, step: &LookupStep, about: RequestContext<'_>) -> Result<Found, String> {
         if let Some(total) = self.total.filter(|total| self.entries < *total) {
             return Err(format!("the list has {} of {total} entries", self.entries));
         }
@@ -156,7 +157,8 @@ impl Search {
             },
             [entry] if self.left_count == 1 => match taken(step, entry) {
                 Err(_) if is_same => Ok(Found::One { is_same, values: Vec::new() }),
-                values => surplus(step, entry).map_or(Ok(Found::One { is_same, values: values? }), Err),
+                values => surplus(step, &callback.values(about), entry)
+                    .map_or(Ok(Found::One { is_same, values: values? }), Err),
             },
             several => {
                 let names: Vec<String> = several.iter().filter_map(|entry| name(callback, step, entry)).collect();
@@ -186,10 +188,11 @@ fn meant(wanted: &Value, values: &Values<'_>) -> String {
 }
 
 /// Whether a value is wanted by `where` or `not`: a wanted list allows any of its values, and a wanted `null` stands
-/// for a missing value.
+/// for a missing value. A `null` is an empty text, too: so some services write the name of the zone itself.
 fn fits(found: Option<&Node>, wanted: &Value, values: &Values<'_>) -> bool {
     match (found.map(|node| &node.value), wanted) {
         (None | Some(Value::Null), Value::Null) => true,
+        (Some(Value::Null), Value::String(_)) => agree(&Value::string(""), wanted, values, true),
         (Some(found @ Value::Array(_)), _) => agree(found, wanted, values, true),
         (_, Value::Array(any)) => any.iter().any(|one| fits(found, &one.value, values)),
         (found, _) => found.is_some_and(|found| agree(found, wanted, values, true)),
@@ -211,17 +214,40 @@ fn leaves_same_out(callback: &Callback, step: &LookupStep) -> bool {
         && step.left_out.iter().all(|(pointer, _)| is_compared(pointer))
 }
 
-/// The error if `same` looks at a list, and the entry has more values there: an update would replace all of them.
-fn surplus(step: &LookupStep, entry: &Node) -> Option<String> {
-    step.same.iter().find_map(|(pointer, wanted)| match (&pointer.find(entry)?.value, wanted) {
-        (Value::Array(found), Value::Array(wanted)) if found.len() > wanted.len() => {
-            let names: Vec<String> = found.iter().take(NAMED).filter_map(|node| address_in(&node.value)).collect();
-            let (count, names) = (found.len(), names.join(", "));
-            let colon = if names.is_empty() { "" } else { ": " };
-            Some(format!("`{pointer}` has {count} values{colon}{names}; an update would leave only the new one: delete all but one first"))
-        }
-        _ => None,
+/// The error if the entry has more values at a place of `same` than are wanted there, in a list or in a text of addresses: an
+/// update would replace all of them.
+fn surplus(step: &LookupStep, values: &Values<'_>, entry: &Node) -> Option<String> {
+    step.same.iter().find_map(|(pointer, wanted)| {
+        let (count, names): (usize, Vec<String>) = match (&pointer.find(entry)?.value, wanted) {
+            (Value::Array(found), wanted) => {
+                let allowed = if let Value::Array(wanted) = wanted { wanted.len() } else { 1 };
+                let names = found.iter().filter_map(|node| address_in(&node.value)).take(NAMED);
+                (found.len(), if found.len() > allowed { names.collect() } else { return None })
+            }
+            (Value::String(found), Value::String(_)) => {
+                let (found, wanted) = (addresses(found)?, addresses(&meant(wanted, values))?);
+                let more = |is: fn(&IpAddr) -> bool| {
+                    found.iter().filter(|ip| is(ip)).count() > wanted.iter().filter(|ip| is(ip)).count()
+                };
+                if found.len() == 1 || !more(IpAddr::is_ipv4) && !more(IpAddr::is_ipv6) {
+                    return None;
+                }
+                (found.len(), found.iter().take(NAMED).map(IpAddr::to_string).collect())
+            }
+            _ => return None,
+        };
+        let colon = if names.is_empty() { "" } else { ": " };
+        let names = names.join(", ");
+        Some(format!("`{pointer}` has {count} values{colon}{names}; an update would leave only the new one: delete all but one first"))
     })
+}
+
+/// The value in a list of one, if no list is wanted.
+fn only<'v>(found: &'v Value, wanted: &Value) -> &'v Value {
+    match (found, wanted) {
+        (Value::Array(nodes), wanted) if !matches!(wanted, Value::Array(_)) && nodes.len() == 1 => &nodes[0].value,
+        (found, _) => found,
+    }
 }
 
 /// Names an entry in a message: by the first taken value that may be shown and tells entries apart, and by its address.
