@@ -137,6 +137,75 @@ fn h17_a_set_with_several_values_is_refused_and_named() {
     assert_eq!(changes(&receiver), [""; 0]);
 }
 
+/// The same where a service has a list only for several values.
+#[test]
+fn h17_a_list_in_the_place_of_one_value_is_not_replaced() {
+    let cases = [
+        (r#"["198.51.100.1", "198.51.100.2"]"#, "`/content` has 2 values: 198.51.100.1, 198.51.100.2;"),
+        (r#"["203.0.113.7", "198.51.100.2"]"#, "`/content` has 2 values"),
+        (r#""198.51.100.1,198.51.100.2""#, "`/content` has 2 values: 198.51.100.1, 198.51.100.2;"),
+        (r#"["203.0.113.7"]"#, "already there"),
+        (r#"["198.51.100.1"]"#, "updated"),
+    ];
+    for (content, said) in cases {
+        let list = format!(r#"[{{"name": "home", "type": "A", "ttl": 300, "content": {content}}}]"#);
+        let receiver = Receiver::responding(move |request| match request.method() {
+            "GET" => Response::with_body(200, &list),
+            _ => Response::with_body(200, r#"{"message": "ok"}"#),
+        });
+        let answers = ["user=u", "password=p", "zone=example.com"];
+        let sandbox = by_recipe(&receiver, ("servercow", "api.servercow.de"), &answers);
+        sandbox.run(&[]).expect(i32::from(said.contains("values"))).prints(said);
+        assert_eq!(changes(&receiver).len(), usize::from(said == "updated"), "{content}");
+    }
+}
+
+#[test]
+fn h17_the_addresses_of_a_record_are_compared_in_any_order() {
+    let cases = [
+        ("2001:db8:0::7,203.0.113.7", "already there"),
+        ("198.51.100.1,198.51.100.2", "`/Data/Value` has 2 values"),
+        ("198.51.100.1,2001:db8::1", "updated"),
+    ];
+    for (value, said) in cases {
+        let records = json!({"Records": [{"RecordId": 1, "RecordName": "home.example.com", "RecordType": "A/AAAA",
+            "Data": {"Value": value}, "Ttl": 30, "Proxied": true}]});
+        let receiver = Receiver::responding(move |request| match request.header("x-acs-action") {
+            Some("ListSites") => Response::with_body(200, r#"{"Sites": [{"SiteId": 1, "SiteName": "example.com"}]}"#),
+            Some("ListRecords") => Response::with_body(200, &records.to_string()),
+            _ => Response::with_body(200, r#"{"RequestId": "x"}"#),
+        });
+        let sandbox = Sandbox::new();
+        let answers = ["--set", "id=LTAI12345678", "--set", "secret=s", "--set", "zone=example.com"];
+        let both = ["--ipv6", "home.example.com", "--index6", "shell:echo 2001:db8::7"];
+        let aliesa = ("aliesa", "esa.cn-hangzhou.aliyuncs.com");
+        init(&sandbox, &receiver, aliesa, &[&IPV4[..], &both, &answers].concat()).expect(0);
+        sandbox.run(&[]).expect(i32::from(said.contains("values"))).prints(said);
+        assert_eq!(changes(&receiver).len(), usize::from(said == "updated"), "{value}");
+    }
+}
+
+#[test]
+fn h20_edgeone_changes_no_origin_group() {
+    for (kind, code) in [("ORIGIN_GROUP", 1), ("IP_DOMAIN", 0)] {
+        let domain = json!({"DomainName": "home.example.com", "OriginDetail": {"OriginType": kind, "Origin": "og-1"}});
+        let receiver = Receiver::responding(move |request| {
+            let response = match request.header("x-tc-action") {
+                Some("DescribeZones") => json!({"Zones": [{"ZoneId": "zone-1", "ZoneName": "example.com"}]}),
+                Some("DescribeAccelerationDomains") => json!({"AccelerationDomains": [domain]}),
+                _ => json!({"RequestId": "r"}),
+            };
+            Response::with_body(200, &json!({"Response": response}).to_string())
+        });
+        let answers = ["id=AKIDEXAMPLE", "secret=s", "zone=example.com"];
+        let sandbox = by_recipe(&receiver, ("edgeone", "teo.tencentcloudapi.com"), &answers);
+        sandbox.run(&[]).expect(code);
+        let sent = receiver.take();
+        let changes = sent.iter().filter(|it| it.header("x-tc-action") == Some("ModifyAccelerationDomain"));
+        assert_eq!(changes.count(), usize::from(code == 0), "{kind}");
+    }
+}
+
 #[test]
 fn h15_where_and_not_take_several_values_and_null_is_a_missing_one() {
     let list = r#"[{"id": 1, "kind": "b"}, {"id": 2}, {"id": 3, "kind": null}, {"id": 4, "kind": ["a"]}, {"id": 5, "kind": "A"}]"#;
