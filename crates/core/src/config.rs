@@ -42,6 +42,7 @@ use crate::update::domain::Domain;
 use crate::update::plan::Rules;
 use crate::update::{Sendable, Update};
 
+pub(crate) use entry::NO_PLACEHOLDER;
 pub use entry::{providers, served};
 
 use group::Group;

@@ -9,6 +9,7 @@ mod sign;
 mod steps;
 mod verify;
 
+pub(crate) use callback::NO_PLACEHOLDER;
 pub use providers::{providers, served};
 
 use std::time::Duration;

@@ -16,13 +16,21 @@ const OWN: [(&str, Each); 4] =
 
 impl RecipeReader<'_> {
     /// Checks that every name has a value where it is used, and that each secret can have a file of its own.
-    pub(super) fn check(&mut self, recipe: &Recipe, span: Span) {
+    pub(super) fn check(&mut self, recipe: &Recipe, root: &Node) {
+        let span = root.span;
+        let written = |name: &str| root.value.members()?.iter().rfind(|member| member.key == name);
+        // Where a question is, by its number.
+        let question_at = |at: usize| match written("questions").map(|member| &member.node.value) {
+            Some(Value::Array(questions)) => questions.get(at).map_or(span, |question| question.span),
+            _ => span,
+        };
         let mut known: HashMap<&str, Each> = OWN.into_iter().collect();
         known.extend(recipe.values.iter().map(|(name, _)| (name.as_str(), Each::Record)));
         if recipe.literal_zone().is_some() {
             known.insert("zone", Each::Once);
         }
-        for question in &recipe.questions {
+        for (at, question) in recipe.questions.iter().enumerate() {
+            let span = question_at(at);
             if question.name == "zone" && question.each != Each::Once {
                 self.error(span, "`zone` is asked once: all domains of a recipe are in it");
             }
@@ -33,7 +41,9 @@ impl RecipeReader<'_> {
         if !known.contains_key("zone") {
             known.retain(|name, _| !matches!(*name, "host" | "subdomain"));
         }
-        if let Some((version, _)) = recipe.wrong.iter().find(|(version, _)| *version >= recipe.version) {
+        for (at, (version, _)) in recipe.wrong.iter().enumerate().filter(|(_, it)| it.0 >= recipe.version) {
+            let wrong = written("wrong").and_then(|member| member.node.value.members()?.get(at));
+            let span = wrong.map_or(span, |member| member.key_span);
             self.error(span, format!("`wrong` names version {version}: the recipe must have a later `version`"));
         }
         if recipe.config.is_empty() && recipe.notify.is_empty() {
@@ -81,8 +91,8 @@ impl RecipeReader<'_> {
         // The name below the zone follows from the zone.
         let below = ["host", "subdomain"];
         let is_used = |name: &str| used.contains(&name) || name == "zone" && below.iter().any(|it| used.contains(it));
-        if let Some(question) = recipe.questions.iter().find(|question| !is_used(&question.name)) {
-            self.error(span, format!("`{}` is asked for, but nothing uses it", question.name));
+        for (at, question) in recipe.questions.iter().enumerate().filter(|(_, question)| !is_used(&question.name)) {
+            self.error(question_at(at), format!("`{}` is asked for, but nothing uses it", question.name));
         }
     }
 
@@ -167,6 +177,26 @@ fn is_scalar(node: &Node) -> bool {
 mod tests {
     use super::*;
     use crate::recipe::read::tests::with;
+
+    #[test]
+    fn h12_a_mistake_in_a_recipe_is_shown_at_its_line() {
+        let cases = [
+            (
+                r#""questions": [\n{"name": "a", "ask": "A"}], "config": {"id": "x"}"#,
+                "my.json:2:1: error: `a` is asked",
+            ),
+            (
+                r#""questions": [{"name": "a", "ask": "A"},\n{"name": "a", "ask": "B"}], "config": {"id": "${a}"}"#,
+                "my.json:2:1: error: two things are called `a`",
+            ),
+            (r#""config": {"id": "x"}, "wrong": {\n"9": "It was."}"#, "my.json:2:1: error: `wrong` names version 9"),
+        ];
+        for (rest, expected) in cases {
+            let text = with(&rest.replace("\\n", "\n"));
+            let wrong = Recipe::read("my.json", &text).expect_err(&text);
+            assert!(wrong.iter().any(|it| it.shown().starts_with(expected)), "{expected}: {wrong:#?}");
+        }
+    }
 
     #[test]
     fn h12_a_recipe_runs_no_program_and_names_no_file() {

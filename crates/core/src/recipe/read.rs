@@ -61,7 +61,7 @@ impl Recipe {
         };
         let recipe = reader.recipe(&root);
         if reader.wrong.is_empty() {
-            reader.check(&recipe, root.span);
+            reader.check(&recipe, &root);
         }
         if reader.wrong.is_empty() { Ok(recipe) } else { Err(reader.wrong) }
     }

@@ -1,12 +1,13 @@
 //! Fills a recipe with sample answers, and reports what is wrong with the configuration, at its place in the recipe.
 
 use super::{Form, Recipe};
+use crate::config::NO_PLACEHOLDER;
 use crate::config::files::{FileContents, named_in};
 use crate::config::raw::{Document, read_root};
 use crate::config::validate::{Surroundings, validate};
 use crate::net::family::Family;
-use crate::text::diagnostic::{Diagnostic, has_errors, without_repeats};
-use crate::text::json::{Node, Value};
+use crate::text::diagnostic::{Diagnostic, Place, Severity, has_errors, without_repeats};
+use crate::text::json::{Node, Span, Value};
 use crate::update::domain::Domain;
 
 /// For most questions, one of these is a valid answer.
@@ -75,8 +76,18 @@ impl Recipe {
                 });
             }
         }
+        trial.diagnostics.iter_mut().for_each(|found| self.sharpen(found, text));
         trial.diagnostics = without_repeats(trial.diagnostics);
         trial
+    }
+
+    /// A name without a value is a mistake in a recipe: nobody wants it in a request. It is shown where it first stands.
+    fn sharpen(&self, found: &mut Diagnostic, text: &str) {
+        let Some(name) = found.message.strip_suffix(NO_PLACEHOLDER).map(str::trim_end) else { return };
+        found.severity = Severity::Error;
+        if let Some(start) = text.find(name) {
+            found.place = Place::in_file(&self.name, text, Span { start, end: start + name.len() }, true);
+        }
     }
 }
 
@@ -108,6 +119,14 @@ mod tests {
             (r#""config": {"id": "https://h.example/"},\n"both": {"combine": {"families": 5}}"#, "my.json:2:"),
             (r#""config": {"id": "https://h.example/__IP__",\n"expect": {"stop": "("}}"#, "my.json:2:20: error: "),
             (r#""notify": {"id": "https://h.example/",\n"method": "FETCH"}"#, "my.json:2:11: error: "),
+            (
+                r#""config": {"id": "https://h.example/__IP__",\n"token": {"a": "__ID__"}}"#,
+                "my.json:2:17: error: __ID__ is not a placeholder",
+            ),
+            (
+                r#""config": {"id": "https://h.example/__IP__"},\n"both": {"id": "https://h.example/__IPV4__"}"#,
+                "my.json:2:35: error: __IPV4__ is not a placeholder",
+            ),
         ];
         for (rest, expected) in cases {
             let text = with(&rest.replace("\\n", "\n"));

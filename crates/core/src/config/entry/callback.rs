@@ -13,6 +13,9 @@ use crate::text::diagnostic::Severity;
 use crate::text::json::{Dialect, Node, Span, Value, is_placeholder_name};
 use crate::text::number::grouped;
 
+/// What a warning says about a name without a value.
+pub(crate) const NO_PLACEHOLDER: &str = "is not a placeholder: it is sent as it is";
+
 /// How many headers a callback may add; servers refuse more.
 const MAX_HEADERS: usize = 100;
 
@@ -231,7 +234,7 @@ impl EntryBuilder<'_, '_> {
                 continue;
             }
             let hint = || nearest_placeholder(name, variables).map(|near| format!("did you mean {near}?"));
-            self.note(Severity::Warning, &format!("{name} is not a placeholder: it is sent as it is"), &hint);
+            self.note(Severity::Warning, &format!("{name} {NO_PLACEHOLDER}"), &hint);
         }
     }
 
