@@ -40,6 +40,13 @@ impl Request {
         let headers = self.headers.iter().filter(|(name, _)| stays(name)).cloned().collect();
         Some(Ok(Self { url, method, headers, body, format: self.format, is_signed: false, stays: self.stays }))
     }
+
+    /// Why the redirect of a signed request is final, for a warning; `None`: it is none.
+    pub fn unfollowed(&self, status: u16, location: Option<&str>) -> Option<String> {
+        let is_redirect = self.is_signed && matches!(status, 301 | 302 | 303 | 307 | 308);
+        let to = join(&self.url, location?.trim()).ok().filter(|_| is_redirect)?.origin();
+        Some(format!("{} redirects to {to}: a signed request does not follow", self.url.origin()))
+    }
 }
 
 /// Resolves a reference against a base URL (RFC 3986, 5.2).

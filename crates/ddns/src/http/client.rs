@@ -149,7 +149,11 @@ impl Client {
         let (mut current, mut before) = (Cow::Borrowed(request), Vec::<Cow<'_, Request>>::new());
         for _ in 0..MAX_REDIRECTS {
             let next = current.redirected(response.status, response.location.as_deref());
-            let Some(next) = next else { return Ok(response) };
+            let Some(next) = next else {
+                let unfollowed = current.unfollowed(response.status, response.location.as_deref());
+                unfollowed.into_iter().for_each(|why| self.warn(sending, why));
+                return Ok(response);
+            };
             let next = next.map_err(|why| format!("{} {why}", current.url.origin()))?;
             let (from, to) = (request.url.origin(), next.url.origin());
             let is_back = |known: &Request| known.method == next.method && known.url == next.url;

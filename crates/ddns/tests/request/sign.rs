@@ -78,7 +78,8 @@ fn h11_no_redirection_is_followed() {
             "/hook" => Response::status(status).header("Location", "/end"),
             _ => Response::status(200),
         });
-        Sandbox::new().sync(&with(&home(&receiver.url("/hook")), &json!({"sign": SECRET}))).expect(1);
+        let run = Sandbox::new().sync(&with(&home(&receiver.url("/hook")), &json!({"sign": SECRET}))).expect(1);
+        run.prints(&format!("redirects to {}: a signed request does not follow", receiver.url("")));
         assert_eq!(receiver.only().target(), "/hook", "{status}");
     }
 }

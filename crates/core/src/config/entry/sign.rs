@@ -4,7 +4,7 @@ use super::super::fields::{Field, Key};
 use super::super::files::FileContents;
 use super::EntryBuilder;
 use crate::callback::{Header, RsaKey, SIGNATURE_HEADERS, SchemeSigning, SignScheme, Signing, SigningKey, Variables};
-use crate::net::url::split_scheme;
+use crate::net::url::{split_authority, split_scheme};
 use crate::text::diagnostic::Severity;
 use crate::text::json::{Member, Node, Value, is_placeholder_name};
 
@@ -39,6 +39,14 @@ impl EntryBuilder<'_, '_> {
         }
         for key in [Key::Id, Key::Endpoint] {
             let text = self.reader.setting(key).and_then(|setting| setting.node.value.text()).unwrap_or_default();
+            let has_user = split_scheme(text.trim()).is_some_and(|(_, rest)| split_authority(rest).0.contains('@'));
+            if has_user && own.contains(&"Authorization") {
+                let message = format!(
+                    "`{}` has a user, but `sign` sets `Authorization`: the user is not sent",
+                    Field::of(key).name
+                );
+                self.reader.warn_whole(key, message, "leave out `USER:PASSWORD@`");
+            }
             let has_plus = text.split_once('?').is_some_and(|(_, query)| query.contains('+'));
             if has_plus && matches!(signing, Signing::Scheme(_)) {
                 let name = Field::of(key).name;
