@@ -204,7 +204,14 @@ fn take_option(
                 vec![String::new()]
             }
             "DOMAIN…" => fields::domains(parser, &format!("--{}", choice.name))?,
-            what => vec![fields::text(parser.value().map_err(|_| mistakes::missing_value(choice.name, what))?)?],
+            what => {
+                let value = fields::text(parser.value().map_err(|_| mistakes::missing_value(choice.name, what))?)?;
+                // Said before the words after it are judged: `--verify -c FILE` lacks its time, not its `-c`.
+                if what == "TIME" && value.starts_with('-') {
+                    fields::time(&format!("--{}", choice.name), &value)?;
+                }
+                vec![value]
+            }
         };
         given.own.extend(values.into_iter().map(|value| (choice.name, value)));
         return Ok(());

@@ -119,7 +119,8 @@ fn warn_not_asked(reader: &mut SettingReader<'_>, entry: &Entry) {
         for domain in entry.domains_of(family).iter().filter(|domain| entry.verify_of(domain, family).is_some()) {
             if let Some(why) = why_not_asked(domain.as_str()) {
                 let message = format!("`verify`: {domain} {why}: no DNS server is asked about it");
-                reader.warn_whole(key, message, "");
+                let is_ascii = domain.as_str().is_ascii();
+                reader.warn_whole(key, message, if is_ascii { "" } else { "write the `xn--` form of the name" });
             }
         }
     }

@@ -107,15 +107,15 @@ pub fn answer_to(question: &DnsQuestion, id: u16, bytes: &[u8]) -> Option<DnsAns
     if header.id() != id || !header.qr() || header.opcode() != Opcode::QUERY {
         return None;
     }
+    let code = Rcode::to_int(header.rcode());
+    // Some servers refuse with the header alone.
+    if message.header_counts().qdcount() == 0 && !matches!(code, 0 | 3) {
+        return Some(DnsAnswer { code, ..DnsAnswer::default() });
+    }
     let repeated = message.sole_question().ok()?;
     let is_same = text(repeated.qname()) == question.name
         && (repeated.qtype(), repeated.qclass()) == (question.kind, question.class);
-    let mut answer = DnsAnswer {
-        is_authoritative: header.aa(),
-        is_cut: header.tc(),
-        code: Rcode::to_int(header.rcode()),
-        ..DnsAnswer::default()
-    };
+    let mut answer = DnsAnswer { is_authoritative: header.aa(), is_cut: header.tc(), code, ..DnsAnswer::default() };
     if is_same && !answer.is_cut {
         answer.records = records(message.answer().ok()?, question.class)?;
         answer.authority = records(message.authority().ok()?, question.class)?;

@@ -216,6 +216,8 @@ fn k8_exact_and_k10_proxied() {
     let proxied = Verify { proxied: true, ..Verify::default() };
     let both = World::with("home.example.com A 203.0.113.7; home.example.com A 198.51.100.4");
     assert!(both.judged("home.example.com", &exact).starts_with("not visible: ns"));
+    let says = both.judged("home.example.com", &exact);
+    assert!(says.ends_with(" have 203.0.113.7, 198.51.100.4: others besides, against `exact`"), "{says}");
     assert_eq!(World::with(HOME).judged("home.example.com", &exact), "visible (2 servers, TTL 300)");
     let other = World::with("home.example.com A 198.51.100.4");
     assert_eq!(other.judged("home.example.com", &proxied), "behind a proxy (2 servers, TTL 300)");
@@ -244,6 +246,11 @@ fn k9_a_cname_is_followed_to_its_own_zone() {
             "example.com NS ns1.example.com; www.example.com CNAME host.other.net; host.other.net A 198.51.100.4";
         outside.zone(server, "example.com", text);
     }
+    assert_eq!(outside.says("www.example.com"), "visible (1 server, TTL 300)");
+    // Each of the two servers names another target: the server of both targets counts once.
+    outside.zone("10.0.1.2", "example.com", "example.com NS ns1.example.com; www.example.com CNAME more.other.net");
+    let both = "other.net NS ns.other.net; host.other.net A 203.0.113.7; more.other.net A 203.0.113.7";
+    outside.zone("10.0.2.1", "other.net", both);
     assert_eq!(outside.says("www.example.com"), "visible (1 server, TTL 300)");
     let chain = |count: usize| {
         let aliases = (1..count).map(|number| format!("c{number}.example.com CNAME c{}.example.com; ", number + 1));
@@ -515,6 +522,10 @@ fn k6_what_counts_as_an_answer() {
     let cut = read(&bytes(77, &question, [0x86, 0], &RECORD[..9], 1)).expect("an answer that is cut off");
     assert!(cut.is_cut && cut.records.is_empty());
     assert_eq!(read(&bytes(77, &question, [0x80, 5], &[], 0)).map(|answer| answer.code), Some(5));
+    // Some servers refuse without repeating the question. An answer needs it.
+    let header = |code: u8| [0, 77, 0x80, code, 0, 0, 0, 0, 0, 0, 0, 0];
+    assert_eq!(read(&header(5)).map(|answer| answer.code), Some(5));
+    assert_eq!((read(&header(0)), read(&header(3)), answer_to(&question, 78, &header(5))), (None, None, None));
 }
 
 #[test]

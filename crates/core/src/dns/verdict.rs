@@ -181,10 +181,13 @@ pub fn judge(observation: &DnsObservation, expected: IpAddr, verify: &Verify) ->
     };
     let ttl = answers.iter().filter_map(|(_, ttl)| *ttl).max();
     let lacks_it = |server: &&ServerAnswer| !matches!(&server.said, Ok((ips, _)) if has_it(ips));
-    let others = described(observation.servers.iter().filter(lacks_it));
+    let has_more = |ips: &[IpAddr]| verify.exact && ips.contains(&expected);
+    let others = described(observation.servers.iter().filter(lacks_it), has_more);
     let reason = match &observation.why {
         _ if verdict.is_good() => {
-            let by = match (observation.way, answers.len()) {
+            // Where servers disagree about a CNAME, one of them may answer twice.
+            let names = observation.servers.iter().filter(|server| server.said.is_ok()).map(|server| &server.server);
+            let by = match (observation.way, names.collect::<BTreeSet<_>>().len()) {
                 (DnsServerKind::Resolver, _) => "by resolver".to_owned(),
                 (DnsServerKind::Zone, 1) => "1 server".to_owned(),
                 (DnsServerKind::Zone, many) => format!("{many} servers"),
@@ -203,13 +206,17 @@ pub fn judge(observation: &DnsObservation, expected: IpAddr, verify: &Verify) ->
     SeenInDns { verdict, ttl, reason, looks_proxied: !verify.proxied && is_public && sets.all(|set| set == first) }
 }
 
-/// `ns1.example.net, ns2.example.net have 198.51.100.4; ns3.example.net: does not answer`
-fn described<'a>(servers: impl Iterator<Item = &'a ServerAnswer>) -> String {
+/// `ns1.example.net, ns2.example.net have 198.51.100.4; ns3.example.net: does not answer`. `has_more`: the expected address is
+/// there, but should be alone.
+fn described<'a>(servers: impl Iterator<Item = &'a ServerAnswer>, has_more: impl Fn(&[IpAddr]) -> bool) -> String {
     let mut groups: Vec<(bool, String, Vec<&str>)> = Vec::new();
     for ServerAnswer { server, said } in servers {
         let what = match said {
             Ok((ips, _)) if ips.is_empty() => "no address".to_owned(),
-            Ok((ips, _)) => ips.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+            Ok((ips, _)) => {
+                let besides = if has_more(ips) { ": others besides, against `exact`" } else { "" };
+                ips.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ") + besides
+            }
             Err(why) => why.clone(),
         };
         match groups.iter_mut().find(|(_, known, _)| *known == what) {
@@ -219,6 +226,7 @@ fn described<'a>(servers: impl Iterator<Item = &'a ServerAnswer>) -> String {
     }
     order::sort_by_key(&mut groups, |(is_silent, ..)| *is_silent);
     let text = |(is_silent, what, names): (bool, String, Vec<&str>)| {
+            Some((.., names)) if names.contains(&server.as_str()) => {}
         let has = match names.len() {
             _ if is_silent => ":",
             1 => " has",

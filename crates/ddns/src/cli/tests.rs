@@ -78,6 +78,7 @@ fn a_mistake_is_an_error_with_a_hint() {
         (vec!["-x"], "no option -x"),
         (vec!["--debug", "demo"], "unexpected argument"),
         (vec!["--token", "{k:", "s3cret}"], "single quotes"),
+        (vec!["--verify", "-c", "x.json"], "`-c` is no time such as 90s or 5m"),
         (vec!["demo", "--x"], "takes no options"),
         (vec!["demo", "-c", "x"], "takes no options"),
         (vec!["--debug", "demo"], "put the command first: `ddns demo"),

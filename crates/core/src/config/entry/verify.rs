@@ -69,6 +69,10 @@ impl EntryBuilder<'_, '_> {
             let message = format!("{what}: `server` has no meaning with `ask` set to `resolver`");
             self.reader.wrong(key, node.span, message, "leave one of them out");
         }
+        if verify.exact && verify.proxied {
+            let message = format!("{what}: `exact` has no meaning with `proxied`: any public address is right");
+            self.reader.wrong(key, node.span, message, "leave one of them out");
+        }
         (self.errors() == errors).then_some(verify)
     }
 }
@@ -115,7 +119,7 @@ fn items<T>(node: &Node, most: usize, read: impl Fn(&str) -> Option<T>) -> Optio
 fn resolver(text: &str) -> Option<SocketAddr> {
     let plain = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let ip = plain.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, PORT));
-    ip.or_else(|| text.parse().ok())
+    ip.or_else(|| text.parse().ok()).filter(|server| server.port() != 0)
 }
 
 fn time(node: &Node, limits: &RangeInclusive<u64>) -> Option<Duration> {
@@ -157,7 +161,7 @@ mod tests {
             assert_eq!(verify(text), Ok(None), "{text}");
         }
         let all = "{\"server\": [\"ns.example\", \"[fd00::1]:5353\"], \"resolver\": \"fd00::2, 10.0.0.1:5\", \"within\": \"48h\", \
-                   \"every\": \"5m\", \"repair\": true, \"proxied\": true, \"exact\": true}";
+                   \"every\": \"5m\", \"repair\": true, \"exact\": true}";
         let expected = Verify {
             way: DnsServerKind::Zone,
             servers: vec![("ns.example".to_owned(), 53), ("fd00::1".to_owned(), 5353)],
@@ -165,7 +169,7 @@ mod tests {
             within: Duration::from_secs(48 * 3600),
             every: Duration::from_secs(300),
             repair: true,
-            proxied: true,
+            proxied: false,
             exact: true,
         };
         assert_eq!(verify(all), Ok(Some(expected)));
@@ -193,6 +197,8 @@ mod tests {
             ("{\"server\": []}", "`verify`: `server` must be"),
             ("{\"resolver\": \"ns.example\"}", "`verify`: `resolver` must be an address such as"),
             ("{\"resolver\": [\"1.1.1.1\", \"1.1.1.2\", \"1.1.1.3\", \"1.1.1.4\"]}", "up to three"),
+            ("{\"resolver\": \"127.0.0.53:0\"}", "`verify`: `resolver` must be an address such as"),
+            ("{\"exact\": true, \"proxied\": true}", "`verify`: `exact` has no meaning with `proxied`"),
             ("{\"within\": \"5s\"}", "`verify`: `within` must be a time from 10s to 48h"),
             ("{\"within\": \"49h\"}", "from 10s to 48h"),
             ("{\"every\": \"4m\"}", "`verify`: `every` must be a time from 5m to 30d"),
