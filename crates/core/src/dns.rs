@@ -24,7 +24,9 @@ pub use observation::{DnsObservation, MAX_SERVERS, MAX_SERVERS_AT_END, SeenAddre
 pub use own_address::{own_address, own_address_question};
 pub use pace::{Pace, SAME_AGAIN};
 pub use resolvers::resolvers;
-pub use verdict::{DnsVerdict, ROUNDS_BEFORE_RESOLVER, SeenInDns, Verify, judge, next_round, why_not_asked};
+pub use verdict::{
+    DnsVerdict, ROUNDS_BEFORE_RESOLVER, SeenInDns, Verify, judge, may_ask_resolver, next_round, why_not_asked,
+};
 pub use visibility::{DnsMemory, Repairs, VisibilityEvent};
 pub use zones::Zones;
 

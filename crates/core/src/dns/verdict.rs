@@ -79,7 +79,7 @@ impl Verify {
 
     /// Why it is too early to ask: a resolver would cache what it finds now (K15). `since` is the time since acceptance.
     pub fn too_early(&self, since: Option<Duration>) -> Option<String> {
-        let early = since.filter(|since| self.way == DnsServerKind::Resolver && *since < RESOLVER_AFTER)?;
+        let early = since.filter(|_| self.way == DnsServerKind::Resolver && !may_ask_resolver(since))?;
         Some(format!("accepted {} ago; a resolver is asked after {}", duration(early), duration(RESOLVER_AFTER)))
     }
 }
@@ -243,6 +243,11 @@ pub fn next_round(since: Duration) -> Option<Duration> {
 }
 
 /// Why ddns does not ask about a name (K9): a phrase that follows the name; `None` if it does.
+/// Whether a resolver may be asked so long after acceptance: before, it would cache what it finds (K15).
+pub fn may_ask_resolver(since: Option<Duration>) -> bool {
+    since.is_none_or(|since| since >= RESOLVER_AFTER)
+}
+
 pub fn why_not_asked(name: &str) -> Option<&'static str> {
     match name {
         _ if !name.is_ascii() => Some("has letters that DNS does not have"),

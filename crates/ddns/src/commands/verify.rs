@@ -8,7 +8,7 @@ use std::time::Duration;
 use ddns_core::config::Config;
 use ddns_core::dns::{
     DnsObservation, DnsQuery, DnsServerKind, DnsVerdict, MAX_SERVERS, ROUNDS_BEFORE_RESOLVER, SeenInDns, ServerAnswer,
-    Verify, judge, next_round, why_not_asked,
+    Verify, judge, may_ask_resolver, next_round, why_not_asked,
 };
 use ddns_core::engine::plan::Plan;
 use ddns_core::journal::Row;
@@ -70,7 +70,7 @@ pub(crate) async fn run(given: ParsedArgs) -> Ended {
     let (dns, begun) = (DnsClient::default(), steady_time());
     loop {
         ask(&mut all, &dns).await;
-        let open = all.iter().filter(|checked| !checked.seen.verdict.is_good()).count();
+        let open = all.iter().filter(|checked| !checked.seen.verdict.is_good() && checked.never().is_none()).count();
         let since = steady_time().saturating_sub(begun);
         // The last round is at the end of the time to wait.
         let next = next_round(since).unwrap_or(since + Duration::from_secs(300)).min(wait);
@@ -122,17 +122,21 @@ async fn ask(all: &mut [Checked], dns: &DnsClient) {
     // Each round chooses its servers anew.
     let seed = getrandom::u64().unwrap_or_default();
     let mut rounds: HashMap<DnsQuery, Vec<usize>> = HashMap::new();
-    let is_open = |checked: &Checked| !checked.seen.verdict.is_good() && checked.ask_after <= steady_time();
+    let may_ask = |checked: &Checked| checked.ask_after <= steady_time();
+    let is_open = |checked: &Checked| {
+        !checked.seen.verdict.is_good() && (checked.verify.way == DnsServerKind::Zone || may_ask(checked))
+    };
     for (at, checked) in all.iter_mut().enumerate().filter(|(_, checked)| is_open(checked)) {
-        if checked.unknown == ROUNDS_BEFORE_RESOLVER {
-            checked.verify = Verify { way: DnsServerKind::Resolver, servers: Vec::new(), ..checked.verify.clone() };
-        }
-        if let Some(why) = checked.why_not(now) {
+        if let Some(why) = checked.never().or_else(|| checked.verify.too_early(checked.since(now))) {
             checked.seen = SeenInDns::unknown(why);
             continue;
         }
         let name = &checked.row.domain;
-        let dns_query = checked.verify.dns_query(name, checked.family, &resolvers, MAX_SERVERS, seed);
+        let mut dns_query = checked.verify.dns_query(name, checked.family, &resolvers, MAX_SERVERS, seed);
+        let is_silent = checked.unknown >= ROUNDS_BEFORE_RESOLVER;
+        if is_silent && may_ask(checked) && may_ask_resolver(checked.since(now)) {
+            dns_query = dns_query.by_resolver();
+        }
         rounds.entry(dns_query).or_default().push(at);
     }
     // The first name of each zone finds the servers for the others.
@@ -162,12 +166,12 @@ impl Checked {
         self.row.accepted.map(|at| Duration::from_secs(now.saturating_sub(at)))
     }
 
-    fn why_not(&self, now: u64) -> Option<String> {
+    /// Why nothing can ever be told; `None` if somebody can be asked.
+    fn never(&self) -> Option<String> {
         if self.expected().is_none() {
             return Some("no address was accepted, and no source gives one".to_owned());
         }
-        let of_name = why_not_asked(&self.row.domain).map(|why| format!("the name {why}"));
-        of_name.or_else(|| self.verify.too_early(self.since(now)))
+        why_not_asked(&self.row.domain).map(|why| format!("the name {why}"))
     }
 
     fn take(&mut self, observation: &DnsObservation) {
