@@ -1,6 +1,7 @@
 //! What a round means for an accepted address (K8, K10), and when the next round is due (K11).
 
 use std::collections::BTreeSet;
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ pub(super) const ROUNDS: [u64; 12] = [2, 5, 15, 45, 120, 300, 600, 900, 1800, 36
 const WAITED_FOR: usize = 8;
 
 /// `verify`: how ddns finds out whether the world sees an address.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Verify {
     /// `ask`
     pub way: DnsServerKind,
@@ -70,6 +71,11 @@ impl Verify {
     pub fn dns_query(&self, name: &str, family: Family, system: &[SocketAddr], most: usize, seed: u64) -> DnsQuery {
         let resolvers = if self.resolvers.is_empty() { system.to_vec() } else { self.resolvers.clone() };
         DnsQuery { name: name.into(), family, way: self.way, servers: self.servers.clone(), resolvers, most, seed }
+    }
+
+    /// Tells other settings apart. If it differs between two versions of ddns, they ask once more.
+    pub(super) fn hash(&self) -> u64 {
+        BuildHasherDefault::<DefaultHasher>::default().hash_one(self)
     }
 
     /// The earliest time to ask about an address accepted at `accepted`, in seconds since the epoch; 0: at once.
@@ -220,13 +226,13 @@ fn described<'a>(servers: impl Iterator<Item = &'a ServerAnswer>, has_more: impl
             Err(why) => why.clone(),
         };
         match groups.iter_mut().find(|(_, known, _)| *known == what) {
+            Some((.., names)) if names.contains(&server.as_str()) => {}
             Some((.., names)) => names.push(server),
             None => groups.push((said.is_err(), what, vec![server])),
         }
     }
     order::sort_by_key(&mut groups, |(is_silent, ..)| *is_silent);
     let text = |(is_silent, what, names): (bool, String, Vec<&str>)| {
-            Some((.., names)) if names.contains(&server.as_str()) => {}
         let has = match names.len() {
             _ if is_silent => ":",
             1 => " has",
@@ -237,17 +243,17 @@ fn described<'a>(servers: impl Iterator<Item = &'a ServerAnswer>, has_more: impl
     groups.into_iter().map(text).collect::<Vec<_>>().join("; ")
 }
 
+/// Whether a resolver may be asked so long after acceptance: before, it would cache what it finds (K15).
+pub fn may_ask_resolver(since: Option<Duration>) -> bool {
+    since.is_none_or(|since| since >= RESOLVER_AFTER)
+}
+
 /// When the next round after `since` is due, both as time since acceptance; `None` if there are no more rounds.
 pub fn next_round(since: Duration) -> Option<Duration> {
     ROUNDS[..WAITED_FOR].iter().copied().map(Duration::from_secs).find(|at| *at > since)
 }
 
 /// Why ddns does not ask about a name (K9): a phrase that follows the name; `None` if it does.
-/// Whether a resolver may be asked so long after acceptance: before, it would cache what it finds (K15).
-pub fn may_ask_resolver(since: Option<Duration>) -> bool {
-    since.is_none_or(|since| since >= RESOLVER_AFTER)
-}
-
 pub fn why_not_asked(name: &str) -> Option<&'static str> {
     match name {
         _ if !name.is_ascii() => Some("has letters that DNS does not have"),

@@ -78,6 +78,9 @@ pub struct DnsMemory {
     /// Rounds in a row in which no server had the address although one should, and when the first of them was.
     #[serde(default, skip_serializing_if = "is_default")]
     misses: (u8, u64),
+    /// The settings of the last round, as a hash; 0 if unknown.
+    #[serde(default, skip_serializing_if = "is_default")]
+    settings: u64,
 }
 
 /// The repairs: updates that were sent again because the address had drifted.
@@ -136,6 +139,7 @@ impl DnsMemory {
             resolver_after: 0,
             recent: 0,
             misses: (0, 0),
+            settings: 0,
         }
     }
 
@@ -162,6 +166,11 @@ impl DnsMemory {
     /// The verdict of the last round.
     pub fn verdict(&self) -> DnsVerdict {
         self.found.verdict
+    }
+
+    /// Whether the last round had these settings, or is not known to have had others.
+    pub fn is_judged_by(&self, verify: &Verify) -> bool {
+        self.settings == 0 || self.settings == verify.hash()
     }
 
     /// The newer of what two processes know; `None` if neither knows anything.
@@ -233,7 +242,7 @@ impl DnsMemory {
         }
         self.found.reason = self.found.reason.chars().take(MAX_REASON_CHARS).collect();
         self.found.ttl = ttl.or(former_ttl.filter(|_| is_unknown));
-        self.last = now;
+        (self.last, self.settings) = (now, verify.hash());
         let news = self.news(other_address(observation, self.ip), is_late);
         self.next = self.next_round(verify, idle, now);
         let repeated_until = now + u64::from(ttl.unwrap_or_default()).min(MAX_RESOLVER_TTL_SECONDS);

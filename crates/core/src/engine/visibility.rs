@@ -154,10 +154,10 @@ impl Engine {
 
     /// An update is up to date: from now on, ddns asks about it.
     pub(super) fn start_dns_checks(&mut self, id: UpdateId) {
-        if !self.dns_schedule.is_on || self.verify_of(id).is_none() {
-            return;
-        }
+        let Some(verify) = self.verify_of(id).filter(|_| self.dns_schedule.is_on) else { return };
         let (now, (at, domain, family)) = (self.clock(), self.plan.about(id));
+        // What other settings ask for may be another verdict, or sooner.
+        let is_changed = known.as_ref().is_some_and(|seen| !seen.is_judged_by(verify));
         let Some(accepted) = self.claim(at, domain, family).accepted else { return };
         let known = self.visibility(at, domain, family).filter(|seen| seen.ip == accepted.ip).cloned();
         let mut seen = known.clone().unwrap_or_else(|| DnsMemory::new(accepted.ip, accepted.at, now));
@@ -168,14 +168,14 @@ impl Engine {
         }
         if self.mode == Mode::Service {
             let is_old = known.is_none() && accepted.at + OLD < now;
-            if (is_old || seen.next <= now) && due.len() > MANY {
+            if (is_old || is_changed || seen.next <= now) && due.len() > MANY {
                 // Updates that became due while ddns was not running are spread over time.
                 seen.next = now + self.dns_chance.next() % self.idle_seconds(Duration::ZERO).max(1);
-            } else if !seen.verdict().is_good() || seen.next > now + MAX_ROUND_DELAY_SECONDS {
-                // The settings may have changed, or a clock was wrong.
+            } else if is_changed || !seen.verdict().is_good() || seen.next > now + MAX_ROUND_DELAY_SECONDS {
+                // What is wrong may have been mended, or a clock was wrong.
                 seen.next = seen.next.min(now + SOON);
             }
-        } else if self.dns_schedule.is_waited_for() && !seen.verdict().is_good() {
+        } else if is_changed || self.dns_schedule.is_waited_for() && !seen.verdict().is_good() {
             // If the user waits, the result of an earlier run is not enough.
             seen.next = seen.next.min(now);
         }
