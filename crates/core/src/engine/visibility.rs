@@ -13,7 +13,7 @@ use crate::dns::{
 };
 use crate::journal::{About, VisibilityChange, What};
 use crate::net::family::Family;
-use crate::schedule::queue::UpdateId;
+use crate::schedule::queue::{Stage, UpdateId};
 use crate::text::duration::duration;
 use crate::text::log_format::Level;
 use crate::text::order;
@@ -370,7 +370,16 @@ impl Engine {
             }));
         }
         if self.has_drifted(id) {
-            self.judge_again(vec![self.plan.leader(id)]);
+            let (plan, leader) = (Rc::clone(&self.plan), self.plan.leader(id));
+            if self.mode == Mode::Once
+                && self.queue.stage(leader) == Stage::Idle
+                && let Some((at, batch)) = self.batch(&plan, leader)
+            {
+                // This run has counted them as up to date, and now counts them again.
+                let up_to_date = &mut self.tallies[plan.config_of(at)].up_to_date;
+                *up_to_date = up_to_date.saturating_sub(batch.len());
+            }
+            self.judge_again(vec![leader]);
         }
     }
 
