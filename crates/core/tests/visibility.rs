@@ -274,6 +274,38 @@ fn k12_drift_takes_three_rounds_without_the_address_and_a_minute() {
     }
 }
 
+/// Where many names wait for a round, each is asked of one server, which may be the one that lags: a drift, a repair or a
+/// report takes the others, too.
+#[test]
+fn k12_k14_one_stale_server_of_several_is_no_drift() {
+    let domains: Vec<String> = (0..120).map(|number| format!("\"n{number}.example.com\"")).collect();
+    let more = format!(r#""ipv4": [{}], "verify": {{"repair": true, "within": "1m"}}"#, domains.join(","));
+    let mut world = World::new(Mode::Service, &more, |_, dns_query, _| {
+        if dns_query.most == 1 { zone(&[&[OTHER]]) } else { zone(&[&[OTHER], &[HOME]]) }
+    });
+    world.on(Event::Begin);
+    world.run(MINUTE - 1);
+    assert!(world.asked.iter().any(|(_, dns_query)| dns_query.most == 1), "{:?}", world.asked);
+    world.run(6 * HOUR);
+    let texts: Vec<String> =
+        world.engine.rows().iter().filter_map(|row| Some(row.dns.as_ref()?.text.clone())).collect();
+    assert!(texts.iter().all(|text| text.starts_with("partly: ")), "{texts:?}");
+    assert!(world.sights().iter().all(|(_, verdict)| *verdict == DnsVerdict::NotVisible), "{:?}", world.sights());
+    assert_eq!(world.sent.len(), 120);
+    // Nor is the resolver asked because one of several said nothing three times (K15, K17).
+    let mut world = World::new(
+        Mode::Service,
+        &more,
+        |_, dns_query, _| {
+            if dns_query.most == 1 { silence() } else { zone(&[&[HOME]]) }
+        },
+    );
+    world.on(Event::Begin);
+    world.run(HOUR);
+    assert!(world.asked.iter().all(|(_, dns_query)| dns_query.way == DnsServerKind::Zone));
+    assert_eq!(world.sights().len(), 120);
+}
+
 /// Somebody changes the record at 100 s, and what is sent then is right for so many times.
 fn drifting(verify: &str, effective: u32) -> World {
     let sends = Rc::new(Cell::new(0));

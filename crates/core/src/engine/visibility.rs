@@ -72,8 +72,6 @@ pub(super) struct DnsSchedule {
 struct DnsRound {
     ids: Vec<UpdateId>,
     dns_query: DnsQuery,
-    /// The record is at rest: one server is asked, and the others only if it does not have the address.
-    is_idle: bool,
 }
 
 impl DnsSchedule {
@@ -156,10 +154,10 @@ impl Engine {
     pub(super) fn start_dns_checks(&mut self, id: UpdateId) {
         let Some(verify) = self.verify_of(id).filter(|_| self.dns_schedule.is_on) else { return };
         let (now, (at, domain, family)) = (self.clock(), self.plan.about(id));
-        // What other settings ask for may be another verdict, or sooner.
-        let is_changed = known.as_ref().is_some_and(|seen| !seen.is_judged_by(verify));
         let Some(accepted) = self.claim(at, domain, family).accepted else { return };
         let known = self.visibility(at, domain, family).filter(|seen| seen.ip == accepted.ip).cloned();
+        // What other settings ask for may be another verdict, or sooner.
+        let is_changed = known.as_ref().is_some_and(|seen| !seen.is_judged_by(verify));
         let mut seen = known.clone().unwrap_or_else(|| DnsMemory::new(accepted.ip, accepted.at, now));
         let DnsSchedule { due, rounds, .. } = &self.dns_schedule;
         let is_asked = || rounds.values().any(|round| round.ids.contains(&id));
@@ -230,7 +228,7 @@ impl Engine {
         }
         let now = self.clock();
         let waiting = self.dns_schedule.due.range(..=(now, UpdateId::MAX)).take(MANY + 1).count();
-        let mut rounds: HashMap<(DnsQuery, bool), Vec<UpdateId>> = HashMap::new();
+        let mut rounds: HashMap<DnsQuery, Vec<UpdateId>> = HashMap::new();
         let number = self.dns_chance.next();
         while self.dns_schedule.rounds.len() + rounds.len() < MAX_ROUNDS {
             let Some((at, id)) = self.dns_schedule.due.first().copied().filter(|(at, _)| *at <= now) else { break };
@@ -265,14 +263,14 @@ impl Engine {
             });
             let along: Vec<(u64, UpdateId)> = along.collect();
             self.dns_schedule.due.remove(&(last, id));
-            let ids = rounds.entry((own, is_idle)).or_default();
+            let ids = rounds.entry(own).or_default();
             ids.push(id);
             ids.extend(along.into_iter().filter(|other| self.dns_schedule.due.remove(other)).map(|(_, other)| other));
         }
         let mut rounds: Vec<_> = rounds.into_iter().collect();
         order::sort_by(&mut rounds, |(_, one), (_, other)| one.cmp(other));
-        for ((dns_query, is_idle), ids) in rounds {
-            self.begin_round(DnsRound { ids, dns_query, is_idle });
+        for (dns_query, ids) in rounds {
+            self.begin_round(DnsRound { ids, dns_query });
         }
     }
 
@@ -307,29 +305,34 @@ impl Engine {
         }
         let Some(round) = self.dns_schedule.rounds.remove(&round).filter(|_| self.may_start()) else { return };
         match self.next_query(&round, observation) {
-            Some(dns_query) => self.begin_round(DnsRound { dns_query, is_idle: false, ..round }),
+            Some(dns_query) => self.begin_round(DnsRound { dns_query, ..round }),
             None => round.ids.into_iter().for_each(|id| self.take_observation(id, observation)),
         }
     }
 
-    /// Whom to ask before a round counts: the other servers, if the one asked at rest does not have the address; or the
-    /// resolver, if nobody answered for the third time (K15).
-    fn next_query(
-        &mut self,
-        DnsRound { ids, dns_query, is_idle }: &DnsRound,
-        observation: &DnsObservation,
-    ) -> Option<DnsQuery> {
+    /// Whom to ask before a round counts: the other servers, if the only one asked says nothing, or does not have an address
+    /// that should be visible by now: one of several proves nothing (K12, K14); or the resolver, if nobody answered for the
+    /// third time (K15).
+    fn next_query(&mut self, DnsRound { ids, dns_query }: &DnsRound, observation: &DnsObservation) -> Option<DnsQuery> {
         let (now, seed) = (self.clock(), self.dns_chance.next());
-        let any = |is_so: &dyn Fn(&DnsMemory, DnsVerdict) -> bool| {
+        let any = |is_so: &dyn Fn(&DnsMemory, &Verify, DnsVerdict) -> bool| {
             let mut known = ids.iter().filter_map(|id| self.watched(*id));
-            known.any(|(known, verify)| is_so(known, judge(observation, known.ip, verify).verdict))
+            known.any(|(known, verify)| is_so(known, verify, judge(observation, known.ip, verify).verdict))
         };
-        if *is_idle && any(&|_, verdict| !verdict.is_good()) {
-            return Some(DnsQuery { most: MAX_SERVERS, seed, ..dns_query.clone() });
+        if dns_query.way != DnsServerKind::Zone {
+            return None;
         }
-        let is_unanswered =
-            |known: &DnsMemory, verdict: DnsVerdict| verdict == DnsVerdict::Unknown && known.may_ask_resolver(now);
-        (dns_query.way == DnsServerKind::Zone && any(&is_unanswered)).then(|| dns_query.clone().by_resolver())
+        let is_unknown = |verdict| verdict == DnsVerdict::Unknown;
+        let is_doubtful = |known: &DnsMemory, verify: &Verify, verdict: DnsVerdict| {
+            is_unknown(verdict) || !verdict.is_good() && known.is_late(verify, now)
+        };
+        if dns_query.most == 1 && any(&is_doubtful) {
+            let is_end = any(&|known, verify, _| known.is_end(verify, now));
+            let most = if is_end { MAX_SERVERS_AT_END } else { MAX_SERVERS };
+            return Some(DnsQuery { most, seed, ..dns_query.clone() });
+        }
+        let is_unanswered = |known: &DnsMemory, _: &Verify, verdict| is_unknown(verdict) && known.may_ask_resolver(now);
+        any(&is_unanswered).then(|| dns_query.clone().by_resolver())
     }
 
     fn take_observation(&mut self, id: UpdateId, observation: &DnsObservation) {
