@@ -115,6 +115,8 @@ pub enum Detected {
     Own,
     /// Unknown, and why: a sentence.
     Unknown(String),
+    /// Not to be read as it is, whichever client it is for, and why: a sentence.
+    Refused(String),
 }
 
 /// Detects which client a configuration belongs to, by its contents (L4).
@@ -132,9 +134,12 @@ pub fn detected(text: &str) -> Detected {
         };
         return if entries && json.is_some() { Detected::Own } else { Detected::Other(PeerClient::NewFuture) };
     }
+    if let Some(PeerError { line, message }) = newfuture::broken(text) {
+        return Detected::Refused(format!("line {line}: {message}"));
+    }
     let has = |pattern: &str| Regex::new(&format!("(?m){pattern}")).is_ok_and(|pattern| pattern.is_match(text));
     if let Some((_, why)) = REFUSED.iter().find(|(patterns, _)| patterns.iter().all(|pattern| has(pattern))) {
-        return Detected::Unknown((*why).to_owned());
+        return Detected::Refused((*why).to_owned());
     }
     let is_of = |peer: &PeerClient| peer.table().lines("~ ").any(|row| row.split(" && ").all(has));
     let found: Vec<PeerClient> = PeerClient::ALL.into_iter().filter(is_of).collect();
@@ -192,12 +197,15 @@ impl Import {
             }
             match table.why_not(&setting.name, &setting.value) {
                 Some("") => {}
-                why => file.note(
-                    NotePart::Dropped,
-                    setting.line,
-                    &setting.name,
-                    why.unwrap_or("ddns does not know this setting"),
-                ),
+                None if setting.text().is_none() => {}
+                why => {
+                    let of_other = if table.reads(&setting.name) {
+                        "the service does not need it"
+                    } else {
+                        "ddns does not know this setting"
+                    };
+                    file.note(NotePart::Dropped, setting.line, &setting.name, why.unwrap_or(of_other));
+                }
             }
         }
         let mut settings = std::mem::take(&mut file.settings);

@@ -39,7 +39,7 @@ use announcements::Announcements;
 use events::Events;
 use metrics::Metrics;
 use reload::Reload;
-use service::{End, Service};
+use service::{End, Locks, Service};
 use serving::Serving;
 
 pub(crate) use control::Command;
@@ -63,7 +63,7 @@ pub(crate) async fn serve(
     environment: Environment,
     client: Client,
 ) -> Ended {
-    serve_with(events()?, settings, configs, environment, client).await
+    serve_with(events()?, settings, (configs, Vec::new()), environment, client).await
 }
 
 fn events() -> Result<(Events, Option<std::io::Error>), u8> {
@@ -73,11 +73,12 @@ fn events() -> Result<(Events, Option<std::io::Error>), u8> {
 async fn serve_with(
     (mut events, no_notifications): (Events, Option<std::io::Error>),
     settings: CliSettings,
-    configs: Vec<Valid>,
+    (configs, locks): (Vec<Valid>, Locks),
     environment: Environment,
     client: Client,
 ) -> Ended {
     let mut service = Service::new(settings, &environment, &client, no_notifications);
+    service.locks = locks;
     page::wanted(&configs).map_err(|wrong| complain(&wrong))?;
     let entered = group::enter(&configs, &mut events).await.map_err(|wrong| complain(&wrong))?;
     service.is_new_group = entered.is_other;

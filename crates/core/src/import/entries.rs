@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::rules::{PeerName, variable};
+use super::rules::{PeerName, put_parameters, variable};
 use super::settings::{EntryFields, ImportNote, NotePart, PeerFile, PeerSettings, PeerSurroundings};
 use super::table::{PeerTable, ServiceRow, filled};
 use crate::config::fields::FIELDS;
@@ -132,7 +132,7 @@ pub(super) fn entries(
         let mut own: Vec<ImportedEntry> = Vec::new();
         for (family, names) in Family::ALL.into_iter().zip(&names) {
             for name in names {
-                if let Some(entry) = draft.made(&section.fields, &answers, family, name, file) {
+                if let Some(entry) = draft.made(&section.fields, &answers, table, family, name, file) {
                     gather(&mut own, entry);
                 }
                 if own.len() > MAX_ENTRIES {
@@ -193,6 +193,7 @@ impl ImportedEntry {
         &self,
         fields: &PeerSettings,
         asked: &[(&str, &str)],
+        table: PeerTable,
         family: Family,
         name: &PeerName,
         file: &mut PeerFile,
@@ -223,6 +224,11 @@ impl ImportedEntry {
             return None;
         };
         let mut entry = self.clone();
+        if let Err(mark) = put_parameters(&mut entry.request, table, &name.parameters) {
+            let why = format!("`{mark}` in its request has no value; add one behind the domain, or remove it");
+            file.left_out(self.line, &format!("{}: {full}", self.service), why);
+            return None;
+        }
         let zone = known.clone().unwrap_or_else(|| likely_zone(&full.to_lowercase()).to_owned());
         for question in self.recipe.iter().flat_map(|recipe| &recipe.questions) {
             let (slot, answers) = match question.each {

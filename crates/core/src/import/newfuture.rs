@@ -3,12 +3,14 @@
 use std::slice;
 
 use super::cursor::TextCursor;
-use super::settings::{PeerError, PeerFile, PeerInput, PeerSection, PeerSettings, line_at, scalar};
+use super::settings::{
+    EntryFields, NotePart, PeerError, PeerFile, PeerInput, PeerSection, PeerSettings, line_at, scalar,
+};
 use super::table::is_yes;
 use super::variables;
 use crate::address::source::split_list;
 use crate::config::value::{is_off_word, list};
-use crate::text::json::{Dialect, Node, Value, parse, push_string};
+use crate::text::json::{Dialect, Member, Node, Span, Value, excerpt, is_placeholder_name, parse, push_string};
 
 #[cfg(test)]
 mod tests;
@@ -21,6 +23,19 @@ pub(super) fn object(text: &str) -> Option<Node> {
     let root = parse(text, Dialect::CONFIG).or_else(|_| parse(&as_json(text), Dialect::CONFIG)).ok()?;
     let is_ours = root.value.member("dns").is_some() || root.value.member("providers").is_some();
     is_ours.then_some(root)
+}
+
+/// Why a text that begins like JSON is neither JSON nor a Python literal; `None` if it is one, or begins in another way.
+pub(super) fn broken(text: &str) -> Option<PeerError> {
+    if !text.trim_start().starts_with('{') {
+        return None;
+    }
+    let python = as_json(text);
+    let (json, literal) = (parse(text, Dialect::CONFIG).err()?, parse(&python, Dialect::CONFIG).err()?);
+    let is_python = text.get(json.span.start..).unwrap_or_default().starts_with(['\'', '(', 'T', 'F', 'N']);
+    let (text, error) = if is_python { (python.as_str(), literal) } else { (text, json) };
+    let place = excerpt(text, error.span, false);
+    Some(PeerError::new(place.line, format!("not valid JSON in column {}: {}", place.column, error.message)))
 }
 
 /// A Python literal as JSON. Every value stays on its line.
@@ -55,7 +70,10 @@ fn as_json(text: &str) -> String {
 pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), PeerError> {
     let (root, text) = match object(input.text) {
         Some(root) => (root, input.text),
-        None => (of_variables(&variables::parse(input.text, file)?), ""),
+        None => match broken(input.text) {
+            Some(error) => return Err(error),
+            None => (of_variables(input, file)?, input.text),
+        },
     };
     let entries = match root.value.member("providers") {
         Some(Value::Array(items)) => items,
@@ -80,13 +98,8 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
             fields.give(name, items.join("\n"));
         }
         let service = fields.get("provider").or_else(|| fields.get("dns")).unwrap_or_default().to_lowercase();
-        let request = matches!(service.as_str(), "callback" | "webhook" | "http").then(|| {
-            let is_part = |name: &str| REQUEST.contains(&name.split('.').next().unwrap_or_default());
-            fields.0.values().filter(|field| is_part(&field.name)).for_each(|field| field.mark());
-            let value = |name: &str| entry.value.member(name).or_else(|| root.value.member(name)).cloned();
-            let parts = REQUEST.into_iter().filter_map(|name| Some((name, value(name)?)));
-            parts.filter(|(_, value)| *value != Value::Null).collect()
-        });
+        let is_callback = matches!(service.as_str(), "callback" | "webhook" | "http");
+        let request = is_callback.then(|| request(entry, &root, text, &fields, file));
         file.sections.push(PeerSection { line: line_at(text, entry.span.start), fields, request });
     }
     let whole = whole();
@@ -109,11 +122,57 @@ fn items(text: &str) -> Vec<String> {
     text.lines().flat_map(in_line).collect()
 }
 
-/// The object that the `DDNS_` variables stand for.
-fn of_variables(variables: &PeerSettings) -> Node {
-    let ours = variables.0.values().filter_map(|setting| {
-        let name = setting.name.to_uppercase().strip_prefix("DDNS_")?.to_lowercase().replace('.', "_");
-        Some((name, Value::string(setting.value.clone())))
-    });
-    Node::synthetic(Value::object(ours))
+/// The request of a callback.
+fn request(entry: &Node, root: &Node, text: &str, fields: &PeerSettings, file: &mut PeerFile) -> EntryFields {
+    let first = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+    fields.0.values().filter(|field| REQUEST.contains(&first(&field.name).as_str())).for_each(|field| field.mark());
+    let value = |name: &str| entry.value.member(name).or_else(|| root.value.member(name)).cloned();
+    let parts = REQUEST.into_iter().filter_map(|name| Some((name, value(name)?)));
+    let mut parts: EntryFields = parts.filter(|(_, value)| *value != Value::Null).collect();
+    // That client also takes the values of placeholders that are written beside the fields.
+    let beside = [entry, root].into_iter().flat_map(|node| node.value.members().unwrap_or_default());
+    for member in beside.filter(|member| is_placeholder_name(&member.key)) {
+        if parts.iter().all(|(name, _)| *name != "extra") {
+            parts.push(("extra", Value::Object(Vec::new())));
+        }
+        let Some((_, Value::Object(extra))) = parts.iter_mut().find(|(name, _)| *name == "extra") else { continue };
+        if extra.iter().all(|known| known.key != member.key) {
+            extra.push(member.clone());
+            fields.0.values().filter(|field| first(&field.name) == member.key).for_each(|field| field.mark());
+            file.note(NotePart::Changed, line_at(text, member.key_span.start), &member.key, "it is in `extra` now");
+        }
+    }
+    parts
+}
+
+/// The object that the `DDNS_` variables stand for. Each value has the place of its line; others are noted.
+fn of_variables(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<Node, PeerError> {
+    let variables = variables::parse(input.text, file)?;
+    let (mut members, mut extra) = (Vec::new(), Vec::new());
+    for setting in variables.0.values() {
+        let start = input.text.split_inclusive('\n').take(setting.line.saturating_sub(1)).map(str::len).sum();
+        let span = Span { start, end: start };
+        let member = |key: &str, value| Member { key: key.to_owned(), key_span: span, node: Node { span, value } };
+        let (name, value) = (setting.name.to_uppercase(), Value::string(setting.value.clone()));
+        let Some(name) = name.strip_prefix("DDNS_") else {
+            match input.table.why_not(&setting.name, &setting.value) {
+                Some("") => {}
+                why => {
+                    let why = why.unwrap_or("that client has no such variable");
+                    file.note(NotePart::Dropped, setting.line, &setting.name, why);
+                }
+            }
+            continue;
+        };
+        match name.strip_prefix("EXTRA_").filter(|name| is_placeholder_name(name)) {
+            Some(name) => extra.push(member(name, value)),
+            None => members.push(member(&name.to_lowercase().replace('.', "_"), value)),
+        }
+    }
+    if let Some(span) = extra.first().map(|first: &Member| first.key_span) {
+        let node = Node { span, value: Value::Object(extra) };
+        members.push(Member { key: "extra".to_owned(), key_span: span, node });
+    }
+    let start = members.iter().map(|member| member.key_span.start).min().unwrap_or(0);
+    Ok(Node { span: Span { start, end: start }, value: Value::Object(members) })
 }

@@ -33,8 +33,11 @@ pub fn rows(import: &Import, left: &[Option<String>]) -> [Vec<ImportNote>; 3] {
         };
         all.push(ImportNote { entry: Some(place + 1), line: entry.line, what, text, part });
     }
-    let interval = import.settings.iter().find(|(name, _)| name == "interval").and_then(|(_, value)| value.text());
-    let notify = (!import.notify.is_empty()).then_some("a sign of life and failures are reported as before");
+    let is_written = left.iter().any(Option::is_none);
+    let interval = import.settings.iter().find(|(name, _)| is_written && name == "interval");
+    let interval = interval.and_then(|(_, value)| value.text());
+    let notify =
+        (is_written && !import.notify.is_empty()).then_some("a sign of life and failures are reported as before");
     for (what, text) in [("interval", interval), ("notify", notify)] {
         let (what, text) = (what.to_owned(), text.map(str::to_owned));
         all.extend(text.map(|text| ImportNote { entry: None, line: 0, what, text, part: NotePart::Taken }));

@@ -10,7 +10,7 @@
 //!                              those with `url:`, or by names; `list:` a line for each; `echo:` an address and
 //!                              `cat:` a file, in quotes
 //! .proxy .ssl .timeout .min_interval .cache_max_age .cache    settings; .interval, which is .least and .most so many seconds
-//! .id .token .ttl .expect .accept                      a request
+//! .id .token .ttl .agent .expect .accept               a request
 //! .notify.RECIPE.QUESTION                              an answer for a notification
 //! ```
 //!
@@ -25,7 +25,7 @@ use super::settings::{EntryFields, NotePart, PeerFile, PeerSection, PeerSurround
 use super::table::{MeaningRow, PeerTable, filled};
 use crate::net::family::Family;
 use crate::net::url::percent_decode;
-use crate::text::json::{Dialect, Value, parse};
+use crate::text::json::Value;
 use crate::text::shell;
 
 /// The built-in pages of clients, which `public` replaces.
@@ -215,29 +215,27 @@ impl PeerSection {
         let get = |key: &str| self.fields.get(key);
         let mut parts = [get(".id")?.to_owned(), get(".token").unwrap_or_default().to_owned()];
         let mut extra = Vec::new();
-        for row in table.lines("% ") {
+        for row in table.lines("% ").filter(|row| !row.contains('*')) {
             let mut words = row.split(' ');
             let (mark, ours) = (words.next()?, filled(words.next()?, &|name| get(name).map(str::to_owned))?);
             for part in &mut parts {
-                *part = match mark.split_once('*') {
-                    Some((start, end)) => named_variables(part, start, end),
-                    // A NUL stands for it until the other marks are replaced: `%%h` is no `%h`.
-                    None if mark == "%%" => part.replace(mark, "\0"),
-                    None => part.replace(mark, &ours),
-                };
+                // A NUL stands for it until the other marks are replaced: `%%h` is no `%h`.
+                *part = part.replace(mark, if mark == "%%" { "\0" } else { &ours });
             }
             if let Some(field) = words.next().filter(|_| parts.iter().any(|part| part.contains(&ours))) {
                 extra.push((ours, Value::string(get(field).unwrap_or_default())));
             }
         }
         let [id, token] = parts.map(|part| part.replace('\0', "%"));
-        let is_form = !token.is_empty() && parse(&token, Dialect::TOKEN).is_err();
+        // ddns-go decides in the same way.
+        let is_form = !token.trim_start().is_empty() && !token.trim_start().starts_with(['{', '[']);
         let accept = get(".accept").map(|accept| Value::object([("accept", Value::string(accept))]));
         let all = [
             ("id", Some(Value::String(id.replace(' ', "%20")))),
             ("format", is_form.then(|| Value::string("form"))),
             ("token", Some(token).filter(|token| !token.is_empty()).map(Value::String)),
             ("ttl", get(".ttl").map(|ttl| Value::Number(ttl.to_owned()))),
+            ("headers", get(".agent").map(|agent| Value::object([("User-Agent", Value::string(agent))]))),
             ("expect", accept.or_else(|| get(".expect").map(Value::string))),
             ("extra", Some(extra).filter(|extra| !extra.is_empty()).map(Value::object)),
         ];
@@ -266,14 +264,29 @@ pub(super) fn variable(key: &str) -> String {
     format!("__P_{}__", key.chars().map(plain).collect::<String>())
 }
 
-/// Replaces each name between two marks by its placeholder.
-fn named_variables(text: &str, start: &str, end: &str) -> String {
-    let mut parts = text.split(start);
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |text, part| match part.split_once(end) {
-        Some((name, rest)) => format!("{text}{}{rest}", variable(name)),
-        None => format!("{text}{start}{part}"),
-    })
+/// Replaces the marks of a domain's own parameters in a request by their placeholders. Fails with a mark that has no value: the other
+/// client sends it as it is.
+pub(super) fn put_parameters(
+    request: &mut EntryFields,
+    table: PeerTable,
+    parameters: &[(String, String)],
+) -> Result<(), String> {
+    let Some((start, end)) = table.lines("% ").find_map(|row| row.split(' ').next()?.split_once('*')) else {
+        return Ok(());
+    };
+    for (_, value) in request {
+        let Value::String(text) = value else { continue };
+        for (key, _) in parameters {
+            *text = text.replace(&format!("{start}{key}{end}"), &variable(key));
+        }
+        if let Some((name, _)) = text.split_once(start).and_then(|(_, rest)| rest.split_once(end)) {
+            // Something else between the marks may be secret.
+            let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+            let name = if name.chars().all(is_name) { name } else { "…" };
+            return Err(format!("{start}{name}{end}"));
+        }
+    }
+    Ok(())
 }
 
 /// Splits a list of names at commas and lines. `marks` are the characters that may follow a name.

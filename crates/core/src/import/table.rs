@@ -196,6 +196,13 @@ impl PeerTable {
         self.rows().flat_map(|(names, _)| names)
     }
 
+    /// Whether a row reads a setting, for some service.
+    pub(super) fn reads(self, setting: &str) -> bool {
+        let is_word = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+        let rows = self.lines("> ").chain(self.lines("* ")).filter_map(|row| row.split(" ;").next());
+        rows.flat_map(|row| row.split(|letter| !is_word(letter))).any(|word| word == setting)
+    }
+
     /// Why a setting is not taken over; empty if it has its default, and `None` if the table does not mention it.
     pub(super) fn why_not(self, setting: &str, value: &str) -> Option<&'static str> {
         self.lines(": ").filter_map(|line| line.split_once(' ')).find_map(|(names, why)| {

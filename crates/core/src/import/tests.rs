@@ -109,8 +109,10 @@ fn l4_the_format_follows_from_the_contents() {
     for text in
         ["", "hello", "{", "[1]", "# use=web", "services:\n  x:\n    image: y\n", "dyndns_system default@dyndns.org\n"]
     {
-        assert!(matches!(detected(text), Detected::Unknown(_)), "{text}");
+        assert!(matches!(detected(text), Detected::Unknown(_) | Detected::Refused(_)), "{text}");
     }
+    let half = detected("{\"dns\": \"he\",\n \"token\" 1}");
+    assert!(matches!(&half, Detected::Refused(why) if why.starts_with("line 2: ")), "{half:?}");
     let two = detected("config service 'x'\nDDNS_DNS=he\n");
     assert!(matches!(&two, Detected::Unknown(why) if why.contains("--from")), "{two:?}");
 }
@@ -266,7 +268,7 @@ fn l14_every_value_that_is_not_taken_over_is_named() {
                  option service_name 'duckdns.org'\n option domain 'a.duckdns.org'\n option password 't'\n {more}\n"
         )
     };
-    let cases: [(PeerClient, String, &[&str]); 15] = [
+    let cases: [(PeerClient, String, &[&str]); 16] = [
         // No duration, and one that ddns does not take.
         (PeerClient::Ddclient, format!("usev4=webv4, timeout=soon\n{easydns}"), &["1 timeout"]),
         (PeerClient::Ddclient, format!("usev4=webv4, timeout=2h, daemon=never\n{easydns}"), &["1 daemon", "1 timeout"]),
@@ -280,6 +282,8 @@ fn l14_every_value_that_is_not_taken_over_is_named() {
         (PeerClient::Inadyn, "period = often ".to_owned() + &custom("own.example"), &["1 period"]),
         (PeerClient::CloudflareDdns, variables("HEALTHCHECKS=nowhere"), &["3 HEALTHCHECKS"]),
         (PeerClient::CloudflareDdns, variables("UPDATE_TIMEOUT=x\nUNKNOWN=y"), &["3 UPDATE_TIMEOUT", "4 UNKNOWN"]),
+        // Neither is set, whatever the table says.
+        (PeerClient::NewFuture, r#"{"dns": "he", "token": "k", "ipv4": "h.example", "proxy": null, "odd": "", "none": null}"#.to_owned(), &[]),
         (PeerClient::OpenWrt, openwrt("option cacert '/etc/ssl/certs'"), &["2 upd_privateip", "8 cacert"]),
         (PeerClient::OpenWrt, openwrt("option .most '10'"), &["2 upd_privateip", "8 .most"]),
         (PeerClient::OpenWrt, openwrt("option force_interval '0'"), &["2 upd_privateip"]),

@@ -31,9 +31,17 @@ impl<'a> YamlLine<'a> {
                 let (key, rest) = self.text[1..].split_once(quote)?;
                 (key, rest.strip_prefix(':').filter(|rest| rest.is_empty() || rest.starts_with(' '))?)
             }
-            None => self.text.split_once(": ").or_else(|| Some((self.text.strip_suffix(':')?, "")))?,
+            None => {
+                // A comment may contain a colon.
+                let plain = self.text.split(" #").next().unwrap_or_default().trim_end();
+                match plain.find(": ") {
+                    Some(at) => (&plain[..at], &self.text[at + 1..]),
+                    None => (plain.strip_suffix(':')?, ""),
+                }
+            }
         };
-        Some((key, rest.trim()))
+        let rest = rest.trim();
+        Some((key, if rest.starts_with('#') { "" } else { rest }))
     }
 
     fn node(&self, value: Value) -> Node {

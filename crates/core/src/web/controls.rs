@@ -68,13 +68,16 @@ pub fn in_words(message: &str, field: Option<&'static Field>) -> String {
     }
     let own = field.and_then(|field| message.strip_prefix(&format!("`{}`: ", field.name)));
     let message = own.unwrap_or(message);
+    // A browser cannot set a program.
+    let message = message.split_once(": did you mean `cmd:").map_or(message, |(clause, _)| clause);
     let parts = message.split('`').enumerate().map(|(at, part)| match Field::written(part) {
         Some(field) if at % 2 == 1 && !field.label.is_empty() => field.label,
         _ => part,
     });
     let text: String = parts.collect();
-    // What is quoted at the beginning is somebody's own word.
-    let text = if message.starts_with('`') { text } else { capitalized(&text) };
+    // What is quoted at the beginning, and a domain name, is somebody's own word.
+    let is_own = message.starts_with('`') || message.split(' ').next().is_some_and(|word| word.contains('.'));
+    let text = if is_own { text } else { capitalized(&text) };
     if text.ends_with(['.', '?', '!']) { text } else { text + "." }
 }
 

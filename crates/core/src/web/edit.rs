@@ -358,6 +358,19 @@ pub fn told(findings: &[Finding]) -> Vec<(Option<&'static Field>, String)> {
     errors.map(|finding| (finding.field, in_words(&finding.message, finding.field))).collect()
 }
 
+/// The warnings that are new in `after`, in the words of the form.
+pub fn warned(before: &[Finding], after: &[Finding]) -> Vec<String> {
+    let is_new = |finding: &&Finding| before.iter().all(|known| known.message != finding.message);
+    let warnings = after.iter().filter(|finding| finding.severity == Severity::Warning).filter(is_new);
+    let said = |finding: &Finding| {
+        // Other hints say what to write into the file.
+        let hint = finding.hint.as_deref().filter(|hint| hint.starts_with("did you mean"));
+        let hint = hint.map(|hint| format!(" {}", in_words(hint, None))).unwrap_or_default();
+        in_words(&finding.message, finding.field) + &hint
+    };
+    warnings.map(said).collect()
+}
+
 /// The operations that a form asks for; `typed` gives the content of its fields. An unchanged field makes no operation.
 pub fn operations(form: &EditForm, typed: impl Fn(&str) -> Option<String>) -> Vec<Op> {
     let text_of = |name: &str| typed(name).map(|text| text.replace("\r\n", "\n").trim().to_owned());

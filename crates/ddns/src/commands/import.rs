@@ -10,8 +10,9 @@ use ddns_core::import::{
     Detected, Import, ImportNote, NotePart, PeerClient, PeerSurroundings, detected, exposed, rows, why_left_out,
 };
 use ddns_core::object;
-use ddns_core::text::diagnostic::nearest;
+use ddns_core::text::diagnostic::{Diagnostic, Place, nearest};
 use ddns_core::text::shell;
+use ddns_core::web::controls::in_words;
 
 use self::places::{PeerText, is_running, near, source};
 use crate::cli::ParsedArgs;
@@ -57,6 +58,9 @@ fn import(given: &ParsedArgs) -> Result<u8, u8> {
             return Ok(print(&format!(
                 "{name} is a configuration of ddns: nothing to import. `ddns check -c {name}` checks it.\n"
             )));
+        }
+        Detected::Refused(why) => {
+            return Err(complain(&[Diagnostic::error(Place::Nowhere, format!("{name}: {why}"))]));
         }
         Detected::Unknown(why) => {
             return Err(refuse(format!("{name}: {why}"), format!("--from NAME chooses the client: {}", peers())));
@@ -184,7 +188,10 @@ fn judge(
             };
             match import.entries[place].answer(&it.name, &answer) {
                 Ok(()) => break,
-                Err(why) => drop(put(&format!("  Not possible: {why}\n"))),
+                Err(why) => {
+                    let why = why.strip_prefix(&format!("`{}`: ", it.name)).unwrap_or(&why);
+                    drop(put(&format!("  {}\n", in_words(why, None))));
+                }
             }
         }
     }

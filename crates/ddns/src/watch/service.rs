@@ -28,6 +28,9 @@ use crate::http::Client;
 use crate::open_file::reason;
 use crate::output::log::{Log, RecentLines};
 
+/// Caches, and the lock of each; `None` if the system cannot lock.
+pub(super) type Locks = Vec<(PathBuf, Option<Lock>)>;
+
 pub(super) struct Service<'a> {
     pub(super) settings: CliSettings,
     pub(super) environment: &'a Environment,
@@ -37,7 +40,7 @@ pub(super) struct Service<'a> {
     pub(super) no_notifications: Option<io::Error>,
     /// Whether it was logged that changed files are not noticed at once.
     pub(super) are_missing_notifications_logged: bool,
-    pub(super) locks: Vec<(PathBuf, Option<Lock>)>,
+    pub(super) locks: Locks,
     /// This host in its group; `None`: it is in no group.
     pub(super) member: Option<GroupMember>,
     /// Whether this host joined or left a group since the last run.
@@ -93,23 +96,14 @@ impl<'a> Service<'a> {
 
     /// Locks the caches of these configurations. If one cannot be locked, nothing changes.
     pub(super) fn lock(&mut self, configs: &[Valid]) -> Result<(), String> {
-        let mut fresh = Vec::new();
-        for path in self.caches(configs).into_iter().filter(|path| !self.locks.iter().any(|(known, _)| known == path)) {
-            let lock = Lock::take(&path).map_err(|why| why + second_member(configs))?;
-            fresh.push((path, lock));
-        }
-        self.locks.extend(fresh);
+        self.locks.extend(locks(configs, self.environment, &self.locks)?);
         Ok(())
     }
 
     /// Releases all caches but those of these configurations. The run that wrote to the others must have ended.
     pub(super) fn release_others(&mut self, configs: &[Valid]) {
-        let caches = self.caches(configs);
+        let caches = caches(configs, self.environment);
         self.locks.retain(|(path, _)| caches.contains(path));
-    }
-
-    fn caches(&self, configs: &[Valid]) -> BTreeSet<PathBuf> {
-        entries(configs).filter_map(|entry| cache_with_files(entry, self.environment)).collect()
     }
 
     /// The files that the configurations were read from.
@@ -158,6 +152,21 @@ impl<'a> Service<'a> {
             }
         }
     }
+}
+
+/// Locks the caches of these configurations, except those in `known`. Fails with a sentence if another service has one.
+pub(super) fn locks(
+    configs: &[Valid],
+    environment: &Environment,
+    known: &[(PathBuf, Option<Lock>)],
+) -> Result<Locks, String> {
+    let is_new = |path: &PathBuf| known.iter().all(|(known, _)| known != path);
+    let lock = |path: PathBuf| Lock::take(&path).map(|lock| (path, lock)).map_err(|why| why + second_member(configs));
+    caches(configs, environment).into_iter().filter(is_new).map(lock).collect()
+}
+
+fn caches(configs: &[Valid], environment: &Environment) -> BTreeSet<PathBuf> {
+    entries(configs).filter_map(|entry| cache_with_files(entry, environment)).collect()
 }
 
 /// A hint for users who try a group on one host.

@@ -4,12 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use ddns_core::config::validate::Valid;
 use ddns_core::journal::Status;
 use ddns_core::text::diagnostic::Diagnostic;
 
 use super::events::ServiceEvent;
 use super::page;
 use super::serve_with;
+use super::service::{Locks, locks};
 use super::systemd::Systemd;
 use crate::cli::CliSettings;
 use crate::clock::steady_time;
@@ -39,11 +41,11 @@ pub(super) async fn run(settings: CliSettings, environment: Environment, client:
     let mut is_there = target.exists();
     let mut systemd = Systemd::new(&environment);
     systemd.ready("waiting for a configuration");
-    let configs = loop {
+    let (configs, locks) = loop {
         if std::mem::take(&mut is_there) {
-            match load::load(settings.clone(), &environment, &client).await {
-                Ok(configs) => break configs,
-                Err(wrong) => wrong.iter().for_each(|diagnostic| log.error(diagnostic.one_line())),
+            match usable(&settings, &environment, &client).await {
+                Ok(found) => break found,
+                Err(wrong) => wrong.into_iter().for_each(|why| log.error(why)),
             }
         }
         let wake_at = systemd.watchdog.map(|every| {
@@ -55,15 +57,13 @@ pub(super) async fn run(settings: CliSettings, environment: Environment, client:
                 log.info("stopped");
                 return Ok(0);
             }
-            ServiceEvent::Web(SiteRequest::Reload(done)) => {
-                match load::load(settings.clone(), &environment, &client).await {
-                    Ok(configs) => {
-                        answer(done, Vec::new());
-                        break configs;
-                    }
-                    Err(wrong) => answer(done, wrong.iter().map(Diagnostic::one_line).collect()),
+            ServiceEvent::Web(SiteRequest::Reload(done)) => match usable(&settings, &environment, &client).await {
+                Ok(found) => {
+                    answer(done, Vec::new());
+                    break found;
                 }
-            }
+                Err(wrong) => answer(done, wrong),
+            },
             ServiceEvent::Web(ask) => respond(ask, &settings, &environment, &target, &log),
             ServiceEvent::Files => is_there = target.exists(),
             _ => {}
@@ -71,7 +71,19 @@ pub(super) async fn run(settings: CliSettings, environment: Environment, client:
     };
     log.info(format!("there is a configuration now: {}", target.display()));
     drop(log);
-    serve_with(all, settings, configs, environment, client).await
+    serve_with(all, settings, (configs, locks), environment, client).await
+}
+
+/// The configurations, and the locks of their caches: the page must say if another service has one, before this one goes on.
+async fn usable(
+    settings: &CliSettings,
+    environment: &Environment,
+    client: &Client,
+) -> Result<(Vec<Valid>, Locks), Vec<String>> {
+    let configs = load::load(settings.clone(), environment, client).await;
+    let configs = configs.map_err(|wrong| wrong.iter().map(Diagnostic::one_line).collect::<Vec<_>>())?;
+    let locks = locks(&configs, environment, &[]).map_err(|why| vec![why])?;
+    Ok((configs, locks))
 }
 
 /// Answers what is possible without a configuration. Dropping other requests tells the page that there is none.

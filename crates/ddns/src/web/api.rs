@@ -155,7 +155,7 @@ pub(super) async fn edit(site: &Site, request: &PageRequest) -> Handled {
     let ops: Result<Vec<Op>, String> = written.iter().map(|op| Op::read(&op.value)).collect();
     let ops = ops.map_err(|why| wrong(&why))?;
     match configuration::edit(site, (name, version), &configured.around, ops, is_saved).await {
-        Ok(Some(changes)) => Ok(Reply::json(200, &object! { saved: false, changes: changes })),
+        Ok(Some((changes, _))) => Ok(Reply::json(200, &object! { saved: false, changes: changes })),
         Ok(None) => {
             let errors = ask(site, SiteRequest::Reload).await?;
             Ok(Reply::json(200, &object! { saved: true, errors: errors }))

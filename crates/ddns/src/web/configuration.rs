@@ -10,7 +10,7 @@ use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::Severity;
 use ddns_core::web::check::{Finding, check};
 use ddns_core::web::controls::{controls, in_words};
-use ddns_core::web::edit::{Op, apply, operations, told};
+use ddns_core::web::edit::{Op, apply, operations, told, warned};
 use hyper::Method;
 
 use super::pages::{ask, missing};
@@ -52,14 +52,15 @@ pub(super) async fn look(site: &Site, name: &str, around: &Surroundings) -> Resu
     site.aside(work).await.unwrap_or_else(|| Err("cannot be shown".to_owned()))
 }
 
-/// Saves an edit of the file that has this version; unless `is_saved`, only returns how its requests would change.
+/// Saves an edit of the file that has this version; unless `is_saved`, only returns how its requests would change, and
+/// new warnings.
 pub(super) async fn edit(
     site: &Site,
     (name, version): (&str, &str),
     around: &Surroundings,
     ops: Vec<Op>,
     is_saved: bool,
-) -> Result<Option<Vec<Change>>, NotEdited> {
+) -> Result<Option<(Vec<Change>, Vec<String>)>, NotEdited> {
     let known = site.ask(SiteRequest::Addresses).await.unwrap_or_default();
     let (name, version, around) = (name.to_owned(), version.to_owned(), around.parcelled());
     let work = move || {
@@ -79,8 +80,10 @@ pub(super) async fn edit(
                 .map(|at| known.iter().find_map(|(sources, ips)| ips[at].filter(|_| sources[at] == entry.sources[at])))
         };
         let requests = |config: &Config| set_up::requests(MAX_COMPARED, config, addresses, now).0;
-        let before = check(&name, &opened.text, &around).0.map(|config| requests(&config)).unwrap_or_default();
-        Ok(Some(changes(before, requests(&after))))
+        let (before, known) = check(&name, &opened.text, &around);
+        let before = before.map(|config| requests(&config)).unwrap_or_default();
+        let warnings = warned(&known, &check(&name, &text, &around).1);
+        Ok(Some((changes(before, requests(&after)), warnings)))
     };
     site.aside(work).await.unwrap_or_else(|| Err(NotEdited::Failed("cannot be edited".to_owned())))
 }
@@ -231,8 +234,8 @@ pub(super) async fn change(site: &Rc<Site>, request: &PageRequest) -> Handled {
     }
     match edit(site, (name, &version), &configured.around, ops, step == "save").await {
         Ok(None) => saved(site, request).await,
-        Ok(Some(changes)) => {
-            Ok(page(request, 200, &view::confirm(file(request), &changes, is_removal, &request.fields())))
+        Ok(Some(preview)) => {
+            Ok(page(request, 200, &view::confirm(file(request), &preview, is_removal, &request.fields())))
         }
         Err(NotEdited::Changed) => {
             let why = "The file was changed at the same moment: nothing was saved. Please try again.";

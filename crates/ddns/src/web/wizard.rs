@@ -12,7 +12,9 @@ use ddns_core::recipe::{self, Recipe, search};
 use ddns_core::set_up::{NONE, OWN, SetUp};
 use ddns_core::text::diagnostic::Diagnostic;
 use ddns_core::web::addition;
+use ddns_core::web::check::check;
 use ddns_core::web::controls::in_words;
+use ddns_core::web::edit::warned;
 
 use super::pages::{self, SERVICE_STOPPING};
 use super::reply::{Handled, Reply};
@@ -109,6 +111,7 @@ impl<'a> Wizard<'a> {
     async fn review(
         &self,
         (config, shown, text): (&Config, &Config, &str),
+        warnings: &[String],
         editable: Option<&String>,
         problem: Option<String>,
         step: &str,
@@ -127,7 +130,7 @@ impl<'a> Wizard<'a> {
         sections.extend(set_up.as_ref().map(|file| view::afterwards(&install_command(file), self.keeps_page())));
         let file = set_up.as_ref().or(editable).map(String::as_str);
         let text = (!self.is_set_up()).then_some(text);
-        let content = self.step().review(problem.as_deref(), (&sections, has_address), file, text);
+        let content = self.step().review((problem.as_deref(), warnings), (&sections, has_address), file, text);
         self.page(if problem.is_some() { 422 } else { 200 }, &content)
     }
 
@@ -148,7 +151,7 @@ impl<'a> Wizard<'a> {
             .map_err(|why| format!("Nothing was saved: {target} {why}."))?;
         let Some(wrong) = reload(site).await? else { return Ok(()) };
         let _ = std::fs::remove_file(path);
-        Err(format!("Nothing was saved: {wrong}"))
+        Err(format!("Nothing was saved: {}", wrong.replace('`', "")))
     }
 
     /// Adds entries to a file and runs it; fails with a sentence.
@@ -209,10 +212,11 @@ pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Handled {
     let checked = set_up.configuration(None).and_then(|filled| {
         addition::checked(&filled.text)?;
         let config = addition::first(file.map_or("config.json", String::as_str), &filled.text, around)?;
-        Ok((set_up.disclosed(&config, &[&around.options, &around.environment]), config, filled.text))
+        let warnings = warned(&[], &check("", &filled.text, around).1);
+        Ok((set_up.disclosed(&config, &[&around.options, &around.environment]), config, filled.text, warnings))
     });
     let in_sentences = |why: String| why.split("; ").map(|why| in_words(why, None)).collect::<Vec<_>>().join(" ");
-    let (shown, config, text) = checked.map_err(|why| wizard.ask(&set_up, &[], Some(&in_sentences(why))))?;
+    let (shown, config, text, warnings) = checked.map_err(|why| wizard.ask(&set_up, &[], Some(&in_sentences(why))))?;
     let editable = wizard.configured.local_file(0).filter(|_| site.web.borrow().allow_edit);
     let done = match (step.as_str(), wizard.is_set_up(), editable) {
         ("save", true, _) => Some(wizard.save_first(site).await),
@@ -222,7 +226,7 @@ pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Handled {
     if let Some(Ok(())) = done {
         return Ok(Reply::see(if target.is_some() { "/" } else { "/configuration" }));
     }
-    Ok(wizard.review((&config, &shown, &text), editable, done.and_then(Result::err), &step).await)
+    Ok(wizard.review((&config, &shown, &text), &warnings, editable, done.and_then(Result::err), &step).await)
 }
 
 /// The questions of a service, or of the user's own URL; `given` are settings from the host. The error is a sentence.

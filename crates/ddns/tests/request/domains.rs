@@ -44,9 +44,9 @@ fn h8_a_domain_outside_is_an_error_and_so_is_what_is_no_zone() {
         (
             json!(["a.example.com", "a.example.org"]),
             json!("example.com"),
-            "`ipv4`: a.example.org is not in any zone of `zone`",
+            "`ipv4`: a.example.org is not below any name in `zone`",
         ),
-        (json!("badexample.com"), json!(["example.com"]), "`ipv4`: badexample.com is not in any zone of `zone`"),
+        (json!("badexample.com"), json!(["example.com"]), "`ipv4`: badexample.com is not below any name in `zone`"),
         (json!("com"), json!("example.com"), "com is not in any zone"),
         (
             json!("a.example.com"),

@@ -78,6 +78,12 @@ fn i7_a_form_changes_its_fields_and_every_other_byte_stays() {
         assert!(asked.contains(part), "{part}\n{asked}");
     }
     assert_eq!(page.sandbox.read("config.json"), before);
+    assert!(!asked.contains("notice warn"), "{asked}");
+    // What may be a mistake is named, before it is saved.
+    let typo = [("id", "https://h.example/?d=__DOMIAN__&ip=__IP__"), ("headers", "X-Key: another-one")];
+    let typo = filled(&page, &visitor, &typo);
+    let typo = decoded(&step(&page, &visitor, &typo, "check").body);
+    assert!(typo.contains("Did you mean __DOMAIN__?"), "{typo}");
     // Back to the form, with what was typed.
     let again = step(&page, &visitor, &fields, "edit").expect(200).body;
     assert!(again.contains("value=\"600\"") && again.contains("new.example.com"), "{again}");
@@ -112,6 +118,8 @@ fn i7_what_is_wrong_stands_at_its_field_in_words_and_nothing_is_lost() {
         ("id", "update?ip=__IP__", "The URL must start with http:// or https://."),
         ("ipv4.add", "bé..b", "<span>bé..b "),
         ("index4.other", "cmd:reboot", "cannot be set in a browser"),
+        ("index4.other", "203.0.113.7", "203.0.113.7 is an address, not a source of one."),
+        ("zone", "example.org", ">home.example.com is not below any name in Zone"),
         ("index4.0", "shell:reboot", "cannot be set in a browser"),
         ("ssl", "/etc/passwd", "cannot be set in a browser"),
         ("extra", "{\"__K__\": {\"file\": \"/etc/passwd\"}}", "cannot be set in a browser"),

@@ -113,12 +113,36 @@ fn i7_set_up_suggests_a_body_only_for_a_url_without_the_address() {
     for (id, method) in [("https://h.example/u?ip=__IP__", "GET /u"), ("https://h.example/u", "POST /u")] {
         let shown = decoded(&posted(id, "").expect(200).body);
         assert!(shown.contains(method), "{method}: {shown}");
+        assert!(!shown.contains("notice warn"), "{shown}");
     }
+    let typo = decoded(&posted("https://h.example/u?d=__DOMIAN__&ip=__IP__", "").expect(200).body);
+    assert!(typo.contains("notice warn") && typo.contains("Did you mean __DOMAIN__?"), "{typo}");
     let wrong = decoded(&posted("https://h.example/u", "{").expect(422).body);
     assert!(wrong.contains("The body is not JSON") && !wrong.contains("token is"), "{wrong}");
     // Of a URL that is wrong nobody knows yet.
     let url = decoded(&posted("h.example/u", "").expect(422).body);
     assert!(url.contains("must start with http://") && !url.contains("Please enter a value"), "{url}");
+    page.watch.stop();
+}
+
+/// Another service of this user has the cache: the page says so, and stays.
+#[test]
+fn i1_set_up_says_that_another_service_runs_and_saves_nothing() {
+    let page = empty(&["--web", "127.0.0.1:0"]);
+    let (id, source) = (page.endpoint.id(), page.endpoint.receiver.index4());
+    page.sandbox
+        .write("other.json", json!({"dns": "callback", "id": id, "ipv4": "o.example", "index4": source}).to_string());
+    let other = Watch::run(page.sandbox.command(&["watch", "-c", "other.json"]));
+    page.endpoint.wait(1, SOON);
+    let visitor = visitor(&page.get("/setup?name=own").expect(200));
+    let fields = [("name", "own"), ("id", &id), ("body", ""), ("domains", "home.example.com"), ("index6", "none")];
+    let fields = form(&[&fields[..], &[("index4", &source), ("web", "keep"), ("step", "save")]].concat());
+    let refused = decoded(&page.post("/setup", &visitor, &fields).expect(422).body);
+    assert!(refused.contains("Nothing was saved: ") && refused.contains("already uses the cache"), "{refused}");
+    assert!(!page.sandbox.path("config.json").exists());
+    other.stop();
+    page.post("/setup", &visitor, &fields).expect(303);
+    page.watch.prints("there is a configuration now");
     page.watch.stop();
 }
 

@@ -197,7 +197,7 @@ impl EntryBuilder<'_, '_> {
             for domain in &domains[family.index()].names {
                 let field = Field::of(key).name;
                 if has_zones && callback.variables.zone_of(domain).is_none() {
-                    let message = format!("`{field}`: {domain} is not in any zone of `zone`");
+                    let message = format!("`{field}`: {domain} is not below any name in `zone`");
                     let hint = "add its zone to `zone`, or move it to another entry of `providers`";
                     self.reader.wrong_whole(key, message, hint);
                 }

@@ -1,7 +1,7 @@
 //! Tests importing files of ddns-go.
 
 use crate::import::tests::{notes, read, shown, written};
-use crate::import::{NotePart, PeerClient};
+use crate::import::{NotePart, PeerClient, rows};
 use crate::text::json::Value;
 
 #[test]
@@ -76,6 +76,29 @@ fn l8_a_callback_of_ddns_go_keeps_its_request() {
     }
     let form = read(PeerClient::DdnsGo, &hook("https://h.example/", "ip=#{ip}&d=#{domain}"));
     assert_eq!(written(&form)[0].1.member("format").and_then(Value::text), Some("form"));
+    // A body with a parameter outside quotes is JSON, too.
+    let bare = read(PeerClient::DdnsGo, &hook("https://h.example/", r##"{"z": #{zone-id}}"##));
+    assert_eq!(written(&bare)[0].1.member("token").and_then(Value::text), Some(r#"{"z": __P_ZONE_ID__}"#));
+    // Of two domains, one has no value: it is left out, and the other is not.
+    let two = hook("https://h.example/?d=#{domain}&z=#{zone-id}", "").replace("    - a.", "    - b.example\n    - a.");
+    let two = read(PeerClient::DdnsGo, &two);
+    assert_eq!(shown(&two), ["- a.example:A interface:eth0"]);
+    assert_eq!(notes(&two, NotePart::LeftOut), ["2 callback: b.example"]);
+    assert!(two.notes.iter().any(|note| note.text.contains("`#{zone-id}`")), "{:?}", two.notes);
+    for secret in [r##"{"i": "#{ip}", "x": "#{foo}"}"##, r##"{"x": "#{", "y": "s3cret"}"##] {
+        let unknown = read(PeerClient::DdnsGo, &hook("https://h.example/", secret));
+        assert!(unknown.entries.is_empty(), "{secret}");
+        assert!(unknown.notes.iter().all(|note| !note.text.contains("s3cret")), "{:?}", unknown.notes);
+    }
+    let key = read(PeerClient::DdnsGo, &hook("https://h.example/", r##"{"#{domain}" : "#{ip}"}"##));
+    assert!(key.entries.is_empty());
+    assert_eq!(notes(&key, NotePart::LeftOut), ["2 callback"]);
+    let [taken, ..] = rows(&key, &[]);
+    assert!(taken.is_empty(), "nothing is written, and nothing taken over: {taken:?}");
+    let more = hook("https://h.example/?i=#{ip}", "") + "  ttl: '120'\n  httpinterface: ''\n";
+    let more = read(PeerClient::DdnsGo, &more);
+    let ttl = more.notes.iter().find(|note| note.what == "ttl").expect("the TTL");
+    assert!(ttl.text.contains("contains no TTL"), "{}", ttl.text);
     let none = read(PeerClient::DdnsGo, &hook("https://h.example/?t=#{timestamp}", ""));
     assert!(none.entries.is_empty());
     assert_eq!(notes(&none, NotePart::LeftOut), ["2 callback"]);

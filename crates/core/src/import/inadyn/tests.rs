@@ -123,6 +123,26 @@ fn l9_inadyn_families_and_sources() {
         Some("https://__USER__:__PASSWORD__@own.example/%2Fu%h/__DOMAIN__")
     );
     assert_eq!(entry.member("expect").and_then(|it| it.member("accept")).and_then(Value::text), Some("(?i)a, b|c"));
+    // A path without its slash must not become part of the host, which gets the password.
+    let section = |more: &str| format!("custom x {{ username = u password = p hostname = h.example {more} }}");
+    for (more, expected) in [
+        ("ddns-server = own.example ddns-path = 'u?h=%h'", "own.example/u?h=__DOMAIN__"),
+        ("ddns-server = own.example ddns-path = '%h'", "own.example/__DOMAIN__"),
+        ("ddns-server = own.example ddns-path = 'u?h=' append-myip = true", "own.example/u?h=__IP__"),
+        ("ddns-server = own.example ddns-path = 'u?h='", "own.example/u?h=__DOMAIN__"),
+        ("ddns-server = 'https://own.example/' ddns-path = '/u?h=%h'", "own.example/u?h=__DOMAIN__"),
+        ("ddns-server = 'https://own.example/base' ddns-path = '/u?h=%h'", "own.example/u?h=__DOMAIN__"),
+    ] {
+        let import = read(PeerClient::Inadyn, &section(more));
+        let id = format!("https://__USER__:__PASSWORD__@{expected}");
+        assert_eq!(written(&import)[0].1.member("id").and_then(Value::text), Some(id.as_str()), "{more}");
+        let expected: &[&str] = if more.contains("base") { &["1 ddns-server"] } else { &[] };
+        assert_eq!(notes(&import, NotePart::Dropped), expected, "{more}");
+    }
+    let agent = read(PeerClient::Inadyn, &section("ddns-server = own.example ddns-path = '/%h' user-agent = me"));
+    let headers = written(&agent)[0].1.member("headers").cloned();
+    assert_eq!(headers.as_ref().and_then(|headers| headers.member("User-Agent")).and_then(Value::text), Some("me"));
+    assert!(notes(&agent, NotePart::Dropped).is_empty(), "{:?}", agent.notes);
     let iface = read(
         PeerClient::Inadyn,
         "iface = eth0 provider easydns.com { username = u password = p hostname = h.example checkip-server = ip.example }",

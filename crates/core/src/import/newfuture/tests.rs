@@ -1,6 +1,6 @@
 //! Tests importing files of NewFuture/DDNS.
 
-use crate::import::tests::{notes, read, shown};
+use crate::import::tests::{extra, notes, read, shown, try_read, written};
 use crate::import::{NotePart, PeerClient};
 use crate::text::json::Value;
 
@@ -63,5 +63,61 @@ fn l8_a_source_keeps_its_last_letter() {
         assert_eq!(import.entries.len(), 1, "{source}");
         let text = import.document(&[0], None, "file").expect("a configuration").text;
         assert!(text.contains(source), "{source}: {text}");
+    }
+}
+
+/// That client takes a placeholder beside the fields, and in a variable of its own.
+#[test]
+fn l8_values_of_placeholders_go_into_extra() {
+    let hook = r#""dns": "callback", "id": "https://h.example/__IP__?f=__FOO__&b=__BAR__", "ipv4": "a.example""#;
+    let python = hook.replace('"', "'");
+    let cases = [
+        format!("{{{hook},\n\"__FOO__\": \"v1\", \"extra\": {{\"__BAR__\": \"v2\"}}}}"),
+        format!("{{{hook},\n\"__FOO__\": \"v1\", \"__BAR__\": \"v2\"}}"),
+        format!("{{{python},\n'__FOO__': 'v1', '__BAR__': 'v2', 'token': None}}"),
+        "DDNS_DNS=callback\nDDNS_ID=https://h.example/__IP__?f=__FOO__&b=__BAR__\nDDNS_IPV4=a.example\nDDNS_EXTRA___FOO__=v1\n\
+         DDNS_EXTRA___BAR__=v2\n"
+            .to_owned(),
+    ];
+    for text in cases {
+        let import = read(PeerClient::NewFuture, &text);
+        let all = written(&import);
+        assert_eq!((extra(&all[0].1, "__FOO__"), extra(&all[0].1, "__BAR__")), ("v1", "v2"), "{text}");
+        assert!(notes(&import, NotePart::Dropped).is_empty(), "{:?}", import.notes);
+        let is_beside = !text.contains("DDNS_");
+        assert_eq!(
+            notes(&import, NotePart::Changed).contains(&"2 __FOO__".to_owned()),
+            is_beside,
+            "{:?}",
+            import.notes
+        );
+    }
+}
+
+#[test]
+fn l14_variables_have_their_lines_and_others_are_named() {
+    let text = "TZ=UTC\nDDNS_DNS=cloudflare\nDDNS_TOKEN=t\nDDNS_IPV4=a.example.org\nDDNS_TTL=60\nPYTHONHTTPSVERIFY=0\n\
+                TOKEN=other\nDDNS_PROXY=\n";
+    let import = read(PeerClient::NewFuture, text);
+    assert_eq!(shown(&import), ["cloudflare a.example.org:A"]);
+    assert_eq!(extra(&written(&import)[0].1, "__TOKEN__"), "t");
+    assert_eq!(notes(&import, NotePart::Dropped), ["1 TZ", "5 ttl", "6 PYTHONHTTPSVERIFY", "7 TOKEN"]);
+    assert_eq!(import.entries[0].line, 2);
+}
+
+#[test]
+fn l13_half_a_file_is_an_error_with_its_place() {
+    for (text, line, column) in [
+        ("{\n  \"dns\": \"he\",\n  \"token\" \"s3cret\"\n}", 3, 11),
+        ("{\n  'dns': 'he',\n  'token' 's3cret'\n}", 3, 11),
+        ("{\n  'dns': 'he', 'debug': True\n  'token': 's3cret'\n}", 3, 3),
+    ] {
+        let error = try_read(PeerClient::NewFuture, text).expect_err(text);
+        assert_eq!(error.line, line, "{}", error.message);
+        assert!(
+            error.message.contains(&format!("in column {column}: ")) && !error.message.contains("s3cret"),
+            "{}",
+            error.message
+        );
     }
 }

@@ -12,6 +12,10 @@ fn l7_yaml_as_ddns_go_writes_it_and_nothing_else() {
         text,
         r#"{"a":"0123","b":["x","it's#y"],"c":[{"k":"q\"é","l":"one\ntwo"},{"k":"z"}],"d":null}"#.replace(' ', "")
     );
+    let value =
+        parse("a:  # mine\n- www.example.com # a: comment\n- x: y # b: c\nk: \"v # w: x\"\n\"q\": # c\n  z: 1\n");
+    let text = crate::text::json::pretty(&value.expect("YAML").value).replace(['\n', ' '], "");
+    assert_eq!(text, r#"{"a":["www.example.com",{"x":"y"}],"k":"v#w:x","q":{"z":"1"}}"#);
     for (text, line) in [
         ("a: 1\n  b: 2\n", 2),
         ("a: [x, y]\n", 1),

@@ -76,7 +76,12 @@ pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<P
         [only] => read(only, environment),
         several => {
             let list = several.join("\n    ");
-            Err(refuse(format!("there are several configurations:\n    {list}"), "name one: `ddns import FILE`"))
+            let hint = if several.iter().any(|name| name == ENVIRONMENT) {
+                "name one: `ddns import FILE`; for the environment: `env | ddns import -`"
+            } else {
+                "name one: `ddns import FILE`"
+            };
+            Err(refuse(format!("there are several configurations:\n    {list}"), hint))
         }
     }
 }

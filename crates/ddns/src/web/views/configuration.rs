@@ -363,12 +363,18 @@ pub(crate) struct Change {
 }
 
 /// What would change, and a button that saves it; the form contains everything that was typed.
-pub(crate) fn confirm(file: usize, changes: &[Change], is_removal: bool, typed: &[(String, String)]) -> Markup {
+pub(crate) fn confirm(
+    file: usize,
+    (changes, warnings): &(Vec<Change>, Vec<String>),
+    is_removal: bool,
+    typed: &[(String, String)],
+) -> Markup {
     let more = changes.len().saturating_sub(MAX_SHOWN);
     html! {
         div.stack {
             nav.crumb aria-label="Back" { a href={ "/configuration?file=" (file) } { "‹ Configuration" } }
             h1 { (if is_removal { "Remove this entry?" } else { "Save these changes?" }) }
+            @for warning in warnings { (notice(Tone::Warning, warning)) }
             @if changes.is_empty() { (notice(Tone::Info, "What is sent stays the same, apart from secrets that you replaced.")) }
             @else { p.soft { "This changes what is sent. Secrets show as ***; an address that is not known is an example." } }
             @for Change { about, before, after } in changes.iter().take(MAX_SHOWN) {

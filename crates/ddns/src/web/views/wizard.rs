@@ -145,7 +145,7 @@ impl WizardStep<'_> {
     /// cannot write it. `text` is the configuration, if it may be copied.
     pub(crate) fn review(
         &self,
-        problem: Option<&str>,
+        (problem, warnings): (Option<&str>, &[String]),
         (sections, has_address): (&[Markup], bool),
         file: Option<&str>,
         text: Option<&str>,
@@ -158,6 +158,7 @@ impl WizardStep<'_> {
             div.stack {
                 h1 { "Does this look right?" }
                 @if let Some(problem) = problem { (notice(Tone::Bad, problem)) }
+                @for warning in warnings { (notice(Tone::Warning, warning)) }
                 form.stack method="post" action=(self.path) {
                     (self.carried(|_| true))
                     @for section in sections { (section) }
