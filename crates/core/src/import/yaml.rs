@@ -26,19 +26,15 @@ impl<'a> YamlLine<'a> {
     /// The key, and what follows its colon; `None` if the line has no key.
     fn key(&self) -> Option<(&'a str, &'a str)> {
         let quote = self.text.chars().next().filter(|letter| matches!(letter, '"' | '\''));
-        let (key, rest) = match quote {
-            Some(quote) => {
-                let (key, rest) = self.text[1..].split_once(quote)?;
-                (key, rest.strip_prefix(':').filter(|rest| rest.is_empty() || rest.starts_with(' '))?)
-            }
-            None => {
-                // A comment may contain a colon.
-                let plain = self.text.split(" #").next().unwrap_or_default().trim_end();
-                match plain.find(": ") {
-                    Some(at) => (&plain[..at], &self.text[at + 1..]),
-                    None => (plain.strip_suffix(':')?, ""),
-                }
-            }
+        // A comment may contain a colon.
+        let plain = self.text.split(" #").next().unwrap_or_default().trim_end();
+        let (key, rest) = if let Some(quote) = quote {
+            let (key, rest) = self.text[1..].split_once(quote)?;
+            (key, rest.strip_prefix(':').filter(|rest| rest.is_empty() || rest.starts_with(' '))?)
+        } else if let Some(at) = plain.find(": ") {
+            (&plain[..at], &self.text[at + 1..])
+        } else {
+            (plain.strip_suffix(':')?, "")
         };
         let rest = rest.trim();
         Some((key, if rest.starts_with('#') { "" } else { rest }))

@@ -150,8 +150,9 @@ impl Client {
         for _ in 0..MAX_REDIRECTS {
             let next = current.redirected(response.status, response.location.as_deref());
             let Some(next) = next else {
-                let unfollowed = current.unfollowed(response.status, response.location.as_deref());
-                unfollowed.into_iter().for_each(|why| self.warn(sending, why));
+                if let Some(why) = current.unfollowed(response.status, response.location.as_deref()) {
+                    self.warn(sending, why);
+                }
                 return Ok(response);
             };
             let next = next.map_err(|why| format!("{} {why}", current.url.origin()))?;

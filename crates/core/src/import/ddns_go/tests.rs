@@ -77,7 +77,7 @@ fn l8_a_callback_of_ddns_go_keeps_its_request() {
     let form = read(PeerClient::DdnsGo, &hook("https://h.example/", "ip=#{ip}&d=#{domain}"));
     assert_eq!(written(&form)[0].1.member("format").and_then(Value::text), Some("form"));
     // A body with a parameter outside quotes is JSON, too.
-    let bare = read(PeerClient::DdnsGo, &hook("https://h.example/", r##"{"z": #{zone-id}}"##));
+    let bare = read(PeerClient::DdnsGo, &hook("https://h.example/", r#"{"z": #{zone-id}}"#));
     assert_eq!(written(&bare)[0].1.member("token").and_then(Value::text), Some(r#"{"z": __P_ZONE_ID__}"#));
     // Of two domains, one has no value: it is left out, and the other is not.
     let two = hook("https://h.example/?d=#{domain}&z=#{zone-id}", "").replace("    - a.", "    - b.example\n    - a.");
