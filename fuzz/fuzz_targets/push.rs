@@ -31,6 +31,8 @@ fuzz_target!(|text: &str| {
             for (family, is_told) in Family::ALL.into_iter().zip(push.families()) {
                 let source = PushSource { is_prefix: true, ..PushSource::default() };
                 let found = memory.choice(&source, family, 9);
+                // With an empty prefix, the hosts behind the router have no address.
+                let is_told = is_told && (family == Family::V4 || push.prefix.is_some() || !push.is_prefix_empty);
                 assert_eq!(found.is_ok_and(|choice| Family::of(choice.ip) == Some(family)), is_told);
             }
         }
