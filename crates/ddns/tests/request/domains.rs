@@ -47,7 +47,7 @@ fn h8_a_domain_outside_is_an_error_and_so_is_what_is_no_zone() {
             "`ipv4`: a.example.org is not below any name in `zone`",
         ),
         (json!("badexample.com"), json!(["example.com"]), "`ipv4`: badexample.com is not below any name in `zone`"),
-        (json!("com"), json!("example.com"), "com is not in any zone"),
+        (json!("com"), json!("example.com"), "com is not below any name in `zone`"),
         (
             json!("a.example.com"),
             json!("exa mple.com"),

@@ -18,12 +18,14 @@ const PAUSE: Duration = Duration::from_secs(30 * 60);
 /// Line n is about domain n if there are as many lines as domains; otherwise the worst line is about all updates of the
 /// request. Of the response to a single update, later lines count only if they are return codes: the URL may name several hosts.
 pub(super) fn judge(status: u16, text: &str, domains: usize, sent: &[IpAddr]) -> Vec<ResponseVerdict> {
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let mut all: Vec<ResponseVerdict> = lines.map(|line| judge_line(status, line, sent)).collect();
-    if domains <= 1 && sent.len() <= 1 {
-        let mut place = 0..;
-        all.retain(|line| place.next() == Some(0) || line.verdict != Meaning::Rejected);
-    }
+    let is_single = domains <= 1 && sent.len() <= 1;
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).enumerate();
+    let all: Vec<ResponseVerdict> = lines
+        // The later lines of a single update may name addresses of the other family.
+        .map(|(place, line)| (place, judge_line(status, line, if is_single && place > 0 { &[] } else { sent })))
+        .filter(|(place, line)| !is_single || *place == 0 || line.verdict != Meaning::Rejected)
+        .map(|(_, line)| line)
+        .collect();
     if domains > 1 && all.len() == domains {
         return all;
     }
@@ -55,7 +57,8 @@ fn verdict(status: u16, line: &str, sent: &[IpAddr]) -> (Meaning, String) {
             if !(200..300).contains(&status) {
                 return (Meaning::Rejected, format!("`{code}` only counts with a status from 200 to 299"));
             }
-            let other = words.filter_map(|word| word.parse::<IpAddr>().ok()).find(|ip| !sent.contains(ip));
+            let other =
+                words.filter_map(|word| word.parse::<IpAddr>().ok()).find(|ip| !sent.is_empty() && !sent.contains(ip));
             match other {
                 Some(ip) => (stopped, format!("`{code}`: the service set {ip}, which was not sent")),
                 None if code == "good" => (Meaning::Accepted, "`good` accepts".to_owned()),
