@@ -152,7 +152,10 @@ impl Engine {
 
     /// An update is up to date: from now on, ddns asks about it.
     pub(super) fn start_dns_checks(&mut self, id: UpdateId) {
-        let Some(verify) = self.verify_of(id).filter(|_| self.dns_schedule.is_on) else { return };
+        if !self.dns_schedule.is_on {
+            return;
+        }
+        let Some(verify) = self.verify_of(id) else { return };
         let (now, (at, domain, family)) = (self.clock(), self.plan.about(id));
         let Some(accepted) = self.claim(at, domain, family).accepted else { return };
         let known = self.visibility(at, domain, family).filter(|seen| seen.ip == accepted.ip).cloned();

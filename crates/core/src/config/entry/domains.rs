@@ -27,6 +27,9 @@ const ODD: [u64; 2] = {
     bits
 };
 
+/// The length of the longest word that means no domains, or looks like it.
+const MAX_WORD_CHARS: usize = 8;
+
 /// The domains of one family.
 #[derive(Default)]
 pub(super) struct Domains {
@@ -90,12 +93,14 @@ impl EntryBuilder<'_, '_> {
             format!("`{field}`: `{text}` is not a domain name: {why}")
         });
         let domain = self.reader.valid(key, node.span, parsed, "")?;
-        if matches!(domain.as_str(), "none" | "false") {
+        // Most names are longer: no need to compare them.
+        let word = Some(domain.as_str()).filter(|name| name.len() <= MAX_WORD_CHARS).unwrap_or_default();
+        if matches!(word, "none" | "false") {
             let message = format!("`{field}`: `{domain}` means no domains and can only stand alone");
             self.reader.wrong(key, node.span, message, "remove it");
             return None;
         }
-        if matches!(domain.as_str(), "off" | "no" | "null" | "disabled" | "0") {
+        if matches!(word, "off" | "no" | "null" | "disabled" | "0") {
             let message = format!("`{field}` would update a domain called `{domain}`");
             self.reader.wrong(key, node.span, message, "write `none` for no domains");
             return None;
