@@ -20,6 +20,7 @@ mod replaced;
 mod settle;
 mod start;
 mod steps;
+mod stops;
 mod stores;
 mod streaks;
 mod view;

@@ -11,12 +11,11 @@ use super::plan::{Plan, StoreId, StorePlace};
 use super::queueing::Sendables;
 use super::{Engine, Mode};
 use crate::callback::Moment;
-use crate::callback::expect::Expect;
 use crate::config::Cache;
 use crate::net::family::Family;
 use crate::schedule::queue::UpdateId;
 use crate::update::domain::Domain;
-use crate::update::hold::{Hold, Stopped, UnderWay};
+use crate::update::hold::{Hold, UnderWay};
 use crate::update::outcome::{Outcome, Why};
 use crate::update::plan::{GivenUp, Reason, Rules, Verdict, after_given_up, judge};
 use crate::update::state::{Accepted, Claim, ClaimKey, Fingerprint, InDoubt, Memory, Sending};
@@ -132,18 +131,6 @@ impl Engine {
         let salt = self.stores[plan.store_of(at)].state.salt();
         let maker = || plan.entry(at).callback.maker(salt, &plan.identity(at).name);
         Some(*self.entries[at].maker.get_or_insert_with(maker))
-    }
-
-    /// Handles the end of a request before an update, which was not sent. Returns what the endpoint accepted before.
-    pub(super) fn refuse(&mut self, at: usize, update: &Update<'_>, outcome: &Outcome) -> Option<IpAddr> {
-        let key = self.key(at, update.domain, update.family)?;
-        let (store, now) = (self.plan.store_of(at), self.clock());
-        let hold = self.stores[store].state.hold(&key);
-        let refused = hold.clone().refused(outcome, update, now);
-        if refused != hold {
-            self.set_hold(store, &key, refused);
-        }
-        self.stores[store].state.entry(&key).accepted.map(|accepted| accepted.ip)
     }
 
     /// Handles the end of an update that was started at `began`. Returns what its endpoint accepted before; `None` if nothing
@@ -398,44 +385,6 @@ impl Engine {
         !self.plan.entry(at).needs_memory() || !self.stores[self.plan.store_of(at)].has_failed()
     }
 
-    /// A service refused one update, and with it all updates of its entry (H5). With `"until": "address"`, this holds for the
-    /// current address of each update; an update without an address may be sent once it has one. What the request after an update
-    /// was answered (`is_after`) names that update to the others.
-    pub(super) fn stop_claims(
-        &mut self,
-        plan: &Plan,
-        at: usize,
-        refused: &Update<'_>,
-        outcome: &Outcome,
-        is_after: bool,
-    ) {
-        let (entry, now, store) = (plan.entry(at), self.clock(), plan.store_of(at));
-        let stops_others = entry.callback.request.expect.as_ref().is_none_or(Expect::stops_others);
-        let own = entry.callback.own_text(refused.domain, refused.family);
-        for id in plan.updates_of(at) {
-            let (_, domain, family) = plan.about(id);
-            if !stops_others && entry.callback.own_text(domain, family) != own {
-                continue;
-            }
-            let ip = self.update(plan, id).map_or(refused.ip, |(_, update)| update.ip);
-            let mut stopped = Stopped::by(outcome, ip, now);
-            if let Some(stopped) =
-                stopped.as_mut().filter(|_| is_after && (domain, family) != (refused.domain, refused.family))
-            {
-                stopped.why = format!("{} {}: {}", refused.domain, refused.family.record_type(), stopped.why);
-            }
-            let Some(key) = self.key(at, domain, family) else { continue };
-            let hold = self.stores[store].state.hold(&key);
-            self.set_hold(store, &key, Hold { stopped, ..hold });
-            // Without a cache, each round also sends what was accepted before.
-            if entry.cache == Cache::Off
-                && let Some(doubted) = self.stores[store].state.entry(&key).doubted()
-            {
-                self.set(store, &key, doubted);
-            }
-        }
-    }
-
     /// A marked update is not sent after all: nobody need wait for it.
     pub(super) fn unmark(&mut self, id: UpdateId, at: usize, update: &Update<'_>) {
         let doubt = self.claim(at, update.domain, update.family).in_doubt;
@@ -526,21 +475,6 @@ impl Engine {
             }
         }
         is_any
-    }
-
-    /// Forgets which updates services stopped.
-    pub(super) fn forget_stops(&mut self) {
-        let plan = Rc::clone(&self.plan);
-        for id in 0..UpdateId::try_from(plan.update_count()).unwrap_or(UpdateId::MAX) {
-            let (at, domain, family) = plan.about(id);
-            self.bind(at);
-            let Some(key) = self.key(at, domain, family) else { continue };
-            let hold = self.stores[plan.store_of(at)].state.hold(&key);
-            if hold.stopped.is_some() {
-                self.set_hold(plan.store_of(at), &key, Hold { stopped: None, ..hold });
-            }
-        }
-        self.save(super::Durability::Process);
     }
 
     /// Remembers requests that are given up, for the next plan, which may have other callbacks and caches.

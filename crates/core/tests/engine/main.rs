@@ -323,6 +323,7 @@ fn h7_h14_h17_schedules_that_once_failed_stay_right() {
     let plain = [
         51_323, 99_067, 390_080, 727_590, 913_773, 974_314, 1_332_460, 1_398_123, 1_470_642, 1_495_053, 1_014_515,
         1_204_434, 1_627_358, 1_715_271, 1_788_824, 1_798_066, 4_015_714, 36_016_084, 36_161_851, 36_167_200,
+        48_018_065,
     ];
     for seed in plain.into_iter().chain([1_882_181_251_105_043]).chain(around).chain(verified) {
         let wrong = play(seed, Flaw::None, &schedule(seed), false).wrong;

@@ -20,12 +20,13 @@ const PAUSE: Duration = Duration::from_secs(30 * 60);
 pub(super) fn judge(status: u16, text: &str, domains: usize, sent: &[IpAddr]) -> Vec<ResponseVerdict> {
     let is_single = domains <= 1 && sent.len() <= 1;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).enumerate();
-    let all: Vec<ResponseVerdict> = lines
-        // The later lines of a single update may name addresses of the other family.
-        .map(|(place, line)| (place, judge_line(status, line, if is_single && place > 0 { &[] } else { sent })))
-        .filter(|(place, line)| !is_single || *place == 0 || line.verdict != Meaning::Rejected)
-        .map(|(_, line)| line)
-        .collect();
+    let judged = lines.filter_map(|(place, line)| {
+        // It may name the address of the other family, or be no code at all.
+        let is_further = is_single && place > 0;
+        let judged = judge_line(status, line, if is_further { &[] } else { sent });
+        (!is_further || judged.verdict != Meaning::Rejected).then_some(judged)
+    });
+    let all: Vec<ResponseVerdict> = judged.collect();
     if domains > 1 && all.len() == domains {
         return all;
     }

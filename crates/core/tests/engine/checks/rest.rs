@@ -121,7 +121,8 @@ impl World {
                             self.files[file].excused.contains_key(&key)
                                 || self.files[file].applied.get(&key).copied().flatten() != has
                         });
-                    // Another process, which this one need not wait for, sent another address.
+                    // Another process, which this one need not wait for, sent another address. Without a cache, that stays until the next
+                    // regular round.
                     let is_other = |flight: &Flight| {
                         let is_newer = flight.sent >= known.started;
                         let is_unknown = !flight.is_marked
@@ -130,7 +131,9 @@ impl World {
                             || self.is_lost(entry, flight.sent);
                         (flight.process, flight.life) != who
                             && flight.members.iter().any(|(of, ip)| *of == key && *ip != Some(found))
-                            && (is_newer || is_unknown && now < flight.sent + flight.entry.timeout() * 2)
+                            && (is_newer
+                                || is_unknown
+                                    && (entry.cache.is_none() || now < flight.sent + flight.entry.timeout() * 2))
                     };
                     if has != Some(found) && !is_excused && !self.flights_of(key).any(is_other) {
                         wrong = Some(format!("S15: all is well, says {process}, but {key:?} has {has:?}, not {found}"));
