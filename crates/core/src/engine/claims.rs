@@ -18,7 +18,7 @@ use crate::update::domain::Domain;
 use crate::update::hold::{Hold, UnderWay};
 use crate::update::outcome::{Outcome, Why};
 use crate::update::plan::{GivenUp, Reason, Rules, Verdict, after_given_up, judge};
-use crate::update::state::{Accepted, Claim, ClaimKey, Fingerprint, InDoubt, Memory, Sending};
+use crate::update::state::{Accepted, Claim, ClaimKey, Fingerprint, InDoubt, Memory, Sending, State};
 use crate::update::{Sendable, Update};
 
 /// Requests that were given up, by domain and record type.
@@ -458,23 +458,47 @@ impl Engine {
     /// Ends marks of other processes that last longer than any request of this entry: they come from a clock that was ahead, or
     /// from this one before it was set back. Returns whether there were any.
     pub(super) fn end_implausible_marks(&mut self, at: usize, batch: &Sendables<'_>) -> bool {
-        let latest = self.latest_believed(at);
         let (store, mut is_any) = (self.plan.store_of(at), false);
         for (_, update) in batch {
             let Some(key) = self.key(at, update.domain, update.family) else { continue };
-            let (mut claim, mut hold) = (self.stores[store].state.entry(&key), self.stores[store].state.hold(&key));
-            if let Some(doubt) = claim.in_doubt.as_mut().filter(|doubt| doubt.by != self.own && doubt.until > latest) {
-                (doubt.by, doubt.until) = (0, 0);
+            let (claim, hold) = self.plausible(at, &key, &self.stores[store].state);
+            is_any |= claim.is_some() || hold.is_some();
+            if let Some(claim) = claim {
                 self.set(store, &key, claim);
-                is_any = true;
             }
-            if hold.under_way.iter().any(|other| other.until > latest) {
-                hold.under_way.retain(|other| other.until <= latest);
+            if let Some(hold) = hold {
                 self.set_hold(store, &key, hold);
-                is_any = true;
             }
         }
         is_any
+    }
+
+    /// Ends such marks in a file that cannot be written: it has them each time it is read.
+    pub(super) fn end_implausible_marks_of(&self, store: StoreId, theirs: &mut State) {
+        for at in (0..self.plan.entry_count()).filter(|at| self.plan.store_of(*at) == store) {
+            for (_, domain, family) in self.plan.updates_of(at).map(|id| self.plan.about(id)) {
+                let Some(key) = self.key(at, domain, family) else { continue };
+                let (claim, hold) = self.plausible(at, &key, theirs);
+                if let Some(claim) = claim {
+                    theirs.set(&key, claim);
+                }
+                if let Some(hold) = hold {
+                    theirs.set_hold(&key, hold);
+                }
+            }
+        }
+    }
+
+    /// A claim and a hold without such marks; `None` where there are none.
+    fn plausible(&self, at: usize, key: &ClaimKey, state: &State) -> (Option<Claim>, Option<Hold>) {
+        let latest = self.latest_believed(at);
+        let (mut claim, mut hold) = (state.entry(key), state.hold(key));
+        let mark = claim.in_doubt.as_mut().filter(|doubt| doubt.by != self.own && doubt.until > latest);
+        let is_ended = mark.map(|doubt| (doubt.by, doubt.until) = (0, 0)).is_some();
+        let is_late = |other: &UnderWay| other.until > latest;
+        let has_late = hold.under_way.iter().any(is_late);
+        hold.under_way.retain(|other| !is_late(other));
+        (is_ended.then_some(claim), has_late.then_some(hold))
     }
 
     /// Remembers requests that are given up, for the next plan, which may have other callbacks and caches.

@@ -258,6 +258,9 @@ impl Engine {
             self.doubt_unconfigured(store);
             return;
         };
+        if self.stores[store].has_failed {
+            self.end_implausible_marks_of(store, &mut theirs);
+        }
         let of = &mut self.stores[store];
         // Our own file, read again, contains nothing from others.
         if theirs != of.state {

@@ -33,6 +33,8 @@ pub(crate) struct ReceivedAnswer {
     ip: Option<IpAddr>,
     /// Whether a file has it, so that other processes can know it.
     is_saved: bool,
+    /// Whether the clock, after it was set back, may have misled the process about it.
+    is_misled: bool,
 }
 
 /// What processes must remember, as the world knows it.

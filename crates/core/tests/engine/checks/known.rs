@@ -78,6 +78,7 @@ impl World {
         // Two processes that send the same update at once put each other's claim in doubt: one of them may send it again.
         self.processes.len() == 1
             && heard.ip == ip
+            && !heard.is_misled
             && (heard.by == who || !self.is_forced(process))
             && (heard.by == who || heard.is_saved && started > heard.at && heard.shift == self.processes[process].shift)
             && !self.is_lost(shape, heard.at.saturating_sub(shape.timeout() + Duration::from_secs(60)))
@@ -102,8 +103,9 @@ impl World {
         let is_other = |other: &ClaimKey| {
             other.callback != own.callback && other.domain == own.domain && other.family == own.family
         };
-        state.keys().filter(is_other).map(|other| state.entry(&other)).any(|other| {
+        state.keys().filter(is_other).map(|other| (state.entry(&other), state.hold(&other))).any(|(other, hold)| {
             other.in_doubt.is_some_and(|doubt| doubt.until >= clock)
+                || hold.under_way.iter().any(|beside| beside.until >= clock)
                 || was_set && other.accepted.is_some_and(|accepted| accepted.at >= began)
         })
     }
@@ -123,7 +125,9 @@ impl World {
         }
         for ((key, ip), told) in members.into_iter().zip(told) {
             let memory_key = memory(who, &entry, key);
-            let heard = ReceivedAnswer { at: now, by: who, shift: self.processes[process].shift, ip, is_saved: false };
+            let (shift, is_misled) =
+                (self.processes[process].shift, self.was_misled_by_clock(process, &entry, key, now));
+            let heard = ReceivedAnswer { at: now, by: who, shift, ip, is_saved: false, is_misled };
             let model = &mut self.memory;
             if told != (UpdateAnswer::Failed { reached: false }) {
                 model.waits.remove(&memory_key);
@@ -212,6 +216,11 @@ impl World {
         let shape = &self.processes[process].shape;
         let Some(entry) = shape.entries.iter().find(|entry| entry.number == name.0) else { return };
         let has = self.origins[entry.origin].has.get(&(name, family)).copied().flatten();
+        // What was accepted before is no longer there, although nothing was sent since.
+        let before = memory(self.who(process), entry, (entry.origin, name, family));
+        if self.memory.accepted.get(&before).is_some_and(|heard| heard.ip != Some(settled.ip)) {
+            self.memory.accepted.remove(&before);
+        }
         if let Some(file) = entry.cache {
             self.files[file].applied.insert((entry.origin, name, family), has);
         }

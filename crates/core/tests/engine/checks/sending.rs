@@ -154,13 +154,15 @@ impl World {
     /// S1 and S4: an update waits for earlier requests with it.
     fn check_order(&mut self, process: usize, shape: &EntryShape, key: Key, ip: Option<IpAddr>) {
         let who = self.who(process);
+        // An update may be marked up to two seconds ahead: a mark may be lost before it is sent.
+        let marked = self.now.saturating_sub(Duration::from_secs(3));
         let sender = |flight: &Flight| {
             let is_shared = flight.entry.cache.is_some()
                 && flight.entry.cache == shape.cache
                 && flight.entry.path == shape.path
                 && flight.shift == self.processes[process].shift
                 && flight.is_marked
-                && !self.is_lost(shape, flight.sent)
+                && !self.is_lost(shape, flight.sent.min(marked))
                 && !self.has_several_clocks();
             match (flight.process, flight.life) == who {
                 true if self.processes[process].requests.values().any(|open| *open == flight.number) => Sender::Waiting,
