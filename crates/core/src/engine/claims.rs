@@ -174,8 +174,7 @@ impl Engine {
             if !outcome.may_have_reached() {
                 // Nothing was sent: what other processes are sending is in doubt again.
                 let is_foreign = |other: &UnderWay| InDoubt::from(*other).is_foreign(self.own, now);
-                let place = hold.under_way.iter().position(is_foreign).filter(|_| beside.is_none());
-                let other = place.map(|place| hold.under_way.remove(place));
+                let other = if beside.is_none() { hold.take_last(is_foreign) } else { None };
                 let theirs = known.in_doubt.filter(|doubt| doubt.by != self.own && !is_of_group);
                 let doubt = theirs.or(before.in_doubt).or_else(|| self.foreign_doubt(at, known));
                 let ended = doubt.map(|doubt| InDoubt { until: 0, by: 0, ..doubt });

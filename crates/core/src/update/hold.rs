@@ -181,6 +181,13 @@ impl Hold {
         self.under_way.iter().find(|request| request.by == own).copied()
     }
 
+    /// Removes the request that ends last of those that are meant. (A process may have marked an update several times.)
+    pub fn take_last(&mut self, is_meant: impl Fn(&UnderWay) -> bool) -> Option<UnderWay> {
+        let meant = self.under_way.iter().enumerate().filter(|(_, request)| is_meant(request));
+        let (place, _) = meant.max_by_key(|(_, request)| request.until)?;
+        Some(self.under_way.remove(place))
+    }
+
     /// When the requests of other processes than `own` with another address than `shared` will have ended; `None`: there are
     /// none.
     pub fn others_until(&self, shared: Option<IpAddr>, own: u32, now: u64) -> Option<u64> {

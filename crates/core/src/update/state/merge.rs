@@ -136,10 +136,8 @@ impl State {
                 InDoubt::from(*other).is_foreign(own, now)
                     && merged.accepted.is_none_or(|accepted| accepted.ip != other.ip)
             };
-            if merged.in_doubt.is_none()
-                && let Some(place) = hold.under_way.iter().position(is_other)
-            {
-                merged.in_doubt = Some(hold.under_way.remove(place).into());
+            if merged.in_doubt.is_none() {
+                merged.in_doubt = hold.take_last(is_other).map(InDoubt::from);
             }
             self.put_claim(key, merged, is_changed.then_some(Saved::No));
             for by in ours.callbacks.get(&key.callback).iter().flat_map(|claims| &claims.by) {
@@ -189,8 +187,17 @@ impl State {
                     };
                     match entry.in_doubt {
                         None => {
-                            if let Some(mark) = known.in_doubt.filter(is_gone) {
-                                (entry.in_doubt, slot.saved, changed.claims) = (Some(mark), Saved::No, true);
+                            // Unless another process has had the same address accepted since.
+                            let is_sent = |mark: &InDoubt| {
+                                let is_later = |theirs: Accepted| known.accepted.is_none_or(|ours| ours.at < theirs.at);
+                                entry.accepted.is_some_and(|theirs| theirs.ip == mark.ip && is_later(theirs))
+                            };
+                            match known.in_doubt.filter(is_gone) {
+                                Some(mark) if is_sent(&mark) => beside.push((key(), mark)),
+                                Some(mark) => {
+                                    (entry.in_doubt, slot.saved, changed.claims) = (Some(mark), Saved::No, true)
+                                }
+                                None => {}
                             }
                         }
                         // Another process has marked it since.
