@@ -315,8 +315,8 @@ pub struct Engine {
     ended: Vec<Option<Last>>,
     /// Which condition of `expect` decided on the last response; `None` if no page is configured.
     decisions: Option<HashMap<UpdateId, String>>,
-    /// Why each failing source failed last.
-    failing: BTreeMap<(Family, String), String>,
+    /// Why each failing source failed last; with the first entry that has it, since its name leaves out secrets.
+    failing: BTreeMap<(Family, usize, String), String>,
     /// `None`: this host is in no group.
     lease: Option<lease::Holding>,
     /// When the lease was won.

@@ -10,6 +10,7 @@ pub mod log_format;
 pub mod number;
 pub mod order;
 pub mod own_json;
+pub mod punycode;
 pub mod screen;
 pub mod secrets;
 pub mod shell;

@@ -10,6 +10,9 @@ const MANAGED_HEADERS: [&str; 5] = ["Host", "Content-Length", "Transfer-Encoding
 /// Headers whose values are not secret. A redirect to another origin carries only these.
 const PUBLIC: [&str; 3] = ["Accept", "Content-Type", "User-Agent"];
 
+/// Headers of signed requests that name what is asked for. They may be shown, too.
+const NAMING: [&str; 4] = ["X-Acs-Action", "X-Acs-Version", "X-Tc-Action", "X-Tc-Version"];
+
 /// Authentication schemes that may precede a key and may be shown.
 const SCHEMES: [&str; 3] = ["Bearer ", "Basic ", "Token "];
 
@@ -47,7 +50,7 @@ impl Header {
             let why = format!("has a line break or another control character in the value of `{name}`");
             return Err((why, "a value must be a single line"));
         }
-        let is_public = is_public(&name);
+        let is_public = is_public(&name) || NAMING.contains(&name.as_str());
         let mut pieces = Vec::new();
         for (at, part) in template::parse(value, variables, unknown).into_iter().enumerate() {
             match part {

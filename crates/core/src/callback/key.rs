@@ -84,6 +84,13 @@ impl Callback {
         hash(salt, &records)
     }
 
+    /// The values of `extra` for a domain: its own, and those of the entry for the others.
+    pub fn values_of(&self, domain: &Domain, family: Family) -> Vec<&Value> {
+        let own: Vec<(&str, &Value)> = self.variables.own(domain, family).collect();
+        let of = |name: &str| own.iter().find(|(own, _)| *own == name).map(|(_, value)| *value);
+        self.variables.extra.iter().map(|(name, value)| of(name).unwrap_or(value)).collect()
+    }
+
     /// A domain's own variables, as a text that is equal for equal values.
     pub fn own_text(&self, domain: &Domain, family: Family) -> String {
         let mut records = String::new();

@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::body::Format;
+use super::header;
 use crate::net::url::Url;
 use crate::text::vocabulary::vocabulary;
 
@@ -68,7 +69,9 @@ impl Request {
 
     /// Whether anything but path and query may contain keys.
     pub fn has_keys(&self) -> bool {
-        self.body.is_some() || !self.headers.is_empty() || self.url.credentials.is_some()
+        self.body.is_some()
+            || self.headers.iter().any(|(name, _)| !header::is_public(name))
+            || self.url.credentials.is_some()
     }
 
     fn sets(&self, name: &str) -> bool {

@@ -18,6 +18,7 @@ use super::template::{self, Part};
 use super::variables::{Moment, Timestamp, Values, Variable, Variables, scalar_text};
 use super::{Callback, Subject};
 use crate::text::json::Value;
+use crate::text::punycode::ascii_name;
 use crate::text::secrets::MASK;
 use crate::update::state::Fingerprint;
 
@@ -326,9 +327,10 @@ impl Callback {
         holds(&self.request) || self.around.as_ref().is_some_and(|around| around.templates().any(holds))
     }
 
-    /// Whether a response can stop an update or make it wait, which must be remembered (H6).
+    /// Whether a response can stop an update or make it wait, or a lost request may have created a record: that must be
+    /// remembered (H6).
     pub fn must_be_remembered(&self) -> bool {
-        self.any(|template| template.expect.as_ref().is_some_and(Expect::must_be_remembered))
+        self.makes() || self.any(|template| template.expect.as_ref().is_some_and(Expect::must_be_remembered))
     }
 
     /// Takes in one page of the response to a step. `is_kept`: the request used a kept value.
@@ -440,7 +442,7 @@ fn agree(found: &Value, wanted: &Value, values: &Values<'_>, loosely: bool) -> b
             }
             let filled = filled(&parts, values);
             let by_text = loosely || matches!(parts[..], [Part::Variable(_)]);
-            let plain = |text: &str| text.strip_suffix('.').unwrap_or(text).to_lowercase();
+            let plain = |text: &str| ascii_name(text.strip_suffix('.').unwrap_or(text));
             match found {
                 Value::String(found) if loosely => plain(found) == plain(&filled),
                 Value::String(found) => *found == filled,

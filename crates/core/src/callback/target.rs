@@ -110,16 +110,21 @@ impl Target {
                 return Err(wrong_host(host));
             }
         }
-        // The kind of the values is not known: a host may be `__IP__`, a port `__TTL__`. It is enough if one of these
-        // attempts is valid.
-        let attempts = [("192.0.2.1", "1"), ("2001:db8::1", "1"), ("192.0.2.1", "a"), ("2001:db8::1", "a")];
-        let mut tried = attempts.into_iter().map(|(ip, other)| {
-            let sample = joined.iter().map(|part| match part {
-                Part::Literal(text) => text.as_str(),
-                Part::Variable(Variable::Ip) => ip,
-                Part::Variable(_) => other,
-            });
-            Url::parse(&sample.collect::<Vec<_>>().concat())
+        // The kind of the values is not known: a host may be `__IP__`, a port `__TTL__`, or both may be of `extra`. It is
+        // enough if one of these attempts is valid. The last text is for what follows a colon.
+        let attempts = [("1", "1"), ("a", "a"), ("a", "1")];
+        let attempts = attempts.iter().flat_map(|other| [("192.0.2.1", other), ("2001:db8::1", other)]);
+        let mut tried = attempts.map(|(ip, (other, port))| {
+            let mut sample = String::new();
+            for part in &joined {
+                sample += match part {
+                    Part::Literal(text) => text,
+                    Part::Variable(Variable::Ip) => ip,
+                    Part::Variable(_) if sample.ends_with(':') => port,
+                    Part::Variable(_) => other,
+                };
+            }
+            Url::parse(&sample)
         });
         let first = tried.next().unwrap_or(Err(UrlError::Relative));
         first.or_else(|error| tried.find_map(Result::ok).ok_or(error))?;

@@ -329,6 +329,17 @@ impl Variables {
         }
     }
 
+    /// What to set so that a built-in placeholder has a value; `None`: it is none, or has one.
+    pub fn way_to(&self, name: &str) -> Option<&'static str> {
+        let (_, variable) = YIELDING.iter().find(|(known, variable)| *known == name && !self.exists(*variable))?;
+        Some(match variable {
+            Variable::Ipv4 | Variable::Ipv6 => "write __IP__, or set `combine.families`",
+            Variable::Ips => "set `combine.families`",
+            Variable::Domains => "set `combine`",
+            _ => "set `zone`",
+        })
+    }
+
     pub(super) fn find(&self, name: &str) -> Option<Variable> {
         let of = |table: &[(&str, Variable)]| table.iter().find(|(known, _)| *known == name).map(|(_, found)| *found);
         let extra = || self.extra.iter().position(|(known, _)| known == name).map(Variable::Extra);

@@ -40,7 +40,8 @@ const MIN_BELIEVED: Duration = Duration::from_secs(120);
 impl Engine {
     /// Whether ddns remembers what the endpoint of an entry accepted.
     pub fn remembers(&self, at: usize) -> bool {
-        self.entries[at].callback.is_some() && (self.mode == Mode::Service || self.plan.entry(at).cache != Cache::Off)
+        let is_kept = self.plan.entry(at).cache != Cache::Off && !self.stores[self.plan.store_of(at)].is_unfit();
+        self.entries[at].callback.is_some() && (self.mode == Mode::Service || is_kept)
     }
 
     /// Judges an update by what its endpoint accepted last.
@@ -381,7 +382,9 @@ impl Engine {
 
     /// Whether the response of the service can be remembered, if it must be (H6).
     pub(super) fn can_remember(&self, at: usize) -> bool {
-        !self.plan.entry(at).needs_memory() || !self.stores[self.plan.store_of(at)].has_failed()
+        let store = &self.stores[self.plan.store_of(at)];
+        let is_lost = store.has_failed() || self.mode == Mode::Once && store.is_unfit();
+        !is_lost || !self.plan.entry(at).needs_memory()
     }
 
     /// A marked update is not sent after all: nobody need wait for it.
@@ -421,32 +424,35 @@ impl Engine {
     }
 
     /// Removes the marks of updates that no longer belong to their request, because they have no address now; the request
-    /// replaces what they claim (H7). Returns whether there were any.
+    /// replaces what they claim (H7). The others must then be marked again. Returns whether there were any.
     pub(super) fn unmark_left_out(&mut self, plan: &Plan, at: usize, batch: &Sendables<'_>) -> bool {
         let Some((first, _)) = batch.first().filter(|_| plan.is_combined(at)) else { return false };
-        let mut is_any = false;
-        for id in plan.members(first).iter().filter(|id| batch.iter().all(|(own, _)| own != *id)) {
-            let (_, domain, family) = plan.about(*id);
-            let mark = self.claim(at, domain, family).in_doubt.filter(|doubt| doubt.by == self.own);
-            if let Some(mark) = mark.filter(|_| !self.is_under_way(*id)) {
-                self.unmark(*id, at, &Update { domain, family, ip: mark.ip });
-                is_any = true;
-            }
+        let is_left_out = |id: &&UpdateId| batch.iter().all(|(own, _)| own != *id);
+        let mut unmarked = false;
+        for id in plan.members(first).iter().filter(is_left_out) {
+            unmarked |= self.unmark_unsent(plan, *id);
         }
-        is_any
+        for (id, _) in batch.iter().filter(|_| unmarked) {
+            self.unmark_unsent(plan, *id);
+        }
+        unmarked
     }
 
     /// Removes the marks of all updates that were not sent yet.
-    pub(super) fn unmark_unsent(&mut self) {
+    pub(super) fn unmark_all_unsent(&mut self) {
         let plan = Rc::clone(&self.plan);
         for id in (0..plan.entry_count()).flat_map(|at| plan.updates_of(at)) {
-            let (at, domain, family) = plan.about(id);
-            if let Some(mark) = self.claim(at, domain, family).in_doubt.filter(|doubt| doubt.by == self.own)
-                && !self.is_under_way(id)
-            {
-                self.unmark(id, at, &Update { domain, family, ip: mark.ip });
-            }
+            self.unmark_unsent(&plan, id);
         }
+    }
+
+    /// Removes the mark of an update that was not sent yet. Returns whether there was one.
+    fn unmark_unsent(&mut self, plan: &Plan, id: UpdateId) -> bool {
+        let (at, domain, family) = plan.about(id);
+        let mark = self.claim(at, domain, family).in_doubt.filter(|doubt| doubt.by == self.own);
+        let Some(mark) = mark.filter(|_| !self.is_under_way(id)) else { return false };
+        self.unmark(id, at, &Update { domain, family, ip: mark.ip });
+        true
     }
 
     /// A mark that ends later comes from a wrong clock.

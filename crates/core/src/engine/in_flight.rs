@@ -210,8 +210,20 @@ impl InFlight {
         self.sequence.as_ref().map(|sequence| sequence.asked_day)
     }
 
-    /// How the whole sequence ended, if this was the request after the update; `what` describes it.
+    /// Whether the service has no record, so that this request creates it. If so, when that was asked, in seconds since the
+    /// epoch.
+    pub(super) fn makes_since(&self) -> Option<u64> {
+        let is_making = |sequence: &&Sequence| sequence.is_absent && sequence.part == SequencePart::Update;
+        self.sequence.as_deref().filter(is_making).map(|sequence| sequence.asked_day)
+    }
+
+    /// How the whole sequence ended, if this was the request after the update, or created the record; `what` describes it.
     pub(super) fn whole(&mut self, what: &str, mut ended: EndedRequest) -> EndedRequest {
+        if self.makes_since().is_some() {
+            let failed = ended.0.iter_mut().filter(|outcome| !outcome.is_accepted());
+            failed.for_each(|outcome| reword(outcome, &format!("creating the record ({what})")));
+            return ended;
+        }
         let Some(sequence) = self.sequence.as_mut().filter(|sequence| sequence.part == SequencePart::After) else {
             return ended;
         };
@@ -220,18 +232,7 @@ impl InFlight {
             return update.unwrap_or_else(|| (smallvec![Outcome::AlreadyThere], ended.1));
         };
         let so_far = if is_there { "the service has the address" } else { "the update was accepted" };
-        let so_far = format!("{so_far}; after ({what})");
-        let reason = failed.reason();
-        match failed {
-            Outcome::Stopped { words, .. } | Outcome::Failed(Why::Wait { words, .. }) => {
-                *words = format!("{so_far}: `{words}`");
-            }
-            Outcome::Failed(Why::NoResponse { why, .. }) => *why = format!("{so_far} failed: {why}"),
-            _ => {
-                let (status, why) = (failed.status(), format!("{so_far} failed: {reason}"));
-                *failed = Outcome::Failed(Why::Step { status, why, reached: true });
-            }
-        }
+        reword(failed, &format!("{so_far}; after ({what})"));
         let failed = failed.clone();
         ended.0 = smallvec![failed];
         ended
@@ -242,6 +243,21 @@ impl InFlight {
         match (&self.sequence, outcome) {
             (Some(sequence), Outcome::Accepted(status)) if sequence.is_absent => Outcome::Made(status),
             (_, outcome) => outcome,
+        }
+    }
+}
+
+/// Names the request that failed, and what came before it.
+fn reword(failed: &mut Outcome, so_far: &str) {
+    let reason = failed.reason();
+    match failed {
+        Outcome::Stopped { words, .. } | Outcome::Failed(Why::Wait { words, .. }) => {
+            *words = format!("{so_far}: `{words}`");
+        }
+        Outcome::Failed(Why::NoResponse { why, .. }) => *why = format!("{so_far} failed: {why}"),
+        _ => {
+            let (status, why) = (failed.status(), format!("{so_far} failed: {reason}"));
+            *failed = Outcome::Failed(Why::Step { status, why, reached: true });
         }
     }
 }

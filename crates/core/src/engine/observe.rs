@@ -80,8 +80,9 @@ impl Engine {
             let due = schedule.due(now, self.chance.jitter());
             self.look_up(&due);
         }
-        // Only when all lookups that were due have ended.
+        // Only when all lookups that were due have ended, and what they found is queued: that comes first.
         if self.lookups.is_empty()
+            && self.todos.is_empty()
             && let Some(everything) = self.schedule.as_mut().and_then(Schedule::take_retry)
         {
             self.queue.retry_now(everything);
@@ -132,7 +133,6 @@ impl Engine {
     pub(super) fn looked_up(&mut self, lookup: LookupId, found: &Lookup) {
         let Some(LookupState { family, entries, is_round }) = self.lookups.remove(&lookup) else { return };
         let plan = Rc::clone(&self.plan);
-        self.say_found(family, &entries, found);
         let (mut fresh, mut again) = (Vec::new(), Vec::new());
         for (at, number) in &entries {
             self.open[plan.config_of(*at)] -= 1;
@@ -153,6 +153,7 @@ impl Engine {
                 }
             }
         }
+        self.say_found(family, &fresh, found);
         self.tell_found(&plan, family, &fresh, found);
         let mut judged = None;
         for (at, _) in entries {
@@ -200,11 +201,12 @@ impl Engine {
 
     /// Logs a result once for all entries that share the lookup. Failures are warnings only until all of these entries count as
     /// missing their address.
-    fn say_found(&mut self, family: Family, entries: &[(usize, u32)], found: &Lookup) {
+    fn say_found(&mut self, family: Family, entries: &[usize], found: &Lookup) {
         let index = family.index();
-        let fresh = entries.iter().map(|(at, _)| *at).find(|at| !self.entries[*at].is_missing[index]);
+        let Some(first) = entries.first() else { return };
+        let fresh = entries.iter().find(|at| !self.entries[**at].is_missing[index]);
         let level = if fresh.is_some() { Level::Warning } else { Level::Debug };
-        let at = fresh.unwrap_or(entries[0].0);
+        let at = *fresh.unwrap_or(first);
         for (source, why) in found.failed() {
             self.say(at, level, || format!("{family}: no address from {source}: {why}"));
         }
@@ -213,7 +215,7 @@ impl Engine {
         let doubt = doubtful(choice.ip);
         let doubted = doubt.is_some().then_some(choice.ip);
         let mut is_news = false;
-        for (at, _) in entries {
+        for at in entries {
             is_news |= std::mem::replace(&mut self.entries[*at].doubted[index], doubted) != doubted;
         }
         if let Some(why) = doubt.filter(|_| is_news) {
@@ -224,16 +226,18 @@ impl Engine {
     /// Reports a lookup whose result is new for these entries.
     fn tell_found(&mut self, plan: &Plan, family: Family, entries: &[usize], lookup: &Lookup) {
         let Some(first) = entries.first() else { return };
+        let asking = plan.asks_with(*first, family);
         for (source, why) in lookup.failed() {
             let (source, why) = (source.to_owned(), plan.masked(*first, why).into_owned());
-            let before = self.failing.insert((family, source.clone()), why.clone());
+            let before = self.failing.insert((family, asking, source.clone()), why.clone());
             let is_repeat = before.as_ref() == Some(&why);
             self.tell(What::SourceFailed { entries: entries.to_vec(), family, source, why, is_repeat });
         }
         let found = lookup.found().map(|(source, choice)| (source, choice.ip));
         if let Some((source, _)) = found
             && !self.failing.is_empty()
-            && self.failing.remove(&(family, source.to_owned())).is_some()
+            && lookup.failed().all(|(failed, _)| failed != source)
+            && self.failing.remove(&(family, asking, source.to_owned())).is_some()
         {
             self.tell(What::SourceRecovered { entries: entries.to_vec(), family, source: source.to_owned() });
         }

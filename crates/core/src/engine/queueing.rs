@@ -300,6 +300,7 @@ impl Engine {
         let config = plan.config_of(at);
         let is_counted = |update: &Update<'_>| counted.contains(&update.family);
         self.unmark_outdated(at, &batch);
+        self.unmark_left_out(plan, at, &batch);
         let (mut verdict, mut stopped) = self.judge_batch(at, &mut batch, is_due);
         if matches!(verdict, Verdict::Wait(_)) && self.end_implausible_marks(at, &batch) {
             let (again, more) = self.judge_batch(at, &mut batch, is_due);
@@ -383,18 +384,16 @@ impl Engine {
 
     /// The lane of an update, and whether all updates of its entry use it.
     fn lane_key(&self, plan: &Plan, at: usize, batch: &Sendables<'_>) -> (LaneKey, bool) {
-        if plan.is_strict(at) {
-            return (LaneKey::Strict(plan.config_of(at)), true);
-        }
+        let strict = plan.is_strict(at).then(|| plan.config_of(at));
         let callback = &plan.entry(at).callback;
         if let Some(url) = callback.request.target.fixed_part() {
-            return (LaneKey::Origin(url.origin()), true);
+            return (LaneKey { origin: url.origin(), strict }, true);
         }
         // An update whose URL cannot be made fails in any lane.
         let updates: Vec<Update<'_>> = batch.iter().map(|(_, update)| **update).collect();
         let all = crate::callback::Batch::of(&updates);
         let url = all.and_then(|all| callback.url(all, self.now.day).ok());
-        (LaneKey::Origin(url.map(|url| url.origin()).unwrap_or_default()), false)
+        (LaneKey { origin: url.map(|url| url.origin()).unwrap_or_default(), strict }, false)
     }
 
     /// An update is due but must not be sent, now or ever. A service judges it again when its time comes.

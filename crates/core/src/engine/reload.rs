@@ -45,7 +45,7 @@ impl Engine {
         self.closing = Some(Closing { until, next, is_over: false });
         self.drop_steps();
         self.take_back_marked();
-        self.unmark_unsent();
+        self.unmark_all_unsent();
         self.save_rounds();
     }
 

@@ -80,7 +80,7 @@ impl ResponseFacts {
         let mut text = String::from_utf8_lossy(&self.body);
         if !self.is_whole && !text.is_empty() {
             let rest = text.trim_end_matches(|letter: char| !letter.is_whitespace() && !"\"'<>=:&,;".contains(letter));
-            text = Cow::Owned(format!("{rest}…"));
+            text = Cow::Owned(if rest.trim().is_empty() { String::new() } else { format!("{rest}…") });
         }
         text
     }
@@ -135,8 +135,10 @@ impl Engine {
             return;
         }
         let mut request = request;
-        let after = plan.entry(at).callback.after().filter(|_| request.is_after());
-        let what = after.and_then(|after| self.shown(&plan, &request, after)).unwrap_or_default();
+        let callback = &plan.entry(at).callback;
+        let special = if request.is_after() { callback.after() } else { callback.absent() };
+        let special = special.filter(|_| request.is_after() || request.makes_since().is_some());
+        let what = special.and_then(|special| self.shown(&plan, &request, special)).unwrap_or_default();
         let ended = request.whole(&what, ended);
         if let Some((request, (outcomes, circumstances))) = self.follow(&plan, request, ended) {
             self.conclude(&plan, request, &outcomes, Some(circumstances));
@@ -266,7 +268,11 @@ impl Engine {
     fn send_newer(&mut self, plan: &Plan, id: UpdateId, at: usize, sent: &[(UpdateId, IpAddr)], is_outdated: bool) {
         match self.batch(plan, id) {
             None => self.queue.withdraw(id),
-            Some((_, newer)) if is_outdated => self.queue_batch(plan, id, at, newer, false, &Family::ALL),
+            Some((_, newer)) if is_outdated => {
+                // What has just been sent is counted.
+                let is_new = newer.iter().any(|(own, update)| !sent.contains(&(*own, update.ip)));
+                self.queue_batch(plan, id, at, newer, false, if is_new { &Family::ALL } else { &[] });
+            }
             // An address that was missing before. An update that was left out because it is stopped is no reason to send.
             Some((_, newer)) => {
                 let is_new = newer.iter().any(|(own, update)| {

@@ -13,12 +13,12 @@ use crate::net::family::Family;
 use crate::schedule::queue::{Retry, Stage, UpdateId};
 use crate::text::json::Value;
 use crate::text::log_format::Level;
-use crate::update::Update;
 use crate::update::outcome::{Outcome, Why};
 use crate::update::plan::Verdict;
+use crate::update::{Sendable, Update};
 
 /// Why an update is not sent if the response of its service could not be remembered (H6).
-const UNREMEMBERED: &str = "not sent: the cache cannot be written, and `expect` or `min_interval` needs it";
+const UNREMEMBERED: &str = "not sent: the cache cannot be written, and `expect`, `absent` or `min_interval` needs it";
 
 fn unsent(why: String) -> Outcome {
     Outcome::Failed(Why::NoResponse { why, reached: false })
@@ -130,6 +130,14 @@ impl Engine {
             self.queue_batch(plan, request.start.0, at, batch.clone(), true, &[]);
             return;
         }
+        if self.may_be_made(at, &request, batch) {
+            self.take_back(plan, &request);
+            self.queue.withdraw(request.start.0);
+            if let Some((_, first)) = batch.first() {
+                self.wait(request.start.0, at, first);
+            }
+            return;
+        }
         if !self.can_remember(at) {
             self.conclude(plan, request, &[unsent(UNREMEMBERED.to_owned())], None);
             return;
@@ -138,6 +146,16 @@ impl Engine {
             Some(parcel) => self.dispatch(plan, request, &parcel),
             None => self.queue.give_back(request.start),
         }
+    }
+
+    /// Whether another process may have created the record after this one asked whether there is one.
+    fn may_be_made(&self, at: usize, request: &InFlight, batch: &Sendables<'_>) -> bool {
+        let Some(asked) = request.makes_since() else { return false };
+        let is_news = |(_, update): &(UpdateId, Sendable<'_>)| {
+            let accepted = self.claim(at, update.domain, update.family).accepted;
+            accepted.is_some_and(|accepted| (asked..=self.clock()).contains(&accepted.at))
+        };
+        self.stores[self.plan.store_of(at)].merged_at >= asked && batch.iter().any(is_news)
     }
 
     /// Sends the update, or the request in its place (`absent`) or after it (`after`).

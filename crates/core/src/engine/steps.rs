@@ -13,6 +13,7 @@ use super::{Durability, Effect, Engine, Reads, backoff};
 use crate::callback::SendableBatch;
 use crate::callback::steps::{LookupStep, Search};
 use crate::net::family::Family;
+use crate::net::status::with_reason;
 use crate::schedule::queue::{Lane, Retry, Stage, UpdateId};
 use crate::update::outcome::{Outcome, Why};
 
@@ -224,7 +225,11 @@ impl Engine {
                 PageEnd::Next(page) if next.is_none() => next = Some((request, page)),
                 PageEnd::Next(_) => others.push(request),
                 PageEnd::Failed(outcome) if outcome.is_refused() && clock.is_some() => {
-                    let why = clock.clone().unwrap_or_default();
+                    let why = format!(
+                        "{}; the endpoint responded with {}",
+                        clock.as_deref().unwrap_or_default(),
+                        with_reason(status)
+                    );
                     let outcome = self.step_failed(plan, &request, Some(status), &why);
                     ended.push((request, PageEnd::Failed(outcome), sent));
                 }

@@ -38,10 +38,10 @@ impl Engine {
     ) {
         let (entry, now, store) = (plan.entry(at), self.clock(), plan.store_of(at));
         let stops_others = entry.callback.request.expect.as_ref().is_none_or(Expect::stops_others);
-        let own = entry.callback.own_text(refused.domain, refused.family);
+        let values = entry.callback.values_of(refused.domain, refused.family);
         for id in plan.updates_of(at) {
             let (_, domain, family) = plan.about(id);
-            if !stops_others && entry.callback.own_text(domain, family) != own {
+            if !stops_others && entry.callback.values_of(domain, family) != values {
                 continue;
             }
             let ip = self.update(plan, id).map_or(refused.ip, |(_, update)| update.ip);

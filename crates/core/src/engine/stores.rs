@@ -131,6 +131,11 @@ impl StoreState {
         self.has_failed
     }
 
+    /// Whether its file can never be a cache: this process remembers on its own.
+    pub(super) fn is_unfit(&self) -> bool {
+        self.stage == StoreStage::Unfit
+    }
+
     /// Notes that the store is being read. Returns whether to start that now.
     pub(super) fn begin_reading(&mut self) -> bool {
         self.stage != StoreStage::Opening && !std::mem::replace(&mut self.is_reading, true)

@@ -1,5 +1,6 @@
 //! The state of every update, for `ddns status` and the page.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -29,7 +30,16 @@ impl Engine {
         let mut rows: Vec<Row> = Vec::new();
         let mut endpoints: Vec<&Endpoint> = Vec::new();
         let entries = 0..self.plan.entry_count();
-        let known: Vec<Endpoint> = entries.map(|at| self.plan.entry(at).callback.endpoint()).collect();
+        let mut known: Vec<Endpoint> = entries.map(|at| self.plan.entry(at).callback.endpoint()).collect();
+        // Entries may differ only in what is masked.
+        let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (at, endpoint) in known.iter().enumerate() {
+            places.entry(endpoint.address.clone()).or_default().push(at);
+        }
+        for at in places.into_values().filter(|places| places.len() > 1).flatten() {
+            let first = self.plan.entries_of(self.plan.config_of(at)).start;
+            known[at].address += &format!(" (entry {})", at - first + 1);
+        }
         for (at, endpoint) in known.iter().enumerate() {
             for family in Family::ALL {
                 for (id, domain) in (self.plan.first(at, family)..).zip(self.plan.entry(at).domains_of(family)) {

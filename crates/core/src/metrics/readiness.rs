@@ -63,13 +63,17 @@ impl ServiceReadiness {
         };
         let stopped: Vec<&Row> = status.rows.iter().filter(|row| row.state == UpdateState::Stopped).collect();
         let named: HashSet<(&str, &str)> = stopped.iter().map(|row| (row.domain.as_str(), row.kind.as_str())).collect();
-        let is_stopped = |about: &About| named.contains(&(about.domain.as_str(), about.family.record_type()));
-        // A failed update may have been withdrawn, or accepted by another process, in the meantime.
-        let is_open = status.rows.iter().any(|row| !row.state.is_good());
+        let is_in = |names: &HashSet<(&str, &str)>, about: &About| {
+            names.contains(&(about.domain.as_str(), about.family.record_type()))
+        };
+        // A failed update may have been withdrawn, or accepted by another process, in the meantime; the next one is new.
+        let is_new = |row: &Row| row.state == UpdateState::Sending && row.failures.is_none();
+        let open = status.rows.iter().filter(|row| !row.state.is_good() && !is_new(row));
+        let open: HashSet<(&str, &str)> = open.map(|row| (row.domain.as_str(), row.kind.as_str())).collect();
         let failing: Vec<Duration> = self
             .failing
             .iter()
-            .filter(|(about, since)| is_open && !is_stopped(about) && is_over(about.entry, **since))
+            .filter(|(about, since)| is_in(&open, about) && !is_in(&named, about) && is_over(about.entry, **since))
             .map(|(_, since)| now.saturating_sub(*since))
             .collect();
         let missing = self.missing.iter().filter(|((entry, _), since)| is_over(*entry, **since)).count();

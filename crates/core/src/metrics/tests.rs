@@ -218,7 +218,7 @@ fn i3_a_service_is_ready_until_something_fails_for_longer_than_its_interval() {
     let take = |readiness: &mut ServiceReadiness, at, what| {
         readiness.take(&JournalEvent { at, what }, Duration::from_secs(at));
     };
-    let status = |state| Status { rows: vec![row("secret.example", state)], ..Status::default() };
+    let status = |state| Status { rows: vec![row("a.example", state)], ..Status::default() };
     let (bad, good) = (status(UpdateState::Retrying), status(UpdateState::UpToDate));
     let at = |readiness: &ServiceReadiness, status: &Status, now| readiness.objection(status, Duration::from_secs(now));
     assert_eq!(at(&readiness, &good, 0), None);
@@ -227,6 +227,7 @@ fn i3_a_service_is_ready_until_something_fails_for_longer_than_its_interval() {
     assert_eq!(at(&readiness, &bad, 310), None);
     assert_eq!(at(&readiness, &bad, 311).as_deref(), Some("1 update failing, for 5 min"));
     assert_eq!(at(&readiness, &good, 311), None, "another process may have sent it");
+    assert_eq!(at(&readiness, &status(UpdateState::Sending), 311), None, "it was withdrawn, and the next one is new");
     take(&mut readiness, 400, settled(Outcome::Accepted(200), 3));
     assert_eq!(at(&readiness, &bad, 401), None);
     let (entries, family) = (vec![0], Family::V4);

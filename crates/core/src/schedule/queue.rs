@@ -2,7 +2,8 @@
 //!
 //! Updates to one origin share a lane, in the order of the configuration. Each lane has its own limiter, so that an endpoint
 //! that hangs does not hold up others. With retries (`ddns watch`), each update has its own next attempt, and a lane pauses as
-//! a whole while its endpoint is overloaded or out of reach.
+//! a whole while its endpoint is overloaded or out of reach. In strict order, the lanes of a configuration take turns: one
+//! update at a time, the first in the file first.
 //!
 //! The queue contains only the numbers of updates: an update's address is read when it starts, so that a newer address replaces
 //! an older one. Time is a parameter: a duration since a fixed moment.
@@ -85,7 +86,7 @@ pub struct Queue {
     queued: usize,
     sending: usize,
     /// Pauses that endpoints asked for before this queue was created.
-    inherited: HashMap<LaneKey, Pause>,
+    inherited: HashMap<String, Pause>,
 }
 
 impl Queue {
@@ -94,22 +95,25 @@ impl Queue {
         Self { backoff, stages: vec![Stage::Idle; updates], ..Self::default() }
     }
 
-    /// Continues pauses that endpoints asked for before.
+    /// Continues pauses that endpoints asked for before, each with its origin.
     #[must_use]
-    pub fn with_pauses(mut self, pauses: HashMap<LaneKey, Pause>) -> Self {
+    pub fn with_pauses(mut self, pauses: HashMap<String, Pause>) -> Self {
         self.inherited = pauses;
         self
     }
 
-    /// The pauses that endpoints asked for and that are not over.
-    pub fn requested_pauses(&self, now: Duration) -> HashMap<LaneKey, Pause> {
-        let requested = self.lanes.numbers.iter().filter_map(|((key, _), lane)| {
-            let pause = self.lanes[*lane].pause.as_ref().filter(|pause| pause.is_requested)?;
-            Some((key, pause))
-        });
+    /// The pauses that endpoints asked for and that are not over, by origin.
+    pub fn requested_pauses(&self, now: Duration) -> HashMap<String, Pause> {
         // Pauses of lanes that were never used are passed on.
-        let all = self.inherited.iter().chain(requested).filter(|(_, pause)| pause.until > now);
-        all.map(|(key, pause)| (key.clone(), pause.clone())).collect()
+        let mut all = self.inherited.clone();
+        for ((key, _), lane) in &self.lanes.numbers {
+            let Some(pause) = self.lanes[*lane].pause.as_ref().filter(|pause| pause.is_requested) else { continue };
+            if all.get(&key.origin).is_none_or(|known| known.until < pause.until) {
+                all.insert(key.origin.clone(), pause.clone());
+            }
+        }
+        all.retain(|_, pause| pause.until > now);
+        all
     }
 
     /// The lane of a key, created if necessary. Unless [`Queue::keep`] is called, its number is valid only for a push that
@@ -123,10 +127,9 @@ impl Queue {
             let retrying: HashSet<Lane> = self.retries.values().map(|retry| retry.lane).collect();
             self.lanes.end_idle(|lane| retrying.contains(&lane));
         }
-        // If strict order was switched on or off, it is unknown whose pause it is.
-        let is_meant = |of: &LaneKey| *of == key.0 || std::mem::discriminant(of) != std::mem::discriminant(&key.0);
-        let meant = self.inherited.iter().filter(|(of, _)| is_meant(of)).map(|(_, pause)| pause);
-        let pause = meant.max_by_key(|pause| pause.until).cloned();
+        let beside = self.lanes.to(&key.0.origin).filter_map(|lane| self.lanes[lane].pause.as_ref());
+        let known = beside.filter(|pause| pause.is_requested).chain(self.inherited.get(&key.0.origin));
+        let pause = known.max_by_key(|pause| pause.until).cloned();
         let until = pause.as_ref().map(|pause| pause.until);
         let lane = self.lanes.add(key, pause);
         self.paused.extend(until.map(|until| (until, lane)));
@@ -203,17 +206,9 @@ impl Queue {
     pub fn start(&mut self, now: Duration) -> Option<(UpdateId, Lane)> {
         self.release(now);
         while let Some(lane) = self.listed.pop_front() {
+            self.lanes[lane].is_listed = false;
+            let Some(lane) = self.in_turn(lane) else { continue };
             let state = &mut self.lanes[lane];
-            state.is_listed = false;
-            while let Some(job) = state.queued.front().copied() {
-                match self.stages[job as usize] {
-                    Stage::Queued(own) if own == lane => break,
-                    Stage::Withdrawn(own) if own == lane => self.stages[job as usize] = Stage::Idle,
-                    // It is in another lane now.
-                    _ => {}
-                }
-                state.queued.pop_front();
-            }
             // Whatever keeps the lane from starting lists it again when it ends.
             if !state.has_room() {
                 if !state.could_hang() {
@@ -242,6 +237,37 @@ impl Queue {
             return Some((job, lane));
         }
         None
+    }
+
+    /// The lane whose turn it is: this one, or in strict order that with the first update of the file, once nothing is being sent.
+    fn in_turn(&mut self, lane: Lane) -> Option<Lane> {
+        let Some(config) = self.lanes[lane].strict else {
+            self.drop_withdrawn(lane);
+            return Some(lane);
+        };
+        let lanes = self.lanes.strict(config);
+        if lanes.iter().any(|lane| self.lanes[*lane].sending > 0) {
+            return None;
+        }
+        for lane in &lanes {
+            self.drop_withdrawn(*lane);
+        }
+        let open = lanes.into_iter().filter(|lane| !self.lanes[*lane].is_held());
+        open.min_by_key(|lane| self.lanes[*lane].queued.front().copied())
+    }
+
+    /// Drops the updates at the front of a lane that need not be sent any more.
+    fn drop_withdrawn(&mut self, lane: Lane) {
+        let state = &mut self.lanes[lane];
+        while let Some(job) = state.queued.front().copied() {
+            match self.stages[job as usize] {
+                Stage::Queued(own) if own == lane => break,
+                Stage::Withdrawn(own) if own == lane => self.stages[job as usize] = Stage::Idle,
+                // It is in another lane now.
+                _ => {}
+            }
+            state.queued.pop_front();
+        }
     }
 
     /// The updates that start until then if nothing changes: queued ones, and those whose retry is due.
@@ -276,6 +302,9 @@ impl Queue {
                     requested.map(|requested| retry_after::spread(requested.min(MAX_PAUSE), backoff.cap, jitter));
                 self.plan_retry(job, lane, backoff, (outcome, requested), now, jitter);
                 self.change_pause(lane, |state| state.fail(outcome, requested, backoff, now, jitter));
+                if requested.is_some() {
+                    self.pause_beside(lane);
+                }
             }
             _ => {
                 self.retries.remove(&job);
@@ -396,6 +425,9 @@ impl Queue {
     /// A place is free: lists this lane, and those that were crowded out.
     fn list_with_crowded(&mut self, lane: Lane) {
         self.list(lane);
+        if let Some(config) = self.lanes[lane].strict {
+            self.lanes.strict(config).into_iter().for_each(|lane| self.list(lane));
+        }
         for lane in std::mem::take(&mut self.crowded) {
             self.list(lane);
         }
@@ -440,6 +472,16 @@ impl Queue {
         self.paused.extend(state.pause.as_ref().map(|pause| (pause.until, lane)));
     }
 
+    /// What an endpoint asked for counts for all lanes to its origin.
+    fn pause_beside(&mut self, lane: Lane) {
+        let pause = self.lanes[lane].pause.clone().filter(|pause| pause.is_requested);
+        let Some((pause, origin)) = pause.zip(self.lanes.origin(lane)) else { return };
+        let beside: Vec<Lane> = self.lanes.to(origin).filter(|other| *other != lane).collect();
+        for other in beside {
+            self.change_pause(other, |state| state.extend_pause(pause.clone()));
+        }
+    }
+
     fn take_retry(&mut self, job: UpdateId) -> Option<Retry> {
         let retry = self.retries.remove(&job)?;
         self.retry_times.remove(&(retry.at, job));
@@ -456,8 +498,10 @@ impl Queue {
         jitter: f64,
     ) {
         let failures = self.take_retry(job).map_or(0, |retry| retry.failures) + 1;
-        let at = now + backoff.delay(failures, jitter).max(requested.unwrap_or_default());
-        let retry = Retry { at, failures, outcome: outcome.clone(), is_requested: requested.is_some(), lane };
+        let own = backoff.delay(failures, jitter);
+        let at = now + own.max(requested.unwrap_or_default());
+        let is_requested = requested.is_some_and(|requested| requested >= own);
+        let retry = Retry { at, failures, outcome: outcome.clone(), is_requested, lane };
         self.retries.insert(job, retry);
         self.retry_times.insert((at, job));
         self.set(job, Stage::WaitingToRetry);

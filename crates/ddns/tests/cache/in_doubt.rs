@@ -162,6 +162,13 @@ fn e4_what_is_no_regular_file_is_left_alone() {
         sandbox.sync(&config(&receiver, "203.0.113.7", cache)).expect(0).prints("is not a regular file");
         receiver.only();
     }
+    // What must remember is not sent.
+    for cache in ["pipe", "folder"] {
+        let receiver = Receiver::new();
+        let config = with(&config(&receiver, "203.0.113.7", cache), &json!({"expect": "dyndns2"}));
+        sandbox.sync(&config).expect(1).prints("is not a regular file").prints("not sent");
+        assert!(receiver.callbacks().is_empty(), "{cache}");
+    }
     let kind = fs::metadata(sandbox.path("pipe")).expect("still there").file_type();
     assert!(kind.is_fifo() && sandbox.path("folder").is_dir());
     for file in ["pipe.history", "folder.history"] {

@@ -22,7 +22,7 @@ enum Next {
 
 use Next::{Again, HeldBack, Stopped, UpToDate};
 
-const TABLE: [(u16, &str, Next); 44] = [
+const TABLE: [(u16, &str, Next); 46] = [
     (200, "good 203.0.113.7", UpToDate),
     (200, "good 203.0.113.7\r\n", UpToDate),
     (200, "good", UpToDate),
@@ -31,6 +31,8 @@ const TABLE: [(u16, &str, Next); 44] = [
     (200, "nochg", UpToDate),
     (200, "good 127.0.0.1", Stopped),
     (200, "nochg 198.51.100.1", Stopped),
+    (200, "good 203.0.113.7\ngood 127.0.0.1", Stopped),
+    (200, "good 203.0.113.7\ngood 2001:db8::7", UpToDate),
     (200, "badauth", Stopped),
     (401, "badauth", Stopped),
     (200, "badagent", Stopped),
@@ -124,9 +126,9 @@ fn sentence(status: u16, body: &str, next: Next) -> String {
         UpToDate => format!("accepted ({status}"),
         Again => format!("failed: the endpoint responded with {response}"),
         HeldBack(_) => format!("failed: the endpoint asks to wait: {response}"),
-        Stopped => match words.split_once(' ') {
-            Some(("good" | "nochg", ip)) => {
-                format!("stopped: the endpoint set {ip} instead of 203.0.113.7: {response}")
+        Stopped => match words.lines().last().and_then(|line| line.split_once(' ')) {
+            Some((code @ ("good" | "nochg"), ip)) => {
+                format!("stopped: the endpoint set {ip} instead of 203.0.113.7: {status} `{code} {ip}`")
             }
             _ => format!("stopped: the endpoint refused it permanently: {response}"),
         },
@@ -166,7 +168,8 @@ fn h4_every_return_code_of_dyndns2_decides_what_the_next_runs_do() {
                 (held.clone(), held.clone(), held)
             }
             Stopped => {
-                let refused = ((1, 0), format!("the service refused it permanently with `{}`", body.trim()));
+                let line = body.lines().last().unwrap_or_default();
+                let refused = ((1, 0), format!("the service refused it permanently with `{line}`"));
                 (refused.clone(), refused, accepted)
             }
         };

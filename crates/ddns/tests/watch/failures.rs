@@ -85,6 +85,68 @@ fn watch_retry_after_of_one_origin_does_not_hold_another() {
     watch.stop();
 }
 
+/// In strict order neither: not a pause that is asked for, nor an endpoint out of reach.
+#[test]
+fn a6_in_strict_order_an_endpoint_that_fails_does_not_hold_up_another() {
+    for tired in [true, false] {
+        let sandbox = host();
+        let (down, endpoint) =
+            (Endpoint::responding(|_| Response::status(429).header("Retry-After", "300")), Endpoint::new());
+        let gone = format!("http://{}/hook?ip=__IP__", closed_port());
+        let id = if tired { down.id() } else { gone };
+        let names: Vec<String> = (0..8).map(|number| format!("h{number}.example.com")).collect();
+        let config = json!({"index4": endpoint.receiver.index4(), "proxy": "DIRECT", "concurrency": 1, "providers": [
+            {"provider": "callback", "id": id, "ipv4": names},
+            {"provider": "callback", "id": endpoint.id(), "ipv4": ["home.example.com"]}]});
+        let watch = Watch::start(&sandbox, &config);
+        endpoint.wait(1, SOON);
+        endpoint.receiver.set_ip("203.0.113.8");
+        watch.signal(Signal::USR1);
+        assert_eq!(endpoint.wait(2, SOON).ip(), "203.0.113.8");
+        assert!(down.count() <= 1, "it rests");
+        watch.stop();
+    }
+}
+
+/// The pause belongs to the endpoint: whatever `concurrency` says, and also after a reload.
+#[test]
+fn a6_a_pause_counts_for_its_endpoint_in_all_files() {
+    let sandbox = host();
+    let tired = Endpoint::responding(|_| Response::status(429).header("Retry-After", "300"));
+    let endpoint = Endpoint::new();
+    let of = |endpoint: &Endpoint, more: serde_json::Value| endpoint.config(&more).to_string();
+    sandbox.write("a.json", of(&tired, json!({"ipv4": "a.example.com"})));
+    let late = json!({"ipv4": "b.example.com", "concurrency": 1, "index4": "shell:sleep 1; echo 203.0.113.7"});
+    sandbox.write("b.json", of(&tired, late));
+    let good = |line: &str| of(&endpoint, json!({"ipv4": "c.example.com", "concurrency": 1, "line": line}));
+    sandbox.write("c.json", good("x"));
+    let watch = Watch::run(sandbox.command(&["watch", "-c", "a.json", "-c", "b.json", "-c", "c.json"]));
+    tired.wait(1, SOON);
+    endpoint.wait(1, SOON);
+    thread::sleep(ms(1500));
+    assert_eq!(tired.count(), 1, "it asked both to wait");
+    sandbox.write("c.json", good("y"));
+    watch.signal(Signal::HUP);
+    watch.prints("reloading");
+    endpoint.receiver.set_ip("203.0.113.8");
+    watch.signal(Signal::USR1);
+    until(SOON, "the new address", || endpoint.ips().iter().any(|ip| ip == "203.0.113.8"));
+    assert_eq!(tired.count(), 1);
+    watch.stop();
+}
+
+/// Less than ddns waits by itself.
+#[test]
+fn watch_a_retry_after_of_nothing_is_not_called_a_wish() {
+    let sandbox = host();
+    let endpoint = Endpoint::responding(|_| Response::status(429).header("Retry-After", "0"));
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    endpoint.wait(3, SOON * 2);
+    watch.prints("retry in");
+    assert_eq!(watch.lines_with("as the endpoint asks"), 0, "{}", watch.log());
+    watch.stop();
+}
+
 #[test]
 fn watch_retry_after_as_a_date_is_respected() {
     let sandbox = host();

@@ -21,9 +21,9 @@ pub(super) fn judge(status: u16, text: &str, domains: usize, sent: &[IpAddr]) ->
     let is_single = domains <= 1 && sent.len() <= 1;
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).enumerate();
     let judged = lines.filter_map(|(place, line)| {
-        // It may name the address of the other family, or be no code at all.
         let is_further = is_single && place > 0;
-        let judged = judge_line(status, line, if is_further { &[] } else { sent });
+        let judged = judge_line(status, line, sent, is_further);
+        // It may be no code at all.
         (!is_further || judged.verdict != Meaning::Rejected).then_some(judged)
     });
     let all: Vec<ResponseVerdict> = judged.collect();
@@ -38,15 +38,15 @@ pub(super) fn judge(status: u16, text: &str, domains: usize, sent: &[IpAddr]) ->
         Meaning::Unchanged => 5,
         _ => 3,
     });
-    vec![worst.unwrap_or_else(|| judge_line(status, "", sent))]
+    vec![worst.unwrap_or_else(|| judge_line(status, "", sent, false))]
 }
 
-fn judge_line(status: u16, line: &str, sent: &[IpAddr]) -> ResponseVerdict {
-    let (verdict, because) = verdict(status, line, sent);
+fn judge_line(status: u16, line: &str, sent: &[IpAddr], is_further: bool) -> ResponseVerdict {
+    let (verdict, because) = verdict(status, line, sent, is_further);
     ResponseVerdict { verdict, words: line.to_owned(), because }
 }
 
-fn verdict(status: u16, line: &str, sent: &[IpAddr]) -> (Meaning, String) {
+fn verdict(status: u16, line: &str, sent: &[IpAddr], is_further: bool) -> (Meaning, String) {
     let mut words = line.split([' ', '\t', ',']).filter(|word| !word.is_empty());
     let code = words.next().unwrap_or_default().to_ascii_lowercase();
     let stopped = Meaning::Stopped { until_address: false, all: false };
@@ -58,8 +58,10 @@ fn verdict(status: u16, line: &str, sent: &[IpAddr]) -> (Meaning, String) {
             if !(200..300).contains(&status) {
                 return (Meaning::Rejected, format!("`{code}` only counts with a status from 200 to 299"));
             }
-            let other =
-                words.filter_map(|word| word.parse::<IpAddr>().ok()).find(|ip| !sent.is_empty() && !sent.contains(ip));
+            // A further line may name an address of the other family.
+            let is_meant = |ip: &IpAddr| !is_further || sent.iter().any(|sent| sent.is_ipv4() == ip.is_ipv4());
+            let is_other = |ip: &IpAddr| !sent.is_empty() && !sent.contains(ip) && is_meant(ip);
+            let other = words.filter_map(|word| word.parse::<IpAddr>().ok()).find(is_other);
             match other {
                 Some(ip) => (stopped, format!("`{code}`: the service set {ip}, which was not sent")),
                 None if code == "good" => (Meaning::Accepted, "`good` accepts".to_owned()),

@@ -17,11 +17,11 @@ pub struct Lane(pub(super) u32);
 
 /// What the updates of a lane have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum LaneKey {
-    /// They go to the same origin.
-    Origin(String),
-    /// They belong to this configuration, which requires strict order.
-    Strict(usize),
+pub struct LaneKey {
+    /// They go to this origin.
+    pub origin: String,
+    /// They belong to this configuration, which requires strict order: one at a time over all of its lanes.
+    pub strict: Option<usize>,
 }
 
 /// Why nothing is sent in a lane, and until when.
@@ -37,6 +37,8 @@ pub struct Pause {
 
 #[derive(Debug)]
 pub(super) struct LaneState {
+    /// The configuration in strict order that the lane belongs to.
+    pub(super) strict: Option<usize>,
     pub(super) limiter: Limiter,
     pub(super) sending: usize,
     /// When a request last started or ended.
@@ -56,8 +58,9 @@ pub(super) struct LaneState {
 }
 
 impl LaneState {
-    pub(super) fn new(concurrency: Concurrency, pause: Option<Pause>) -> Self {
+    pub(super) fn new(strict: Option<usize>, concurrency: Concurrency, pause: Option<Pause>) -> Self {
         Self {
+            strict,
             limiter: Limiter::new(concurrency),
             sending: 0,
             moved: Duration::ZERO,
@@ -125,11 +128,16 @@ impl LaneState {
             }
             None => return,
         };
+        self.extend_pause(Pause { until, outcome: outcome.clone(), is_requested: requested.is_some() });
+    }
+
+    /// Starts a pause, or extends the one that there is.
+    pub(super) fn extend_pause(&mut self, pause: Pause) {
         let before = self.pause.take();
         self.pause = Some(Pause {
-            until: before.as_ref().map_or(until, |before| before.until.max(until)),
-            outcome: outcome.clone(),
-            is_requested: requested.is_some() || before.is_some_and(|before| before.is_requested),
+            until: before.as_ref().map_or(pause.until, |before| before.until.max(pause.until)),
+            is_requested: pause.is_requested || before.is_some_and(|before| before.is_requested),
+            ..pause
         });
     }
 }

@@ -25,6 +25,21 @@ impl Lanes {
         (0..).map(Lane).zip(&self.states)
     }
 
+    /// The lanes to an origin, whatever their order and limit.
+    pub(super) fn to(&self, origin: &str) -> impl Iterator<Item = Lane> {
+        self.numbers.iter().filter(move |((key, _), _)| key.origin == origin).map(|(_, lane)| *lane)
+    }
+
+    /// The origin of a lane.
+    pub(super) fn origin(&self, lane: Lane) -> Option<&str> {
+        self.numbers.iter().find(|(_, of)| **of == lane).map(|((key, _), _)| key.origin.as_str())
+    }
+
+    /// The lanes of a configuration in strict order.
+    pub(super) fn strict(&self, config: usize) -> Vec<Lane> {
+        self.iter().filter(|(_, state)| state.strict == Some(config)).map(|(lane, _)| lane).collect()
+    }
+
     /// Whether to look for unused lanes before another one is added.
     pub(super) fn are_many(&self) -> bool {
         self.free.is_empty() && self.states.len() >= self.most.max(FEW)
@@ -44,7 +59,7 @@ impl Lanes {
 
     /// Creates the lane of a new key.
     pub(super) fn add(&mut self, (key, concurrency): (LaneKey, Concurrency), pause: Option<Pause>) -> Lane {
-        let state = LaneState::new(concurrency, pause);
+        let state = LaneState::new(key.strict, concurrency, pause);
         let lane = if let Some(lane) = self.free.pop() {
             self[lane] = state;
             lane

@@ -23,10 +23,14 @@ fn fixed(number: u16) -> Concurrency {
     NonZeroU16::new(number).map_or(Concurrency::Auto, Concurrency::Fixed)
 }
 
+fn to(origin: impl Into<String>) -> LaneKey {
+    LaneKey { origin: origin.into(), strict: None }
+}
+
 /// A queue with all its jobs waiting in one lane.
 fn one_lane(jobs: u32, concurrency: Concurrency, backoff: Option<Backoff>) -> (Queue, Lane) {
     let mut queue = Queue::new(jobs as usize, backoff);
-    let lane = queue.lane(LaneKey::Origin("http://h".to_owned()), concurrency);
+    let lane = queue.lane(to("http://h"), concurrency);
     (0..jobs).for_each(|job| queue.push(job, lane));
     (queue, lane)
 }
@@ -70,8 +74,8 @@ fn one_at_a_time_is_strict_order_whatever_happens() {
 #[test]
 fn an_origin_that_hangs_holds_its_own_places_only() {
     let mut queue = Queue::new(2000, None);
-    let hanging = queue.lane(LaneKey::Origin("http://hangs".to_owned()), fixed(1000));
-    let good = queue.lane(LaneKey::Origin("http://good".to_owned()), Concurrency::Auto);
+    let hanging = queue.lane(to("http://hangs"), fixed(1000));
+    let good = queue.lane(to("http://good"), Concurrency::Auto);
     (0..1000).for_each(|job| queue.push(job, hanging));
     (1000..2000).for_each(|job| queue.push(job, good));
     let mut sent = 0;
@@ -154,7 +158,7 @@ fn a6_updates_that_fail_over_and_over_do_not_hold_one_back_that_did_not() {
 fn never_more_than_the_most_are_under_way() {
     let mut queue = Queue::new(5000, None);
     for job in 0..5000 {
-        let lane = queue.lane(LaneKey::Origin(format!("http://{job}")), Concurrency::Auto);
+        let lane = queue.lane(to(format!("http://{job}")), Concurrency::Auto);
         queue.push(job, lane);
     }
     assert_eq!(started(&mut queue, Duration::ZERO).len(), MAX_REQUESTS);
@@ -162,7 +166,7 @@ fn never_more_than_the_most_are_under_way() {
 
 /// A lane with a high limit, full with [`FAIR_SHARE_FROM`] requests, and more jobs behind them.
 fn full_lane(queue: &mut Queue) -> Lane {
-    let lane = queue.lane(LaneKey::Origin("http://large".to_owned()), fixed(1000));
+    let lane = queue.lane(to("http://large"), fixed(1000));
     (0..1000).for_each(|job| queue.push(job, lane));
     assert_eq!(started(queue, Duration::ZERO).len(), FAIR_SHARE_FROM, "one lane alone gets no more");
     lane
@@ -172,7 +176,7 @@ fn full_lane(queue: &mut Queue) -> Lane {
 fn beyond_many_requests_a_lane_starts_its_first_one_and_no_second() {
     let mut queue = Queue::new(1002, None);
     let large = full_lane(&mut queue);
-    let small = queue.lane(LaneKey::Origin("http://small".to_owned()), fixed(2));
+    let small = queue.lane(to("http://small"), fixed(2));
     (1000..1002).for_each(|job| queue.push(job, small));
     assert_eq!(started(&mut queue, Duration::ZERO), [1000]);
     queue.finish((1000, small), &accepted(), None, Duration::ZERO, 0.5);
@@ -188,7 +192,7 @@ fn a_place_that_is_given_back_goes_to_a_lane_that_was_crowded_out() {
     let large = full_lane(&mut queue);
     // The lane that gives places back has nothing else queued.
     (256..1000).for_each(|job| queue.withdraw(job));
-    let small = queue.lane(LaneKey::Origin("http://small".to_owned()), fixed(2));
+    let small = queue.lane(to("http://small"), fixed(2));
     (1000..1002).for_each(|job| queue.push(job, small));
     assert_eq!(started(&mut queue, Duration::ZERO), [1000]);
     queue.give_back((0, large));
@@ -335,12 +339,61 @@ fn a_pause_names_the_failure_that_it_follows() {
 }
 
 #[test]
+fn a6_in_strict_order_one_origin_does_not_hold_up_another() {
+    let mut queue = Queue::new(6, WATCH);
+    let [down, good] = ["http://down", "http://good"]
+        .map(|origin| queue.lane(LaneKey { origin: origin.to_owned(), strict: Some(7) }, fixed(1)));
+    for (job, lane) in [(0, down), (1, good), (2, down), (3, good), (4, good), (5, down)] {
+        queue.push(job, lane);
+    }
+    queue.withdraw(3);
+    let next = |queue: &mut Queue| {
+        let start = queue.start(seconds(1));
+        assert_eq!(queue.start(seconds(1)), None, "one at a time");
+        start
+    };
+    assert_eq!(next(&mut queue), Some((0, down)));
+    queue.finish((0, down), &cut(), None, seconds(1), 1.0);
+    assert_eq!(next(&mut queue), Some((1, good)));
+    queue.finish((1, good), &accepted(), None, seconds(1), 1.0);
+    assert_eq!(next(&mut queue), Some((4, good)));
+    queue.give_back((4, good));
+    assert_eq!(next(&mut queue), None);
+    assert!(queue.is_idle());
+    let later = queue.wake_at().expect("the pause ends");
+    assert_eq!(queue.start(later).map(|(job, _)| job), Some(2), "in the order of the file");
+}
+
+#[test]
+fn a6_a_requested_pause_counts_for_all_lanes_to_the_origin() {
+    let mut queue = Queue::new(4, WATCH);
+    let strict = |origin: &str| LaneKey { origin: origin.to_owned(), strict: Some(0) };
+    let keys =
+        [(to("http://h"), Concurrency::Auto), (strict("http://h"), fixed(1)), (strict("http://other"), fixed(1))];
+    let lanes = keys.map(|(key, concurrency)| queue.lane(key, concurrency));
+    (0..3).zip(lanes).for_each(|(job, lane)| queue.push(job, lane));
+    assert_eq!(started(&mut queue, Duration::ZERO), [0, 1]);
+    queue.finish((0, lanes[0]), &Outcome::of_status(429), Some(seconds(60)), Duration::ZERO, 0.0);
+    queue.give_back((1, lanes[1]));
+    queue.push(1, lanes[1]);
+    assert_eq!(started(&mut queue, seconds(1)), [2]);
+    let late = queue.lane(to("http://h"), fixed(2));
+    queue.push(3, late);
+    assert!(started(&mut queue, seconds(59)).is_empty());
+    // Neither order nor limit of a new configuration changes whose pause it is.
+    let mut next = Queue::new(2, WATCH).with_pauses(queue.requested_pauses(seconds(1)));
+    let lanes = ["http://h", "http://other"].map(|origin| next.lane(strict(origin), fixed(1)));
+    (0..2).zip(lanes).for_each(|(job, lane)| next.push(job, lane));
+    assert_eq!(started(&mut next, seconds(1)), [1]);
+}
+
+#[test]
 fn a_requested_pause_outlives_the_queue() {
     let (mut queue, lane) = one_lane(1, Concurrency::Auto, WATCH);
     let start = queue.start(Duration::ZERO).expect("one");
     queue.finish(start, &Outcome::of_status(503), Some(seconds(60)), Duration::ZERO, 0.0);
     let mut next = Queue::new(1, WATCH).with_pauses(queue.requested_pauses(seconds(1)));
-    assert_eq!(next.lane(LaneKey::Origin("http://h".to_owned()), Concurrency::Auto), lane);
+    assert_eq!(next.lane(to("http://h"), Concurrency::Auto), lane);
     next.push(0, lane);
     assert!(started(&mut next, seconds(59)).is_empty());
     assert_eq!(next.wake_at(), Some(seconds(60)));
@@ -384,7 +437,7 @@ fn what_cannot_be_sent_after_all_gives_its_place_back() {
 #[test]
 fn a_lane_that_pauses_does_not_grow() {
     let (mut queue, lane) = one_lane(2, fixed(1), WATCH);
-    let other = queue.lane(LaneKey::Origin("http://other".to_owned()), fixed(1));
+    let other = queue.lane(to("http://other"), fixed(1));
     let start = queue.start(Duration::ZERO).expect("one");
     queue.finish(start, &Outcome::of_status(503), Some(seconds(80_000)), Duration::ZERO, 0.0);
     for _ in 0..1000 {
@@ -401,9 +454,9 @@ fn a_lane_that_pauses_does_not_grow() {
 
 #[test]
 fn an_update_that_changed_its_lane_keeps_the_pause_of_the_new_one() {
-    let keys = ["http://old", "http://new"].map(|origin| LaneKey::Origin(origin.to_owned()));
+    let keys = ["http://old", "http://new"].map(to);
     let pause = Pause { until: seconds(60), outcome: Outcome::of_status(503), is_requested: true };
-    let mut queue = Queue::new(2, WATCH).with_pauses(HashMap::from([(keys[1].clone(), pause)]));
+    let mut queue = Queue::new(2, WATCH).with_pauses(HashMap::from([(keys[1].origin.clone(), pause)]));
     let [old, new] = keys.map(|key| queue.lane(key, fixed(1)));
     (0..2).for_each(|job| queue.push(job, old));
     let first = queue.start(Duration::ZERO).expect("one");
@@ -420,7 +473,7 @@ fn an_update_that_changed_its_lane_keeps_the_pause_of_the_new_one() {
 #[test]
 fn what_starts_soon_is_known_before() {
     let (mut queue, lane) = one_lane(4, fixed(2), WATCH);
-    let paused = queue.lane(LaneKey::Origin("http://paused".to_owned()), fixed(1));
+    let paused = queue.lane(to("http://paused"), fixed(1));
     assert_eq!(queue.starting_by(Duration::ZERO), [0, 1, 2, 3]);
     assert_eq!(started(&mut queue, Duration::ZERO), [0, 1]);
     queue.withdraw(2);
@@ -441,7 +494,7 @@ fn what_starts_soon_is_known_before() {
 #[test]
 fn lanes_that_are_over_make_room_for_others_and_those_that_are_needed_stay() {
     let mut queue = Queue::new(3, WATCH);
-    let lane = |queue: &mut Queue, name: &str| queue.lane(LaneKey::Origin(format!("http://{name}")), fixed(1));
+    let lane = |queue: &mut Queue, name: &str| queue.lane(to(format!("http://{name}")), fixed(1));
     let mut now = Duration::ZERO;
     let [kept, retrying] = ["kept", "retrying"].map(|name| lane(&mut queue, name));
     queue.keep(kept);
@@ -468,11 +521,11 @@ fn lanes_that_are_over_make_room_for_others_and_those_that_are_needed_stay() {
 
 #[test]
 fn a_pause_that_is_over_is_not_handed_on() {
-    let keys = ["http://old", "http://new"].map(|origin| LaneKey::Origin(origin.to_owned()));
+    let keys = ["http://old", "http://new"].map(to);
     let pause = |until| Pause { until: seconds(until), outcome: Outcome::of_status(503), is_requested: true };
-    let pauses = keys.clone().into_iter().zip([pause(60), pause(70)]).collect();
+    let pauses = keys.clone().map(|key| key.origin).into_iter().zip([pause(60), pause(70)]).collect();
     let queue = Queue::new(1, WATCH).with_pauses(pauses);
-    assert_eq!(queue.requested_pauses(seconds(60)), HashMap::from([(keys[1].clone(), pause(70))]));
+    assert_eq!(queue.requested_pauses(seconds(60)), HashMap::from([(keys[1].origin.clone(), pause(70))]));
 }
 
 /// What can happen to a queue.
@@ -517,7 +570,7 @@ proptest! {
         for event in events {
             match event {
                 QueueEvent::Push(job) => {
-                    let key = LaneKey::Origin(format!("http://{}", pushes % origins));
+                    let key = to(format!("http://{}", pushes % origins));
                     pushes += 1;
                     let lane = queue.lane(key.clone(), fixed(number));
                     if matches!(queue.stage(job), Stage::Idle | Stage::Withdrawn(_)) {

@@ -195,7 +195,7 @@ impl State {
                             match known.in_doubt.filter(is_gone) {
                                 Some(mark) if is_sent(&mark) => beside.push((key(), mark)),
                                 Some(mark) => {
-                                    (entry.in_doubt, slot.saved, changed.claims) = (Some(mark), Saved::No, true)
+                                    (entry.in_doubt, slot.saved, changed.claims) = (Some(mark), Saved::No, true);
                                 }
                                 None => {}
                             }

@@ -123,6 +123,9 @@ impl World {
             *until = (*until).max(now + Duration::from_secs(pause));
             self.count("Retry-After");
         }
+        // In strict order, another origin goes on while one pauses.
+        let is_trouble = told.iter().any(|told| !matches!(told, UpdateAnswer::Accepted));
+        self.processes[process].is_mixed |= is_trouble;
         for ((key, ip), told) in members.into_iter().zip(told) {
             let memory_key = memory(who, &entry, key);
             let (shift, is_misled) =

@@ -196,7 +196,11 @@ impl World {
         for id in plan.members(&id) {
             let (_, domain, family) = plan.about(*id);
             let key = (shape.origin, name_of(domain.as_str()), family);
-            let is_stopped = self.memory.stopped.contains_key(&memory(who, shape, key));
+            // A process that was killed may not have written that the user wants stopped updates sent again.
+            let content = shape.cache.and_then(|file| self.files[file].content.as_ref()?.as_ref().ok());
+            let is_written =
+                content.is_some_and(|state| state.hold(&self.claim(process, entry, key, state).1).stopped.is_some());
+            let is_stopped = is_written || self.memory.stopped.contains_key(&memory(who, shape, key));
             // With a shared cache, another process may have forgotten the stop after this one left the update out.
             if !is_stopped && members.iter().all(|(member, _)| *member != key) && !self.memory_is_shared(shape) {
                 wrong = Some(format!("S11: {key:?} is not in the request with {first:?}"));

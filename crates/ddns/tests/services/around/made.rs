@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -70,6 +71,49 @@ fn h18_a_creation_without_a_response_is_not_repeated_while_it_may_still_arrive()
     assert_eq!(targets(&receiver), [find, "GET /new?ip=203.0.113.7"]);
     sandbox.sync(&config(&receiver, &more)).expect(0).prints("an earlier request may still create it");
     assert_eq!(targets(&receiver), [find, find, "GET /records/17?ip=203.0.113.7"]);
+}
+
+/// The list of the second run is from before the first one created the record.
+#[test]
+fn h18_two_runs_that_share_a_cache_create_a_record_once() {
+    let made = Arc::new(AtomicUsize::new(0));
+    let receiver = Receiver::responding(move |request| match request.target() {
+        "/new" => {
+            made.fetch_add(1, Ordering::SeqCst);
+            Response::status(200)
+        }
+        target if target.starts_with("/find") => {
+            let answer = if made.load(Ordering::SeqCst) > 0 { FOUND } else { r#"{"list": []}"# };
+            Response::with_body(200, answer).after(Duration::from_millis(800))
+        }
+        _ => Response::status(200),
+    });
+    let sandbox = Sandbox::new();
+    sandbox.write("config.json", config(&receiver, &json!({"absent": {"id": "/new"}})).to_string());
+    let mut first = sandbox.command(&["-c", "config.json"]).spawn().expect("the program starts");
+    thread::sleep(Duration::from_millis(400));
+    sandbox.run(&["-c", "config.json"]).expect(0);
+    assert!(first.wait().expect("it has ended").success());
+    let sent = targets(&receiver);
+    assert_eq!(sent.iter().filter(|target| *target == "GET /new").count(), 1, "{sent:?}");
+}
+
+#[test]
+fn h18_a_failing_creation_is_named_and_the_next_run_looks_again() {
+    let receiver = Receiver::responding(|request| match request.target() {
+        target if target.starts_with("/find") => Response::with_body(200, r#"{"list": []}"#),
+        _ => Response::with_body(500, "no"),
+    });
+    let (sandbox, more) = (Sandbox::new(), json!({"absent": {"method": "POST", "id": "/new"}, "timeout": 1}));
+    let find = "GET /find?name=home.example.com";
+    // A gateway may say 500 while the service still creates it.
+    for sent in [&[find, "POST /new"][..], &[find, find, "POST /new"]] {
+        let run = sandbox.sync(&config(&receiver, &more)).expect(1);
+        run.prints("creating the record (POST http://127.0.0.1:").prints("failed: 500");
+        assert_eq!(targets(&receiver), sent);
+    }
+    let run = sandbox.sync(&config(&receiver, &with(&more, &json!({"cache": false})))).expect(1);
+    run.prints("`cache` is off").prints("`absent`");
 }
 
 #[test]
