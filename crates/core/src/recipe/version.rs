@@ -1,6 +1,8 @@
 //! Checks the recipe that a configuration was written from: whether its version was correct, and whether a name has both families
 //! at a service that takes only one (H23).
 
+use std::slice;
+
 use super::named;
 use crate::config::fields::{Field, Key};
 use crate::config::raw::{FileLayers, Raw, Setting};
@@ -15,9 +17,13 @@ const MAX_NAMED: usize = 4;
 
 /// Warnings about the recipes that a configuration names, and about entries whose recipe takes only one address for a name.
 pub fn doubts(written: &FileLayers, config: &Config) -> Vec<Diagnostic> {
-    let settings = written.layers().filter_map(|layer| layer.get(Key::Recipe));
-    let outdated = settings
-        .filter_map(|setting| Some(warning(setting, doubt(setting.node.value.text()?.trim(), &domains(config))?)));
+    let outdated = |raw: &Raw, entries: &[Entry]| {
+        let setting = raw.get(Key::Recipe)?;
+        Some(warning(setting, doubt(setting.node.value.text()?.trim(), &domains(entries))?))
+    };
+    let own = written.entries.iter().flatten().zip(&config.entries);
+    let own = own.filter_map(|((raw, _), entry)| outdated(raw, slice::from_ref(entry)));
+    let outdated = outdated(&written.file, &config.entries).into_iter().chain(own);
     let entries = written.entries.as_ref().map(|entries| entries.iter().map(|(raw, _)| raw).collect());
     let entries: Vec<&Raw> = entries.unwrap_or_else(|| vec![&written.file]);
     let of_both = entries.into_iter().zip(&config.entries).filter_map(|(raw, entry)| {
@@ -41,10 +47,10 @@ fn both_families(text: &str, entry: &Entry) -> Option<(String, Option<String>)> 
     Some((message, Some("remove it from `ipv4` or from `ipv6`".to_owned())))
 }
 
-/// The options of `ddns init` for the domains of a configuration, each with a leading space; empty if it has several entries or
+/// The options of `ddns init` for the domains of the entries, each with a leading space; empty if these are several entries or
 /// many domains.
-fn domains(config: &Config) -> String {
-    let [entry] = &config.entries[..] else { return String::new() };
+fn domains(entries: &[Entry]) -> String {
+    let [entry] = entries else { return String::new() };
     let all = Family::ALL.map(|family| entry.domains_of(family));
     if all.iter().map(|domains| domains.len()).sum::<usize>() > MAX_NAMED {
         return String::new();
