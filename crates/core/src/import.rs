@@ -77,9 +77,9 @@ impl PeerClient {
         PeerTable(self.parts().0)
     }
 
-    /// The command that stops the client.
-    pub fn stop(self) -> &'static str {
-        self.table().lines("! ").next().unwrap_or_default()
+    /// The commands that stop the client, as a service or as a container `NAME`.
+    pub fn stop(self) -> impl Iterator<Item = &'static str> {
+        self.table().lines("! ")
     }
 
     /// Where the client's configuration usually is.
@@ -220,12 +220,6 @@ impl Import {
             }
             is_valid
         });
-        for (number, entry) in entries.iter().enumerate().map(|(place, entry)| (place + 1, entry)) {
-            if let Some(zone) = &entry.guess {
-                let text = format!("{zone} is a guess; if it is wrong, use --set {number}.zone=…");
-                file.note(NotePart::Changed, entry.line, "zone", text);
-            }
-        }
         let mut notes = file.notes;
         order::sort_by_key(&mut notes, |note| note.line);
         Ok(Self { peer, entries, notes, settings, notify })

@@ -52,6 +52,8 @@ pub struct ImportedEntry {
     settings: EntryFields,
     /// The zone, if it is only a guess.
     pub guess: Option<String>,
+    /// The likely zone of names outside the zone in the file: they need an entry, and an answer, of their own.
+    stray: Option<String>,
 }
 
 /// An answer that is missing in the file.
@@ -115,7 +117,8 @@ pub(super) fn entries(
                 section.fields.take_all(&file.globals);
                 let mut names = names.iter().flatten().map(|name| name.name.as_str()).collect::<Vec<_>>();
                 names.dedup();
-                file.left_out(section.line, &format!("{service} ({})", names.join(", ")), why);
+                let names = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+                file.left_out(section.line, &format!("{service}{names}"), why);
                 continue;
             }
         };
@@ -239,6 +242,8 @@ impl ImportedEntry {
             let answer = match question.name.as_str() {
                 "zone" => {
                     entry.guess = Some(zone.clone()).filter(|_| known.is_none());
+                    let is_inside = domain.as_str() == zone || domain.as_str().ends_with(&format!(".{zone}"));
+                    entry.stray = (!is_inside).then(|| likely_zone(domain.as_str()).to_owned());
                     Some(zone.clone())
                 }
                 "contact" => contact(fields).or_else(|| contact(&file.globals)),
@@ -303,6 +308,7 @@ impl ImportedEntry {
             && self.request == other.request
             && self.settings == other.settings
             && self.answers == other.answers
+            && self.stray == other.stray
             && other.own.iter().all(|(name, answer)| self.own.get(name).is_none_or(|known| known == answer))
             && (other.rest.is_empty() && self.rest.is_empty() || other.domains.iter().flatten().all(has_extra))
             && Family::ALL.into_iter().all(has_sources)
@@ -319,6 +325,16 @@ impl ImportedEntry {
         }
         self.rest.extend(other.rest);
         self.own.extend(other.own);
+    }
+
+    /// The settings, for the report: without their values, since a proxy may contain a password.
+    pub(super) fn named_settings(&self) -> Option<String> {
+        let named = self.settings.iter().map(|(name, value)| match value {
+            Value::Bool(false) if *name == "ssl" => "`ssl: false` (certificates are not verified)".to_owned(),
+            _ => format!("`{name}`"),
+        });
+        let named = named.collect::<Vec<_>>().join(", ");
+        (!named.is_empty()).then(|| format!("with {named}"))
     }
 
     /// The form with all valid answers, and what is wrong with the others. `None` if there is no recipe.

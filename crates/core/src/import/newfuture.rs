@@ -18,6 +18,9 @@ mod tests;
 /// The fields that make up the request of a callback.
 const REQUEST: [&str; 9] = ["id", "token", "endpoint", "ttl", "line", "extra", "method", "headers", "format"];
 
+/// What that client also replaces inside a value of `extra`.
+const FILLED_IN: [&str; 6] = ["__DOMAIN__", "__IP__", "__RECORDTYPE__", "__TTL__", "__LINE__", "__TIMESTAMP__"];
+
 /// The configuration in a text: JSON with comments, or a Python literal. `None` if it is neither, or for another program.
 pub(super) fn object(text: &str) -> Option<Node> {
     let root = parse(text, Dialect::CONFIG).or_else(|_| parse(&as_json(text), Dialect::CONFIG)).ok()?;
@@ -93,8 +96,11 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
             let is_names = name.starts_with("ipv");
             // In a list of domains, a word such as `false` means none.
             let list = fields.get(name).filter(|list| !is_names || !is_off_word(list)).unwrap_or_default();
-            let quotes: &[char] = if is_names { &['"', '\''] } else { &[] };
-            let items: Vec<String> = items(list).iter().map(|item| item.trim_matches(quotes).to_owned()).collect();
+            let plain = |item: &String| {
+                let plain = if is_names { item.trim_matches(['"', '\'']) } else { unquoted(item) };
+                plain.to_owned()
+            };
+            let items: Vec<String> = items(list).iter().map(plain).collect();
             fields.give(name, items.join("\n"));
         }
         let service = fields.get("provider").or_else(|| fields.get("dns")).unwrap_or_default().to_lowercase();
@@ -122,6 +128,12 @@ fn items(text: &str) -> Vec<String> {
     text.lines().flat_map(in_line).collect()
 }
 
+/// An item without the pair of quotes around it.
+fn unquoted(item: &str) -> &str {
+    let inner = |quote: char| item.strip_prefix(quote)?.strip_suffix(quote);
+    ['"', '\''].into_iter().find_map(inner).unwrap_or(item)
+}
+
 /// The request of a callback.
 fn request(entry: &Node, root: &Node, text: &str, fields: &PeerSettings, file: &mut PeerFile) -> EntryFields {
     let first = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
@@ -129,18 +141,45 @@ fn request(entry: &Node, root: &Node, text: &str, fields: &PeerSettings, file: &
     let value = |name: &str| entry.value.member(name).or_else(|| root.value.member(name)).cloned();
     let parts = REQUEST.into_iter().filter_map(|name| Some((name, value(name)?)));
     let mut parts: EntryFields = parts.filter(|(_, value)| *value != Value::Null).collect();
-    // That client also takes the values of placeholders that are written beside the fields.
-    let beside = [entry, root].into_iter().flat_map(|node| node.value.members().unwrap_or_default());
-    for member in beside.filter(|member| is_placeholder_name(&member.key)) {
-        if parts.iter().all(|(name, _)| *name != "extra") {
-            parts.push(("extra", Value::Object(Vec::new())));
+    let place = parts.iter().position(|(name, _)| *name == "extra");
+    let own = match place.map(|place| parts.remove(place)) {
+        Some((_, Value::Object(own))) => own,
+        Some(other) => {
+            parts.push(other);
+            return parts;
         }
-        let Some((_, Value::Object(extra))) = parts.iter_mut().find(|(name, _)| *name == "extra") else { continue };
-        if extra.iter().all(|known| known.key != member.key) {
-            extra.push(member.clone());
-            fields.0.values().filter(|field| first(&field.name) == member.key).for_each(|field| field.mark());
-            file.note(NotePart::Changed, line_at(text, member.key_span.start), &member.key, "it is in `extra` now");
+        None => Vec::new(),
+    };
+    // That client also takes values beside the fields: `extra_` and a name wins over `extra`, the name alone does not.
+    let beside = || [entry, root].into_iter().flat_map(|node| node.value.members().unwrap_or_default());
+    let prefixed = beside().filter_map(|member| Some((member.key.strip_prefix("extra_")?, member, true)));
+    let inside = own.iter().map(|member| (member.key.as_str(), member, false));
+    let bare = beside().filter(|member| is_placeholder_name(&member.key));
+    let bare = bare.map(|member| (member.key.as_str(), member, true));
+    let mut extra: Vec<Member> = Vec::new();
+    for (name, member, is_beside) in prefixed.chain(inside).chain(bare) {
+        if extra.iter().any(|known| known.key == name) {
+            continue;
         }
+        fields.0.values().filter(|field| first(&field.name) == member.key).for_each(|field| field.mark());
+        let mut note = |part, about: &str| file.note(part, line_at(text, member.key_span.start), &member.key, about);
+        if !is_placeholder_name(name) {
+            note(NotePart::Dropped, "ddns replaces only `__NAME__`: rename it, also in `id` or `token`");
+            continue;
+        }
+        if is_beside {
+            note(NotePart::Changed, "it is in `extra` now");
+        }
+        let value = scalar(&member.node.value);
+        if FILLED_IN.iter().any(|known| value.contains(*known)) {
+            let about =
+                format!("ddns fills in nothing inside a value: write it in place of `{name}` in `id` or `token`");
+            note(NotePart::Changed, &about);
+        }
+        extra.push(Member { key: name.to_owned(), ..member.clone() });
+    }
+    if !extra.is_empty() {
+        parts.push(("extra", Value::Object(extra)));
     }
     parts
 }

@@ -1,12 +1,13 @@
 //! The report of an import: what was taken over, what was changed, and what was not taken over (L14).
 
 use super::settings::{ImportNote, NotePart};
-use super::{Import, MissingAnswer, entries};
+use super::{Import, ImportedEntry, MissingAnswer, entries};
 use crate::address::source::Source;
 use crate::config::listing::listing;
 use crate::config::raw::{self, Document};
 use crate::config::validate::Surroundings;
 use crate::net::family::Family;
+use crate::text::order;
 use crate::text::secrets::MASK;
 use crate::update::domain::Domain;
 
@@ -28,7 +29,7 @@ pub fn rows(import: &Import, left: &[Option<String>]) -> [Vec<ImportNote>; 3] {
         let host = entry.service.rsplit('@').next().unwrap_or_default();
         let what = entry.recipe().map_or_else(|| format!("{host} (its own URL)"), str::to_owned);
         let (part, text) = match left {
-            None => (NotePart::Taken, described.collect::<Vec<_>>().join("; ")),
+            None => (NotePart::Taken, described.chain(entry.named_settings()).collect::<Vec<_>>().join("; ")),
             Some(why) => (NotePart::LeftOut, format!("{}: {why}", listed(&names.concat()))),
         };
         all.push(ImportNote { entry: Some(place + 1), line: entry.line, what, text, part });
@@ -42,7 +43,15 @@ pub fn rows(import: &Import, left: &[Option<String>]) -> [Vec<ImportNote>; 3] {
         let (what, text) = (what.to_owned(), text.map(str::to_owned));
         all.extend(text.map(|text| ImportNote { entry: None, line: 0, what, text, part: NotePart::Taken }));
     }
-    all.extend(import.notes.iter().cloned());
+    // An answer replaces a guess.
+    let guess = |(place, entry): (usize, &ImportedEntry)| {
+        let text = format!("{} is a guess; if it is wrong, use --set {}.zone=…", entry.guess.as_ref()?, place + 1);
+        Some(ImportNote { entry: None, line: entry.line, what: "zone".to_owned(), text, part: NotePart::Changed })
+    };
+    let mut notes = import.notes.clone();
+    notes.extend(import.entries.iter().enumerate().filter_map(guess));
+    order::sort_by_key(&mut notes, |note| note.line);
+    all.extend(notes);
     let parts = [&[NotePart::Taken][..], &[NotePart::Changed], &[NotePart::Dropped, NotePart::LeftOut]];
     parts.map(|parts| all.iter().filter(|note| parts.contains(&note.part)).cloned().collect())
 }

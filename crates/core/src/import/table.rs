@@ -10,13 +10,13 @@
 //! % MARK OURS [FIELD]               what stands in its requests, what does here, and the field that holds the value
 //! @ PATH                            where its file is
 //! & NAME                            what its process is called, where that tells it from others
-//! ! COMMAND                         how to stop the client
+//! ! COMMAND                         how to stop the client; `NAME` is the name of its container
 //! ```
 //!
 //! A guard is `?field` (it is set), `?!field` (it is not set), `?+field` and `?-field` (it means yes, or no), `?field=text` (it is
 //! this text) or `?field~pattern` (it matches, in any case; `{1}` is then the first group). A text may contain `{field}`, or
 //! `{field|other|'text'}` for the first that is set; if none is set, the row does not apply. `$NAME` is a variable. After a colon
-//! comes a change to the value (`lower`, `encoded`, `any`). A row with `<n>` means two rows, with 4 and with 6. In a row of services,
+//! comes a change to the value (`lower`, `encoded`, `any`, `path`). A row with `<n>` means two rows, with 4 and with 6. In a row of services,
 //! V is a text, or the inside of one pair of braces. There, `@` is the name that the entry is for, and `*` what follows its first
 //! dot; `name=` sets that name. If a field contains several names, use `@` for an answer about each of them.
 
@@ -120,6 +120,8 @@ pub(super) fn filled(text: &str, field: FieldOf<'_>) -> Option<String> {
         all += &match change {
             "lower" => value.to_lowercase(),
             "encoded" => percent_encoded(value.as_bytes()),
+            // Like inadyn, send these letters, which mean something else in a URL.
+            "path" => value.replace('+', "%2b").replace('#', "%23"),
             "any" => value.lines().map(regex_lite::escape).collect::<Vec<_>>().join("|"),
             _ => value,
         };

@@ -3,6 +3,7 @@
 
 mod places;
 
+use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::path::absolute;
 
@@ -83,7 +84,7 @@ fn import(given: &ParsedArgs) -> Result<u8, u8> {
     }
     let chosen: Vec<usize> = (0..left.len()).filter(|place| left[*place].is_none()).collect();
     if chosen.is_empty() {
-        report(given, &import, &source, &left, None, None);
+        report(given, &import, &source, &left, None, None, &environment);
         return Err(refuse(
             "nothing can be taken over: no file is written",
             "the report above says why, and what to do",
@@ -105,7 +106,7 @@ fn import(given: &ParsedArgs) -> Result<u8, u8> {
         let files: Vec<String> = filled.secrets.into_iter().map(|(path, _)| path).collect();
         secrets = folder.map(|_| SecretsReport { files, exposed: exposed(&import, &chosen) });
     }
-    report(given, &import, &source, &left, Some(target), secrets.as_ref());
+    report(given, &import, &source, &left, Some(target), secrets.as_ref(), &environment);
     let is_whole = left.iter().all(Option::is_none) && import.notes.iter().all(|note| note.part != NotePart::LeftOut);
     Ok(u8::from(!is_whole))
 }
@@ -223,6 +224,7 @@ fn report(
     left: &[Option<String>],
     target: Option<&str>,
     secrets: Option<&SecretsReport>,
+    environment: &Environment,
 ) {
     let (parts, is_dry, name) = (rows(import, left), given.has("dry-run"), &from.name);
     if given.has("json") {
@@ -265,7 +267,15 @@ fn report(
         text += &wide(format!("Everybody can write to {name}: `chmod go-w` it, or delete it when you are done."));
     }
     if let Some(target) = target.filter(|_| is_dry) {
-        text += &format!("\nNothing was written (--dry-run). Without it: {target}\n");
+        text += "\n";
+        text += &if fs::symlink_metadata(environment.path(target)).is_ok() {
+            let file = given.word().unwrap_or("FILE");
+            wide(format!(
+                "Nothing was written (--dry-run). {target} already exists: name another file, e.g. `ddns import {file} new.json`."
+            ))
+        } else {
+            format!("Nothing was written (--dry-run). Without it: {target}\n")
+        };
     } else if let Some(target) = target {
         text += &next(import.peer, name, target, width);
         if let Some((secrets, folder)) = secrets.zip(given.value("secrets")) {
@@ -291,13 +301,19 @@ fn next(peer: PeerClient, name: &str, target: &str, width: usize) -> String {
             width,
         );
     }
-    let rows = [
+    let stop = |command: &str| {
+        let what = if command.contains("NAME") { "stop the container NAME" } else { "stop the old client" };
+        (command.to_owned(), what)
+    };
+    let mut rows = vec![
         (format!("ddns check{file}"), "check it"),
         (format!("ddns preview{file}"), "show every request, send none"),
-        (peer.stop().to_owned(), "stop the old client"),
-        (format!("ddns service install{file}"), "run ddns as a service"),
     ];
-    let column = rows.iter().map(|(command, _)| command.chars().count()).max().unwrap_or(0);
+    rows.extend(peer.stop().map(stop));
+    rows.push((format!("ddns service install{file}"), "run ddns as a service"));
+    // The command for a container is too long for a column of its own.
+    let short = rows.iter().map(|(command, _)| command.chars().count()).filter(|count| *count < 50);
+    let column = short.max().unwrap_or(0);
     text += "\nNext:\n";
     text.extend(rows.iter().map(|(command, what)| format!("  {command:<column$}   {what}\n")));
     text

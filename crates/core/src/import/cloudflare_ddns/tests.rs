@@ -21,6 +21,8 @@ fn l8_cloudflare_ddns_variables_become_entries() {
         "{text}"
     );
     assert_eq!(notes(&import, NotePart::Dropped), ["7 TTL"]);
+    let deleting = read(PeerClient::CloudflareDdns, "CF_API_TOKEN=t\nDOMAINS=a.example.org\nDELETE_ON_STOP=true\n");
+    assert_eq!(notes(&deleting, NotePart::Dropped), ["3 DELETE_ON_STOP"]);
     let odd = read(
         PeerClient::CloudflareDdns,
         "CF_API_TOKEN=t\nIP6_DOMAINS=n.example.org{hostid6=mac(bad)}, m.example.org\nIP6_PROVIDER=local\n",

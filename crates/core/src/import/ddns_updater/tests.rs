@@ -37,6 +37,14 @@ fn l8_ddns_updater_settings_become_entries() {
     for (setting, expected) in cases {
         assert_eq!(shown(&read(PeerClient::DdnsUpdater, &one(setting))), [expected], "{setting}");
     }
+    let fragment =
+        r#""provider": "custom", "domain": "a.example.com", "url": "https://h.example/u?k=1#top", "ipv4key": "ip""#;
+    let id = written(&read(PeerClient::DdnsUpdater, &one(fragment)))[0]
+        .1
+        .member("id")
+        .and_then(Value::text)
+        .map(str::to_owned);
+    assert_eq!(id.as_deref(), Some("https://h.example/u?k=1&ip=__IP__"));
     let suffix = read(
         PeerClient::DdnsUpdater,
         r#"{"settings": [{"provider": "desec", "domain": "a.dedyn.io", "token": "t", "ip_version": "IPv6", "ipv6_suffix": "2001:db8::72ad:8fbb:a54e:bedd/64"}]}"#,

@@ -57,6 +57,19 @@ fn l6_inadyn_includes_are_read_and_bounded() {
 }
 
 #[test]
+fn l8_inadyn_record_ids_are_no_names_and_paths_keep_their_signs() {
+    let id = "0123456789abcdef0123456789abcdef";
+    let provider =
+        |host: &str| format!("provider cloudflare.com {{ username = example.org password = t hostname = {host} }}");
+    let import = read(PeerClient::Inadyn, &provider(id));
+    assert!(import.entries.is_empty());
+    assert_eq!(notes(&import, NotePart::LeftOut), [format!("1 cloudflare.com ({id})")]);
+    let custom = "custom x { ddns-server = s.example ddns-path = \"/u?a=1+2#3&h=%h&i=%i\" username = u password = p hostname = h.example }";
+    let id = written(&read(PeerClient::Inadyn, custom))[0].1.member("id").and_then(Value::text).map(str::to_owned);
+    assert!(id.as_deref().is_some_and(|id| id.ends_with("s.example/u?a=1%2b2%233&h=__DOMAIN__&i=__IP__")), "{id:?}");
+}
+
+#[test]
 fn l9_inadyn_families_and_sources() {
     let cases = [
         (

@@ -94,6 +94,19 @@ fn l8_values_of_placeholders_go_into_extra() {
     }
 }
 
+/// That client fills in placeholders of any form, also inside values; `extra_` and a name comes before `extra`.
+#[test]
+fn l8_l14_values_of_placeholders_that_ddns_does_not_know_are_named() {
+    let text = "{\"dns\": \"callback\", \"id\": \"https://h.example/__IP__?f=__FOO__\", \"ipv4\": [\"'a.example'\"],\n\
+                \"extra\": {\"__FOO__\": \"lost\", \"KEY\": \"k\",\n\"__BAR__\": \"x-__DOMAIN__\"},\n\"extra___FOO__\": \"v1\"}";
+    let import = read(PeerClient::NewFuture, text);
+    let all = written(&import);
+    assert_eq!((extra(&all[0].1, "__FOO__"), extra(&all[0].1, "__BAR__")), ("v1", "x-__DOMAIN__"));
+    assert_eq!(shown(&import), ["- a.example:A"]);
+    assert_eq!(notes(&import, NotePart::Dropped), ["2 KEY"]);
+    assert_eq!(notes(&import, NotePart::Changed), ["3 __BAR__", "4 extra___FOO__"]);
+}
+
 #[test]
 fn l14_variables_have_their_lines_and_others_are_named() {
     let text = "TZ=UTC\nDDNS_DNS=cloudflare\nDDNS_TOKEN=t\nDDNS_IPV4=a.example.org\nDDNS_TTL=60\nPYTHONHTTPSVERIFY=0\n\
