@@ -3,12 +3,12 @@
 use std::future::poll_fn;
 use std::io;
 use std::os::unix::net::UnixStream as Pipe;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Once};
 use std::task::{Context, Poll, ready};
 
 use rustix::process::{Resource, getrlimit};
-use signal_hook::consts::SIGXFSZ;
+use signal_hook::consts::{SIGCHLD, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::low_level::{emulate_default_handler, pipe};
 use tokio::net::UnixStream;
@@ -16,7 +16,7 @@ use tokio::task::spawn_local;
 
 use crate::platform::ignored_signals;
 
-pub(crate) use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+pub(crate) use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1};
 
 /// Whether something waits for signals, as a service does.
 static ARE_AWAITED: AtomicBool = AtomicBool::new(false);
@@ -44,6 +44,15 @@ pub(crate) fn before_end(signals: &[i32], is_idle: &Arc<AtomicBool>, last: impl 
         emulate_default_handler(signal)
     });
     Ok(())
+}
+
+/// Keeps programs that have ended until their status is read, also where whoever started ddns ignores SIGCHLD: the system
+/// drops it otherwise.
+pub(crate) fn keep_children() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let _ = flag::register(SIGCHLD, Arc::default());
+    });
 }
 
 /// Makes writing beyond `ulimit -f` an ordinary error. A handler, unlike ignoring, is not passed on to programs that ddns starts.

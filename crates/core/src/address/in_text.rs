@@ -28,7 +28,10 @@ fn find(text: &[u8], family: Family, is_wanted: impl Fn(IpAddr) -> bool) -> Opti
     while let Some(start) = text[at..].iter().position(|&byte| may_begin(byte)).map(|skip| at + skip) {
         let length = text[start..].iter().take_while(|&&byte| may_hold(byte)).count();
         let end = start + length;
-        let run = std::str::from_utf8(&text[start..end]).unwrap_or_default();
+        // `%20203.0.113.7`: the digits of an escape belong to no address.
+        let is_escaped = text[..start].ends_with(b"%") && text[start..end].iter().take(2).all(u8::is_ascii_hexdigit);
+        let from = if is_escaped { end.min(start + 2) } else { start };
+        let run = std::str::from_utf8(&text[from..end]).unwrap_or_default();
         let glued = (is_glued_before(&text[..start], run), ends_in_letter(&text[end..]));
         if let Some(ip) = address_in_run(run, glued).filter(|ip| Family::of(*ip) == Some(family) && is_wanted(*ip)) {
             return Some(ip);
@@ -43,7 +46,8 @@ pub fn whole_words(text: &[u8], limit: usize) -> &[u8] {
     if text.len() < limit {
         return text;
     }
-    let end = text.iter().rposition(u8::is_ascii_whitespace).unwrap_or(0);
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b":._-%".contains(byte);
+    let end = text.iter().rposition(|byte| !is_part(byte)).unwrap_or(0);
     &text[..end]
 }
 
@@ -177,6 +181,8 @@ mod tests {
             "地址203.0.113.7是",
             "203.0.113.7:down",
             "... 203.0.113.7 ...",
+            "{%22ip%22:%22203.0.113.7%22}",
+            "100%20203.0.113.7%",
         ];
         for text in found {
             assert_eq!(first(text, Family::V4).as_deref(), Some("203.0.113.7"), "{text}");
@@ -281,6 +287,8 @@ mod tests {
             assert_eq!(whole_words(&text[..limit], limit), b"ip:", "{limit}");
         }
         assert_eq!(whole_words(b"203.0.113.1", 11), b"", "not one whole word");
+        let long = br#"{"ip":"203.0.113.17","pad":"xxxx"#;
+        assert_eq!(whole_words(long, long.len()), &long[..27], "a page without spaces");
     }
 
     #[test]

@@ -88,13 +88,13 @@ impl Lookup {
         let seen = of("public")?.as_ref().ok()?.ip;
         let router = match of("router")? {
             Ok(choice) if choice.ip == seen => return None,
-            Ok(choice) => format!("the router has {}", choice.ip),
-            Err(why) if why.starts_with(NO_PUBLIC_ADDRESS) => why.clone(),
+            Ok(choice) => format!("the router has {}: a VPN, a second line or another NAT is in between", choice.ip),
+            Err(why) if why.starts_with(NO_PUBLIC_ADDRESS) => {
+                format!("{why}: nothing can reach this host by IPv4 (carrier-grade or double NAT)")
+            }
             Err(_) => return None,
         };
-        Some(format!(
-            "the internet sees {seen}, {router}: nothing can reach this host by IPv4 (carrier-grade or double NAT)"
-        ))
+        Some(format!("the internet sees {seen}, {router}"))
     }
 
     /// Whether both lookups gave the same results, however long they took.

@@ -103,6 +103,10 @@ impl PushMemory {
             *is_prefix_empty = push.is_prefix_empty;
         }
         let mut is_news = *is_prefix_empty != before;
+        // Without a prefix, the address itself counts (F10d), in place of an older prefix.
+        if push.ipv6.is_some() && push.prefix.is_none() && !push.is_prefix_empty {
+            is_news |= prefix.take().is_some();
+        }
         for (place, address) in [(ipv4, push.ipv4), (ipv6, push.ipv6), (prefix, push.prefix)] {
             let Some(address) = address else { continue };
             let before = place.replace(PushedAddress { address, at: now });
@@ -242,6 +246,9 @@ mod tests {
             (push("", "2a02:db8::1", ""), true, Some("2a02:db8::1")),
             (push("", "2a02:db8::1", "2a02:db8:1:2::"), true, Some("2a02:db8:1:2::")),
             (push("", "2a02:db8::2", "empty"), true, Some("2a02:db8:1:2::")),
+            // The line has a new network, and the router does not say which.
+            (push("", "2a02:db8:2::1", ""), true, Some("2a02:db8:2::1")),
+            (push("", "2a02:db8:2::1", ""), false, Some("2a02:db8:2::1")),
         ] {
             assert_eq!(memory.take("r", &told, None, 1), is_news, "{told}");
             assert_eq!(PushMemory::from_text(&memory.text()), Some(memory.clone()));

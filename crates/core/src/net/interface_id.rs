@@ -18,11 +18,11 @@ impl InterfaceId {
         let text = text.trim();
         let (address, prefix) = match text.split_once('/') {
             None => (text, Some(USUAL_PREFIX)),
-            Some((address, prefix)) => (address, prefix.parse().ok().filter(|prefix| (1..128).contains(prefix))),
+            Some((address, prefix)) => (address, prefix.parse().ok().filter(|prefix| (16..128).contains(prefix))),
         };
         let address: Ipv6Addr =
             address.parse().map_err(|_| "must be the end of an IPv6 address, e.g. `::1`".to_owned())?;
-        let prefix = prefix.ok_or("must have a prefix length from 1 to 127, e.g. `::1/64`")?;
+        let prefix = prefix.ok_or("must have a prefix length from 16 to 127, e.g. `::1/64`")?;
         let bits = address.to_bits();
         if bits & mask(prefix) != 0 {
             return Err(format!("has bits in the prefix of {prefix} bits, which comes from the address found"));
@@ -60,7 +60,7 @@ mod tests {
             ("0:0:0:ab::1/56", "2001:db8:1:2ab::1"),
             ("::f/124", "2001:db8:1:2ff:a:b:c:f"),
             ("::1/127", "2001:db8:1:2ff:a:b:c:d"),
-            ("7fff::1/1", "7fff::1"),
+            ("0:ff::1/16", "2001:ff::1"),
         ];
         for (text, expected) in cases {
             let id = InterfaceId::parse(text).expect(text);
@@ -77,6 +77,7 @@ mod tests {
             ("10.0.0.1", "the end of an IPv6 address"),
             ("::1/", "prefix length"),
             ("::1/0", "prefix length"),
+            ("3f02::1/2", "prefix length"),
             ("::1/128", "prefix length"),
             ("::1/x", "prefix length"),
             ("::1/64/64", "prefix length"),

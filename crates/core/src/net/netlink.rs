@@ -17,6 +17,7 @@
 mod monitor;
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::ops::RangeInclusive;
 
 pub use monitor::{GROUPS, Monitor};
 
@@ -134,15 +135,21 @@ pub struct Gateway {
     pub interface: u32,
 }
 
-/// Reads one piece of the response, and appends the routers of the default IPv4 routes to `found`.
+/// Reads one piece of the response, and appends the routers of the default IPv4 routes to `found`. The address is unspecified
+/// if a route has no router: it leads into a tunnel, or nowhere.
 pub fn gateways(message_bytes: &[u8], found: &mut Vec<Gateway>) -> Result<DumpState, String> {
     const MAIN_TABLE: u8 = 254;
     const UNICAST: u8 = 1;
+    const DEAD: u32 = 1;
+    // Routes that answer with an error, or not at all.
+    const REFUSING: RangeInclusive<u8> = 6..=8;
     each(message_bytes, NEW_ROUTE, |body| {
         let (&[family, destination, _, _, table, _, _, kind], after) =
             body.split_first_chunk().ok_or(MalformedMessage)?;
+        let is_dead = number(after.get(..4).ok_or(MalformedMessage)?)? & DEAD != 0;
         let mut rest = after.get(4..).ok_or(MalformedMessage)?;
-        if family != FAMILY_V4 || destination != 0 || table != MAIN_TABLE || kind != UNICAST {
+        let is_meant = kind == UNICAST && !is_dead || REFUSING.contains(&kind);
+        if family != FAMILY_V4 || destination != 0 || table != MAIN_TABLE || !is_meant {
             return Ok(());
         }
         let mut route = Gateway { metric: 0, ip: Ipv4Addr::UNSPECIFIED, interface: 0 };
@@ -157,8 +164,9 @@ pub fn gateways(message_bytes: &[u8], found: &mut Vec<Gateway>) -> Result<DumpSt
                 _ => {}
             }
         }
-        routers.push((route.ip, route.interface));
-        routers.retain(|(ip, _)| !ip.is_unspecified());
+        if routers.is_empty() {
+            routers.push((route.ip, route.interface));
+        }
         found.extend(routers.into_iter().map(|(ip, interface)| Gateway { ip, interface, ..route }));
         Ok(())
     })

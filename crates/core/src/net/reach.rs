@@ -57,11 +57,20 @@ pub fn is_private(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(v4) => {
             let [a, b, c, _] = v4.octets();
-            v4.is_private() || matches!((a, b, c), (100, 64..128, _) | (192, 0, 0) | (198, 18..20, _) | (240.., _, _))
+            v4.is_private()
+                || matches!(
+                    (a, b, c),
+                    (100, 64..128, _) | (192, 0, 0) | (192, 88, 99) | (198, 18..20, _) | (240.., _, _)
+                )
         }
         IpAddr::V6(v6) => {
-            let [first, second, ..] = v6.segments();
-            let is_of_host = first >> 13 == 1 && (first != 0x2001 || second >= 0x200);
+            let [first, second, third, ..] = v6.segments();
+            let is_of_host = match first {
+                0x2001 => second >= 0x200,
+                // 6to4: the IPv4 address of its router is in it.
+                0x2002 => is_public(Ipv4Addr::from_bits(u32::from(second) << 16 | u32::from(third))),
+                _ => first >> 13 == 1,
+            };
             !is_of_host && !v6.is_loopback() && !v6.is_unicast_link_local()
         }
     }
@@ -96,12 +105,22 @@ mod tests {
         for text in always {
             assert!(doubtful(ip(text)).is_none(), "{text}");
         }
-        for text in
-            ["100::1", "64:ff9b::1", "4000::1", "5f00::1", "::1.2.3.4", "2001::1", "fec0::1", "fd00::1", "240.0.0.1"]
-        {
+        for text in [
+            "192.88.99.1",
+            "2002:c0a8:101::1",
+            "100::1",
+            "64:ff9b::1",
+            "4000::1",
+            "5f00::1",
+            "::1.2.3.4",
+            "2001::1",
+            "fec0::1",
+            "fd00::1",
+            "240.0.0.1",
+        ] {
             assert!(!is_far(ip(text)), "{text}");
         }
-        for text in ["2001:200::1", "2a00::1", "2001:db8::1", "5.145.0.1"] {
+        for text in ["2001:200::1", "2002:591:1::1", "2a00::1", "2001:db8::1", "5.145.0.1"] {
             assert!(is_far(ip(text)), "{text}");
         }
     }

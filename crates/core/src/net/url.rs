@@ -277,7 +277,11 @@ pub(crate) fn split_host(text: &str) -> Result<(String, Option<&str>), UrlError>
         Some((host, port)) => (host, Some(port)),
         None => (text, None),
     };
-    if is_host(host) { Ok((host.to_ascii_lowercase(), port)) } else { Err(wrong_host(text)) }
+    match is_host(host) {
+        true => Ok((host.to_ascii_lowercase(), port)),
+        false if port.is_some_and(|port| read_port(Some(port), 0).is_some()) => Err(wrong_host(host)),
+        false => Err(wrong_host(text)),
+    }
 }
 
 /// Whether a host is a name that can be looked up (`*` stands for what is masked), or an IPv4 address in its usual form.

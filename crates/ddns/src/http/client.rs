@@ -94,7 +94,7 @@ impl SendingState<'_> {
         let (hop, limit) = (self.hop.borrow(), duration(self.how.limit));
         if hop.is_sent {
             let endpoint = endpoint(&hop.origin, hop.via.as_deref());
-            format!("{endpoint} received the request but did not respond within {limit}")
+            format!("{endpoint} took the connection but did not respond within {limit}")
         } else {
             format!("no connection to {} within {limit}", hop.origin)
         }

@@ -21,7 +21,7 @@ use tokio::net::unix::pipe;
 use tokio::time::timeout;
 
 use crate::open_file::reason;
-use crate::signals::{SIGINT, SIGTERM, before_end};
+use crate::signals::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, before_end, keep_children};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -44,7 +44,11 @@ pub(super) async fn ask(words: &[String], family: Family) -> Result<Choice, Stri
         command.env_remove(name);
     }
     let child = ProcessGroup::spawn(&mut command);
-    let mut child = child.map_err(|error| format!("`{program}` cannot be started ({})", reason(&error)))?;
+    let mut child = child.map_err(|error| {
+        let is_cut = error.kind() == io::ErrorKind::NotFound && !arguments.is_empty();
+        let way_out = if is_cut { "; a path that contains spaces needs quotes" } else { "" };
+        format!("`{program}` cannot be started ({}){way_out}", reason(&error))
+    })?;
     let mut output = Vec::new();
     let ended = timeout(LIMIT, child.run(&mut output)).await;
     output.truncate(MAX_OUTPUT_BYTES);
@@ -93,9 +97,10 @@ impl ProcessGroup {
     fn spawn(command: &mut Command) -> io::Result<Self> {
         // Signals from the terminal do not reach the child in its own group. Set this up before the child runs: a
         // signal may come at once.
+        keep_children();
         IS_IDLE.store(false, Ordering::SeqCst);
         let end_all = || RUNNING.with_borrow(|running| running.iter().copied().for_each(end));
-        let _ = before_end(&[SIGINT, SIGTERM], &IS_IDLE, end_all);
+        let _ = before_end(&[SIGINT, SIGTERM, SIGHUP, SIGQUIT], &IS_IDLE, end_all);
         let child = command.process_group(0).spawn();
         RUNNING.with_borrow_mut(|running| running.extend(child.as_ref().map(Child::id)));
         note_idle();

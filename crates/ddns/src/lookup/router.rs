@@ -30,8 +30,8 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// How long ddns waits for each try of NAT-PMP.
 const TRIES: [Duration; 3] = [Duration::from_millis(250), Duration::from_millis(500), Duration::from_secs(1)];
 
-/// How long ddns waits for answers to a search: first of the router itself, then of the multicast group.
-const SEARCH: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(700)];
+/// How long ddns waits for answers to a search. The router may wait for a second itself (`MX`).
+const SEARCH: Duration = Duration::from_millis(1300);
 
 /// How long one `UPnP` request may take.
 const REQUEST: Duration = Duration::from_secs(2);
@@ -113,21 +113,20 @@ async fn by_upnp(router: Ipv4Addr, client: &Client) -> Result<Ipv4Addr, String> 
     named.ok_or_else(|| last.map_or_else(nothing, refused))
 }
 
-/// Finds the router's description: asks the router itself, then the multicast group; only the router's own answers
-/// count.
+/// Finds the router's description: asks the router itself and the multicast group; only the router's own answers count.
 async fn search(router: Ipv4Addr) -> io::Result<Option<Url>> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
     let mut buffer = [0; 2048];
-    for (to, patience) in [router, upnp::GROUP.0].into_iter().zip(SEARCH) {
-        let end = Instant::now() + patience;
+    let end = Instant::now() + SEARCH;
+    for to in [router, upnp::GROUP.0] {
         // Continue if the group cannot be reached.
         let _ = socket.send_to(upnp::search().as_bytes(), (to, upnp::GROUP.1)).await;
-        while let Ok(received) = timeout_at(end, socket.recv_from(&mut buffer)).await {
-            let Ok((length, from)) = received else { break };
-            let is_router = matches!(from, SocketAddr::V4(from) if *from.ip() == router);
-            if let Some(url) = upnp::location(&buffer[..length], router).filter(|_| is_router) {
-                return Ok(Some(url));
-            }
+    }
+    while let Ok(received) = timeout_at(end, socket.recv_from(&mut buffer)).await {
+        let Ok((length, from)) = received else { break };
+        let is_router = matches!(from, SocketAddr::V4(from) if *from.ip() == router);
+        if let Some(url) = upnp::location(&buffer[..length], router).filter(|_| is_router) {
+            return Ok(Some(url));
         }
     }
     Ok(None)

@@ -192,7 +192,7 @@ fn e2_the_hop_that_hangs_is_the_one_that_is_blamed() {
     let mut config = config(&first.url("/start"), &Value::Null);
     config["timeout"] = json!(1);
     let run = Sandbox::new().sync(&config).expect(1);
-    run.prints(&format!("failed: http://{hangs} received the request but did not respond within 1 s"))
+    run.prints(&format!("failed: http://{hangs} took the connection but did not respond within 1 s"))
         .prints(&format!("{} redirects requests to http://{hangs}", first.url("")));
 }
 

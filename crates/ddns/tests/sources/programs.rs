@@ -57,12 +57,12 @@ fn f6_what_a_program_leaves_in_the_background_is_not_waited_for() {
 /// A signal from the terminal does not reach a program in a group of its own.
 #[test]
 fn f6_a_run_that_a_signal_ends_leaves_no_program_behind() {
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let sandbox = Sandbox::new();
         let hang = "shell:sleep 200 & echo $! >child.pid; wait";
         sandbox.write("config.json", with(&home("http://127.0.0.1:9/"), &json!({"index4": hang})).to_string());
         // In the background of a script, signals may be ignored.
-        let defaults = ["env", "--default-signal=INT,TERM"];
+        let defaults = ["env", "--default-signal=INT,TERM,HUP"];
         let mut run = sandbox.command_by(&defaults, &[]).spawn().expect("the program starts");
         until(SOON, "the program runs", || sandbox.path("child.pid").exists() && !sandbox.read("child.pid").is_empty());
         let process = i32::try_from(run.id()).ok().and_then(Pid::from_raw).expect("a process number");
@@ -72,6 +72,17 @@ fn f6_a_run_that_a_signal_ends_leaves_no_program_behind() {
         let state = || std::fs::read_to_string(&child).unwrap_or_default();
         until(SOON, "the child is gone", || state().is_empty() || state().contains(") Z "));
     }
+}
+
+/// Whoever starts ddns may ignore the end of children; the system then drops their status.
+#[test]
+fn f6_a_program_counts_where_the_starter_ignores_its_children() {
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
+    let source = json!({"index4": "shell:echo 203.0.113.7; sleep 0.2"});
+    sandbox.write("config.json", with(&home(&receiver.url("/")), &source).to_string());
+    let starter = ["env", "--ignore-signal=CHLD"];
+    assert!(sandbox.command_by(&starter, &[]).status().expect("it starts").success());
+    receiver.only();
 }
 
 /// As in the background of a script.

@@ -77,7 +77,7 @@ use Holds::{Either, InDoubt, Old};
 /// ended, and the connection in its place meets the fault; at the close, the kept one meets it before the update is sent.
 fn expected(stage: Stage, fault: Fault) -> [Expected; 2] {
     let no_byte = Senseless("a connection is made before the server sends a byte");
-    let late: &[&str] = &["received the request but did not respond within 2 s"];
+    let late: &[&str] = &["took the connection but did not respond within 2 s"];
     let broken: &[&str] = &["reset the connection before it responded"];
     match (stage, fault) {
         (Stage::Connect, Fault::Refuse) => [Failed(&["connection refused"], Old); 2],

@@ -55,6 +55,13 @@ fn f9_the_router_is_that_of_the_default_route_also_where_there_are_several() {
     let hops = [hop([10, 2, 0, 1], 9), hop([10, 0, 0, 1], 3), hop([10, 1, 0, 1], 4)].concat();
     let several = route(254, &[attribute(PRIORITY, &7_u32.to_ne_bytes()), attribute(SEVERAL, &hops)]);
     assert_eq!(read(&several), Ok(vec![gateway([10, 0, 0, 1], 7, 3), gateway([10, 1, 0, 1], 7, 4)]));
+    // Without a router: a tunnel, and a route that refuses. A dead route counts as none.
+    let of = |kind: u8, flags: u8, attributes: &[u8]| {
+        message(NEW_ROUTE, 2, &[&[FAMILY_V4, 0, 0, 0, 254, 0, 0, kind, flags, 0, 0, 0][..], attributes].concat())
+    };
+    assert_eq!(read(&of(1, 0, &attribute(OUT_INTERFACE, &5_u32.to_ne_bytes()))), Ok(vec![gateway([0; 4], 0, 5)]));
+    assert_eq!(read(&of(7, 0, &attribute(PRIORITY, &1_u32.to_ne_bytes()))), Ok(vec![gateway([0; 4], 1, 0)]));
+    assert_eq!(read(&of(1, 17, &plain.concat())), Ok(Vec::new()));
     for broken in [&hops[..5], &hops[..12], &[0; 16]] {
         assert!(read(&route(254, &[attribute(SEVERAL, broken)])).is_err());
     }

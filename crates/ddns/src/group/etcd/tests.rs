@@ -379,7 +379,7 @@ fn j4_where_nobody_responds_the_error_says_what_may_have_been_done() {
         etcd.pause();
         let error = store.transaction(&on_absence("a/1", None), Duration::from_secs(1)).await.expect_err("it hangs");
         assert!(matches!(error, Error::Unreachable(_)), "{error}");
-        assert!(error.to_string().contains("received the request but did not respond within"), "{error}");
+        assert!(error.to_string().contains("took the connection but did not respond within"), "{error}");
         etcd.resume();
         // The result is the same whether or not the paused etcd carried out the first transaction.
         store.transaction(&on_absence("a/1", None), LIMIT).await.expect("a response");

@@ -44,6 +44,7 @@ pub(crate) fn gateway() -> Result<Gateway, String> {
         if dump(List::Routes, |piece, _| gateways(piece, &mut found))? {
             let best = found.into_iter().min_by_key(|gateway| gateway.metric);
             return best
+                .filter(|gateway| !gateway.ip.is_unspecified())
                 .ok_or_else(|| "there is no default route with a router; `router:ADDRESS` names one".to_owned());
         }
     }

@@ -27,23 +27,25 @@ impl Serving<'_, '_> {
             .filter(|source| source.name.as_deref() == Some(name))
             .filter_map(|source| Some((source.file.clone()?, source.max_age)))
             .collect();
-        let mut is_news = false;
+        let (mut is_news, mut is_broken) = (false, false);
         for (file, max_age) in own {
             // A damaged file is written anew.
             let mut memory = recall(&file).unwrap_or_default();
             is_news |= memory.take(name, &push, max_age, unix_time().seconds);
             if let Err(error) = remember(&file, &memory) {
                 self.log.error(format!("what push:{name} told cannot be remembered in {} ({error})", file.display()));
-                return (PushAnswer::Broken, [false; 2]);
+                is_broken = true;
             }
         }
         self.service.silent.remove(name);
         let hosts = request.hosts.as_ref().map_or(0, Vec::len);
         self.log.debug(|| format!("push:{name} told {push}"));
-        if is_news {
-            (PushAnswer::Good(push, hosts), push.families())
-        } else {
-            (PushAnswer::NoChange(push, hosts), [false; 2])
+        let families = if is_news { push.families() } else { [false; 2] };
+        match (is_broken, is_news) {
+            // What other files remember is sent all the same.
+            (true, _) => (PushAnswer::Broken, families),
+            (false, true) => (PushAnswer::Good(push, hosts), families),
+            (false, false) => (PushAnswer::NoChange(push, hosts), families),
         }
     }
 
