@@ -62,12 +62,18 @@ struct One<'a> {
     notification: &'a Notification,
     log: &'a Log<'a>,
     config: usize,
+    /// Its place among the notifications of its configuration.
+    place: usize,
     /// The entries of its configuration.
     entries: Range<usize>,
     /// The names under which failures of these entries are counted.
     names: Vec<String>,
     ledger: Ledger,
 }
+
+/// What the notifications of a service still had to report before a reload: each by its configuration and its place there.
+#[derive(Default)]
+pub(crate) struct Unreported(Vec<((String, usize), Ledger)>);
 
 impl<'a> Notifier<'a> {
     /// `None`: no notification is configured.
@@ -76,15 +82,25 @@ impl<'a> Notifier<'a> {
         logs: &'a [Log<'a>],
         client: &'a Client,
         plan: &Rc<Plan>,
+        mut former: Unreported,
     ) -> Option<Box<Self>> {
         let plan = Rc::clone(plan);
         let mut each = Vec::new();
         for (config, ((valid, _), log)) in configs.iter().zip(logs).enumerate() {
             let entries = plan.entries_of(config);
-            for notification in &valid.notify {
+            for (place, notification) in valid.notify.iter().enumerate() {
                 let (entries, names) = (entries.clone(), plan.streak_names(entries.clone()));
-                let ledger = Ledger::new(notification.on, notification.after);
-                each.push(One { notification, log, config, entries, names, ledger });
+                let mut ledger = Ledger::new(notification.on, notification.after);
+                let own = (valid.name.clone(), place);
+                if let Some(known) = former.0.iter().position(|(known, _)| *known == own) {
+                    let sends =
+                        |about: &About, at: &usize| plan.entry(*at).domains_of(about.family).contains(&about.domain);
+                    let now_called = |about: &About| {
+                        Some(About { entry: entries.clone().find(|at| sends(about, at))?, ..about.clone() })
+                    };
+                    ledger = ledger.continuing(former.0.swap_remove(known).1, now_called);
+                }
+                each.push(One { notification, log, config, place, entries, names, ledger });
             }
         }
         if each.is_empty() {
@@ -126,6 +142,7 @@ impl<'a> Notifier<'a> {
                     let meant = self.each.iter_mut().filter(|one| one.entries.contains(&visibility.about.entry));
                     meant.for_each(|one| one.ledger.visibility(visibility));
                 }
+                What::Held(held) if held.until.is_none() => self.note_stop(&held.about, &held.why, *at, engine),
                 What::Held(_) | What::SourceRecovered { .. } | What::DnsQuestions { .. } | What::Said { .. } => {}
             }
         }
@@ -137,6 +154,17 @@ impl<'a> Notifier<'a> {
             let key = one.key(about.entry, engine);
             let streak = one.ledger.take(about, outcome, engine.streak(key, about), at);
             engine.set_streak(key, about, streak);
+        }
+    }
+
+    /// Counts an update that is stopped and was not sent: the service refused another one, and with it all of the entry (H5).
+    fn note_stop(&mut self, about: &About, why: &str, at: u64, engine: &mut Engine) {
+        for one in self.each.iter_mut().filter(|one| one.entries.contains(&about.entry)) {
+            let key = one.key(about.entry, engine);
+            let streak = engine.streak(key, about);
+            if !streak.is_stopped {
+                engine.set_streak(key, about, one.ledger.stop(about, why, streak, at));
+            }
         }
     }
 
@@ -205,11 +233,7 @@ impl<'a> Notifier<'a> {
     pub(crate) fn ended(&mut self, (number, has_arrived): (usize, bool), engine: &mut Engine) {
         let one = &mut self.each[number];
         let Some(outgoing) = one.ledger.ended(has_arrived, steady_time()) else { return };
-        for line in &outgoing.lines {
-            let key = one.key(line.about.entry, engine);
-            let streak = Ledger::streak_after(outgoing.event, has_arrived, engine.streak(key, &line.about));
-            engine.set_streak(key, &line.about, streak);
-        }
+        one.count_report(&outgoing, has_arrived, engine);
         self.review(engine);
     }
 
@@ -229,6 +253,16 @@ impl<'a> Notifier<'a> {
         self.review(engine);
     }
 
+    /// Gives up what is being sent. Returns what is still to be reported, after a reload.
+    pub(crate) fn into_unreported(mut self, configs: &[Valid], engine: &mut Engine) -> Unreported {
+        for one in &mut self.each {
+            let Some(outgoing) = one.ledger.ended(false, steady_time()) else { continue };
+            one.count_report(&outgoing, false, engine);
+        }
+        let name = |one: &One<'_>| configs.get(one.config).map(|(config, _)| config.name.clone()).unwrap_or_default();
+        Unreported(self.each.into_iter().map(|one| ((name(&one), one.place), one.ledger)).collect())
+    }
+
     /// Sends everything that is due at the end of a single run. Each notification must arrive within its `timeout` from now.
     pub(crate) fn finish(&mut self, tallies: &[Tally], postponed: usize, engine: &mut Engine) {
         self.began = Some(Instant::now());
@@ -237,6 +271,15 @@ impl<'a> Notifier<'a> {
 }
 
 impl One<'_> {
+    /// Counts that a report arrived, or did not.
+    fn count_report(&self, outgoing: &Outgoing, has_arrived: bool, engine: &mut Engine) {
+        for line in &outgoing.lines {
+            let key = self.key(line.about.entry, engine);
+            let streak = Ledger::streak_after(outgoing.event, has_arrived, engine.streak(key, &line.about));
+            engine.set_streak(key, &line.about, streak);
+        }
+    }
+
     /// The key under which failures of an entry are counted.
     fn key(&self, at: usize, engine: &Engine) -> Fingerprint {
         engine.streak_key(at, &self.names[at - self.entries.start], self.notification)
@@ -299,6 +342,8 @@ struct NotSent {
     /// Whether another try would fail in the same way.
     is_final: bool,
     warnings: Vec<String>,
+    /// The response of a service that did not accept it.
+    body: Vec<u8>,
 }
 
 impl NotSent {
@@ -342,7 +387,8 @@ async fn send(
         Err(why) => {
             let is_final = response.status < 500 && response.status != 429;
             let may_have_arrived = (200..300).contains(&response.status) && !response.is_whole;
-            Err(NotSent { why, may_have_arrived, is_refused: true, is_final, warnings: response.warnings })
+            let Response { warnings, body, .. } = response;
+            Err(NotSent { why, may_have_arrived, is_refused: true, is_final, warnings, body })
         }
     });
     (origin, sent)
@@ -380,14 +426,14 @@ pub(crate) async fn try_example(
     let began = Instant::now();
     let (origin, sent) = send(notification, &notice, client, notification.timeout, None).await;
     let has_arrived = sent.is_ok();
-    let line = match sent {
-        Ok(response) => {
-            let body = String::from_utf8_lossy(&response.body).split_whitespace().collect::<Vec<_>>().join(" ");
-            let said = if body.is_empty() { String::new() } else { format!(": {body}") };
-            format!("arrived: {} ({} ms){said}", with_reason(response.status), began.elapsed().as_millis())
+    let (line, body) = match sent {
+        Ok(Response { status, body, .. }) => {
+            (format!("arrived: {} ({} ms)", with_reason(status), began.elapsed().as_millis()), body)
         }
-        Err(not_sent) => format!("{}: {}", not_sent.word(), not_sent.why),
+        Err(not_sent) => (format!("{}: {}", not_sent.word(), not_sent.why), not_sent.body),
     };
+    let body = String::from_utf8_lossy(&body).split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = if body.is_empty() { line } else { format!("{line}: {body}") };
     let said = secrets.mask(&line).chars().take(MAX_RESPONSE_CHARS).collect();
     Some(TriedExample { origin, message: notice.message, said, has_arrived })
 }

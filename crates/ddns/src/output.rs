@@ -16,6 +16,7 @@ use ddns_core::text::own_json::indented;
 use ddns_core::text::screen;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, OFlags, fstat};
+use rustix::net::{SendFlags, send};
 use serde::Serialize;
 
 use crate::open_file::bits;
@@ -37,25 +38,45 @@ pub(crate) fn say(text: &str) {
     let _ = io::stderr().write_all(screen::lines(text).as_bytes());
 }
 
-/// Standard error without waiting, if it is a pipe or a terminal. Opened anew, because other processes may share the
-/// original.
-static NONBLOCKING_STDERR: LazyLock<Option<File>> = LazyLock::new(|| {
-    let kind = fstat(io::stderr()).map(|stat| FileType::from_raw_mode(stat.st_mode)).ok();
-    let may_wait = matches!(kind, Some(FileType::Fifo | FileType::CharacterDevice));
+/// Standard error, where writing might wait for a reader.
+enum NonBlockingStderr {
+    /// A pipe or a terminal, opened anew, because other processes may share the original.
+    Opened(File),
+    /// A socket, such as that of systemd's journal, which cannot be opened anew.
+    Socket,
+}
+
+static NONBLOCKING_STDERR: LazyLock<Option<NonBlockingStderr>> = LazyLock::new(|| {
     let flags = bits(OFlags::NONBLOCK | OFlags::NOCTTY);
-    may_wait.then(|| OpenOptions::new().write(true).custom_flags(flags).open("/dev/fd/2").ok()).flatten()
+    match FileType::from_raw_mode(fstat(io::stderr()).ok()?.st_mode) {
+        FileType::Fifo | FileType::CharacterDevice => {
+            let opened = OpenOptions::new().write(true).custom_flags(flags).open("/dev/fd/2");
+            opened.ok().map(NonBlockingStderr::Opened)
+        }
+        FileType::Socket => Some(NonBlockingStderr::Socket),
+        _ => None,
+    }
 });
+
+impl NonBlockingStderr {
+    fn write(&self, text: &str) -> io::Result<usize> {
+        match self {
+            Self::Opened(file) => (&*file).write(text.as_bytes()),
+            Self::Socket => Ok(send(io::stderr(), text.as_bytes(), SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?),
+        }
+    }
+}
 
 /// How many lines of the log were skipped since the last one that was written.
 static SKIPPED: AtomicUsize = AtomicUsize::new(0);
 
-/// How long to wait for a reader of standard error. A pipe or a terminal that stays full must not hold up updates.
+/// How long to wait for a reader of standard error. A pipe, a terminal or a socket that stays full must not hold up updates.
 const STDERR_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// Writes a line of a service's log to standard error unchanged, unless nobody reads there. The next line that can be
 /// written says how many are missing.
 pub(crate) fn say_or_skip(line: &str) {
-    let Some(mut stderr) = NONBLOCKING_STDERR.as_ref() else {
+    let Some(stderr) = NONBLOCKING_STDERR.as_ref() else {
         let _ = io::stderr().write_all(line.as_bytes());
         return;
     };
@@ -64,12 +85,12 @@ pub(crate) fn say_or_skip(line: &str) {
         0 => Cow::Borrowed(line),
         _ => format!("\n({skipped} of these lines are missing: nobody read them)\n{line}").into(),
     };
-    let mut written = stderr.write(text.as_bytes());
+    let mut written = stderr.write(&text);
     if skipped == 0
         && is_full(&written)
-        && poll(&mut [PollFd::new(stderr, PollFlags::OUT)], Some(&STDERR_TIMEOUT)).is_ok()
+        && poll(&mut [PollFd::new(&io::stderr(), PollFlags::OUT)], Some(&STDERR_TIMEOUT)).is_ok()
     {
-        written = stderr.write(text.as_bytes());
+        written = stderr.write(&text);
     }
     let is_skipped = is_full(&written) || written.is_ok_and(|length| length < text.len());
     SKIPPED.store(if is_skipped { skipped + 1 } else { 0 }, Relaxed);

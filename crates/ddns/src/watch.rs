@@ -134,10 +134,12 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, plan: &
     let intervals = plan.intervals();
     service.metrics = Metrics::of(configs, &intervals, service.metrics.take());
     let history = History::new(Rc::clone(plan), &logs, service.environment);
-    let notifier = Notifier::new(configs, &logs, service.client, plan);
+    let notifier = Notifier::new(configs, &logs, service.client, plan, std::mem::take(&mut service.unreported));
     let unwatched = events.files.watch(service.files(configs));
     // A file may have changed after it was read and before it was watched.
-    let is_stale = std::mem::take(&mut service.is_stale) || events.files.changed_since(service.read_at);
+    let is_stale = std::mem::take(&mut service.is_stale)
+        || !service.reloading.is_empty()
+        || events.files.changed_since(service.read_at);
     events.announcements = listen_to_routers(configs, log);
     service.open_control(configs, events, log).await;
     page::open(configs, events, log);
@@ -146,9 +148,8 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, plan: &
         service.log_missing_notifications(why, log);
     }
     let reload = Reload::new(is_stale);
-    let (logs, reloading, next_watchdog) = (&logs, Vec::new(), None);
-    let mut serving =
-        Serving { service, configs, logs, log, driver, history, notifier, reload, reloading, next_watchdog };
+    let (logs, next_watchdog) = (&logs, None);
+    let mut serving = Serving { service, configs, logs, log, driver, history, notifier, reload, next_watchdog };
     let end = serving.run(events).await;
     let Serving { service, driver, .. } = serving;
     service.engine = Some(driver.engine);

@@ -114,6 +114,27 @@ impl Ledger {
         Self { on, after, ..Self::default() }
     }
 
+    /// Continues what another ledger still had to report. `now_called`: an update of before as it is called now.
+    #[must_use]
+    pub fn continuing(self, former: Self, now_called: impl Fn(&About) -> Option<About>) -> Self {
+        fn renamed<T>(
+            all: BTreeMap<About, T>,
+            now_called: impl Fn(&About) -> Option<About>,
+        ) -> impl Iterator<Item = (About, T)> {
+            all.into_iter().filter_map(move |(about, what)| Some((now_called(&about)?, what)))
+        }
+        let Self { on, after, .. } = self;
+        Self {
+            on,
+            after,
+            changed: renamed(former.changed, &now_called).filter(|_| on.has(NotifyEvent::Changed)).collect(),
+            seen: renamed(former.seen, &now_called).filter(|(_, (event, ..))| on.has(*event)).collect(),
+            reasons: renamed(former.reasons, &now_called).collect(),
+            role: former.role.filter(|(event, _)| on.has(*event)),
+            ..former
+        }
+    }
+
     /// Takes in how an update ended, and returns its new streak.
     #[must_use]
     pub fn take(&mut self, about: &About, outcome: &Outcome, streak: Streak, now: u64) -> Streak {
@@ -127,6 +148,13 @@ impl Ledger {
         };
         self.reasons.insert(about.clone(), why);
         if matches!(outcome, Outcome::Stopped { .. }) { streak.stopped(now) } else { streak.failed(now) }
+    }
+
+    /// Takes in that an update is stopped without having been sent, and returns its new streak.
+    #[must_use]
+    pub fn stop(&mut self, about: &About, why: &str, streak: Streak, now: u64) -> Streak {
+        self.reasons.insert(about.clone(), why.to_owned());
+        streak.stopped(now)
     }
 
     /// Takes in that an endpoint accepted another address than before. Several changes are reported as one, from the first

@@ -20,7 +20,7 @@ use crate::driver::{Driver, Lease};
 use crate::group::{self, Joined, LEAVE_TIMEOUT, LeaseNotice};
 use crate::history::History;
 use crate::load;
-use crate::notify::Notifier;
+use crate::notify::{Notifier, Unreported};
 use crate::output::log::Log;
 use crate::output::progress::Progress;
 use crate::output::{Ended, complain, fail};
@@ -53,7 +53,7 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
         progress.begin();
     }
     let mut history = History::new(Rc::clone(&plan), &logs, environment);
-    let mut notifier = Notifier::new(configs, &logs, client, &plan);
+    let mut notifier = Notifier::new(configs, &logs, client, &plan, Unreported::default());
     if let Some(joined) = &joined {
         client.limit_unsent(Some(joined.group.lease));
         driver.on(Event::Lease(LeaseEvent::Joined));

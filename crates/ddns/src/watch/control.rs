@@ -116,6 +116,11 @@ impl Control {
         Err(last)
     }
 
+    /// Whether clients find the socket.
+    pub(super) fn is_in_place(&self) -> bool {
+        file_of(&self.path) == self.file
+    }
+
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<ControlRequest> {
         match self.requests.poll_recv(context) {
             Poll::Ready(Some(request)) => Poll::Ready(request),
@@ -127,7 +132,7 @@ impl Control {
 impl Drop for Control {
     fn drop(&mut self) {
         self.task.abort();
-        if self.file.is_some() && file_of(&self.path) == self.file {
+        if self.file.is_some() && self.is_in_place() {
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -145,9 +150,15 @@ async fn accept(listener: UnixListener, received: UnboundedSender<ControlRequest
             continue;
         };
         silent.retain(|client| !client.is_finished());
-        if Rc::strong_count(&connected) > MAX_CLIENTS.min(max_files_per_kind().div_ceil(2)) {
-            // Evict the oldest idle client; if there is none, refuse.
-            let Some(oldest) = silent.pop_front() else { continue };
+        let most = MAX_CLIENTS.min(max_files_per_kind().div_ceil(2));
+        if silent.len() >= most {
+            // Their requests may have come in the meantime.
+            yield_now().await;
+            silent.retain(|client| !client.is_finished());
+        }
+        if silent.len() >= most
+            && let Some(oldest) = silent.pop_front()
+        {
             oldest.abort();
             // Let it close before the next client is accepted.
             yield_now().await;
@@ -155,7 +166,10 @@ async fn accept(listener: UnixListener, received: UnboundedSender<ControlRequest
         let (received, connected) = (received.clone(), Rc::clone(&connected));
         let reading = spawn_local(async move {
             if let Ok(Some((command, stream))) = timeout(CLIENT_TIMEOUT, read_command(stream)).await {
-                let _ = received.send(ControlRequest { command, stream, connected });
+                // Those that wait for a synchronization must not keep others from asking how things stand.
+                if command == Command::Status || Rc::strong_count(&connected) <= 2 * most {
+                    let _ = received.send(ControlRequest { command, stream, connected });
+                }
             }
         });
         silent.push_back(reading.abort_handle());

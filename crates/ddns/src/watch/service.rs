@@ -14,6 +14,7 @@ use ddns_core::engine::plan::Plan;
 use ddns_core::journal::SyncResult;
 use ddns_core::net::family::Family;
 use ddns_core::text::duration::duration;
+use tokio::sync::oneshot;
 
 use super::control::Control;
 use super::events::Events;
@@ -25,6 +26,7 @@ use crate::compose::cache_with_files;
 use crate::environment::Environment;
 use crate::group::GroupMember;
 use crate::http::Client;
+use crate::notify::Unreported;
 use crate::open_file::reason;
 use crate::output::log::{Log, RecentLines};
 
@@ -52,6 +54,10 @@ pub(super) struct Service<'a> {
     pub(super) silent: BTreeSet<String>,
     /// Requests for a synchronization that has not ended; each gets its result.
     pub(super) waiting: Vec<Box<dyn FnOnce(SyncResult)>>,
+    /// Requests of the page that wait for the configuration to be loaded.
+    pub(super) reloading: Vec<oneshot::Sender<Vec<String>>>,
+    /// What notifications still have to report after a reload.
+    pub(super) unreported: Unreported,
     /// `None`: there is no page.
     pub(super) metrics: Option<Metrics>,
     /// Whether the configuration changed again while the previous run ended.
@@ -88,6 +94,8 @@ impl<'a> Service<'a> {
             recent: Rc::default(),
             silent: BTreeSet::new(),
             waiting: Vec::new(),
+            reloading: Vec::new(),
+            unreported: Unreported::default(),
             metrics: None,
             is_stale: false,
             engine: None,

@@ -17,7 +17,6 @@ use ddns_core::journal::{Row, SyncResult, UpdateState};
 use ddns_core::lease::membership::Membership;
 use ddns_core::text::duration::duration;
 use ddns_core::update::outcome::Tally;
-use tokio::sync::oneshot;
 
 use super::events::{Events, ServiceEvent};
 use super::page;
@@ -50,8 +49,6 @@ pub(super) struct Serving<'a, 's> {
     /// `None` if no notification is configured.
     pub(super) notifier: Option<Box<Notifier<'s>>>,
     pub(super) reload: Reload<'a>,
-    /// Requests of the page that wait for the configuration to be loaded.
-    pub(super) reloading: Vec<oneshot::Sender<Vec<String>>>,
     pub(super) next_watchdog: Option<Duration>,
 }
 
@@ -62,7 +59,7 @@ impl Serving<'_, '_> {
         loop {
             self.begin_due();
             self.hand_on();
-            self.rest_where_idle(events);
+            self.rest_where_idle(events).await;
             match self.next(events).await {
                 Next::Engine(event) => {
                     self.driver.on(event);
@@ -139,11 +136,15 @@ impl Serving<'_, '_> {
     }
 
     /// Rests if the engine has nothing left to do for now.
-    fn rest_where_idle(&mut self, events: &mut Events) {
+    async fn rest_where_idle(&mut self, events: &mut Events) {
         for milestone in self.driver.take_milestones() {
             if let engine::Effect::Idle { tallies, postponed } = milestone {
                 self.rest(&tallies, postponed);
                 page::retry(self.configs, events, self.log);
+                // Something may have tidied up the folder.
+                if events.control.as_ref().is_some_and(|control| !control.is_in_place()) {
+                    self.service.open_control(self.configs, events, self.log).await;
+                }
                 tell(events);
             }
         }
@@ -192,7 +193,7 @@ impl Serving<'_, '_> {
     /// The loaded configurations, if they differ and can be used.
     fn loaded(&mut self, loaded: Loaded) -> Option<Vec<Valid>> {
         let fresh = self.reload.decide(loaded, self.configs, self.service, self.log);
-        for done in std::mem::take(&mut self.reloading) {
+        for done in std::mem::take(&mut self.service.reloading) {
             answer(done, self.reload.errors.clone());
         }
         if fresh.is_none() {

@@ -1,13 +1,18 @@
 //! Notifies systemd of the service's state (`sd_notify`), if systemd listens. A notification that fails is no reason to
 //! stop.
 
+use std::io;
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::environment::Environment;
 use crate::platform::abstract_name;
+
+/// How long to wait for systemd to read.
+const NOTIFY_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// The notification socket.
 pub(super) struct Systemd {
@@ -62,7 +67,12 @@ impl Systemd {
     }
 
     fn notify(&self, message: &str) {
-        if let Some(socket) = &self.socket {
+        let Some(socket) = &self.socket else { return };
+        let sent = socket.send(message.as_bytes());
+        // The queue is full. Wait a moment for systemd, but not for something that never reads.
+        if sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+            && poll(&mut [PollFd::new(socket, PollFlags::OUT)], Some(&NOTIFY_TIMEOUT)).is_ok()
+        {
             let _ = socket.send(message.as_bytes());
         }
     }
@@ -75,5 +85,5 @@ fn connect(name: &str) -> Option<UnixDatagram> {
         Some(name) => socket.connect_addr(&abstract_name(name)?),
         None => socket.connect(name),
     };
-    connected.ok().map(|()| socket)
+    connected.and_then(|()| socket.set_nonblocking(true)).ok().map(|()| socket)
 }

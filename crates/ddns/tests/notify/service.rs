@@ -103,6 +103,46 @@ fn i5_a_reload_keeps_what_was_told() {
     assert_eq!(inbox.events(), ["failed"]);
 }
 
+/// What could not be told before a reload is told after it; and a reload does not wait for it.
+#[test]
+fn i5_a_reload_keeps_what_is_still_to_be_told() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let is_open = Arc::new(AtomicU16::new(503));
+    let status = is_open.clone();
+    let inbox = Inbox::responding(move |_| Response::status(status.load(Ordering::SeqCst)));
+    let notify = inbox.notify(&json!({"on": ["changed"], "timeout": 4}));
+    let config = |more: u64| endpoint.config(&json!({"notify": notify, "interval": "10s", "timeout": more}));
+    let watch = Watch::start(&sandbox, &config(60));
+    until(SOON, "a try", || !inbox.messages().is_empty());
+    watch.prints("not accepted");
+    sandbox.write("config.json", config(61).to_string());
+    watch.prints("the configuration changed: reloading");
+    is_open.store(200, Ordering::SeqCst);
+    let before = inbox.messages().len();
+    // It ends the pause after a notification that failed.
+    let log = watch.stop();
+    assert!(inbox.messages().len() > before, "{log}");
+    assert_eq!(inbox.messages()[before]["message"], "home.example.com A is now 203.0.113.7");
+}
+
+#[test]
+fn i5_a_reload_does_not_wait_for_a_notification_that_hangs() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let inbox = Inbox::responding(|_| Response::status(200).after(Duration::from_secs(60)));
+    let config =
+        |more: u64| endpoint.config(&json!({"notify": inbox.notify(&json!({"timeout": 60})), "timeout": more}));
+    let watch = Watch::start(&sandbox, &config(60));
+    until(SOON, "the notification", || !inbox.messages().is_empty());
+    sandbox.write("config.json", config(61).to_string());
+    watch.prints("the configuration changed: reloading");
+    let begun = std::time::Instant::now();
+    endpoint.receiver.set_ip("203.0.113.8");
+    watch.signal(rustix::process::Signal::USR1);
+    endpoint.wait(2, SOON);
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    watch.stop();
+}
+
 /// Where nobody wants to be told anything, nothing is written for it.
 #[test]
 fn i5_it_leaves_no_trace_where_it_is_not_set() {

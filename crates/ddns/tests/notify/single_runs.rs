@@ -154,6 +154,22 @@ fn i5_a_stop_is_told_at_once_and_ends_with_another_key() {
     assert_eq!(inbox.events(), ["stopped", "recovered", "changed"]);
 }
 
+/// The others were not sent, and are stopped all the same.
+#[test]
+fn h5_i5_a_stop_of_all_tells_of_all() {
+    let (sandbox, endpoint, inbox) = (Sandbox::new(), Endpoint::new(), Inbox::new());
+    let names = ["a.example.com", "b.example.com", "c.example.com"];
+    let more = json!({"expect": {"stop": {"body": "badauth", "all": true}}, "ipv4": names, "concurrency": 1});
+    let config = endpoint.config(&inbox.notify(&json!({})), &more);
+    endpoint.set(418);
+    for _ in 0..2 {
+        safe(sandbox.sync(&config).expect(1));
+    }
+    assert_eq!(inbox.events(), ["stopped"]);
+    assert_eq!(inbox.messages()[0]["domains"], names.join(","));
+    assert_eq!(endpoint.receiver.callbacks().len(), 1);
+}
+
 #[test]
 fn i5_many_domains_are_one_notification() {
     let (sandbox, endpoint, inbox) = (Sandbox::new(), Endpoint::new(), Inbox::new());

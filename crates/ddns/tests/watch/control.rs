@@ -326,6 +326,22 @@ fn i6_status_names_the_addresses_where_two_entries_share_domain_and_origin() {
     check("the cache");
 }
 
+/// Two keys that are both masked.
+#[test]
+fn i6_status_names_the_entry_where_only_secrets_differ() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let entry =
+        |key: &str| json!({"provider": "callback", "id": endpoint.receiver.url(&format!("/?key={key}&ip=__IP__"))});
+    let mut config = endpoint.config(&json!({"providers": [entry("first-k3y"), entry("other-k3y")]}));
+    config.as_object_mut().expect("an object").retain(|name, _| name != "dns" && name != "id");
+    let watch = Watch::start(&sandbox, &config);
+    until(SOON, "both are up to date", || status(&sandbox).1 == 0);
+    let rows = status(&sandbox).0["updates"].as_array().expect("a list").clone();
+    let named: Vec<&str> = rows.iter().filter_map(|row| row["endpoint"].as_str()).collect();
+    assert!(named[0].ends_with("ip=__IP__ (entry 1)") && named[1].ends_with("(entry 2)"), "{named:?}");
+    watch.stop();
+}
+
 #[test]
 fn i6_status_shows_what_is_wrong_with_a_new_configuration() {
     let sandbox = host();

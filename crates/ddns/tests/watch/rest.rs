@@ -3,6 +3,8 @@
 
 use std::fs;
 use std::io::{Read as _, Write as _, pipe};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::thread;
 
@@ -207,6 +209,21 @@ fn g1_a_service_whose_log_nobody_reads_sends_all_the_same() {
     let mut log = String::new();
     reader.read_to_string(&mut log).expect("a text");
     assert!(log.contains(" of these lines are missing: nobody read them)\n"), "{log}");
+}
+
+/// systemd's journal reads a socket.
+#[test]
+fn g1_a_service_whose_log_is_a_socket_that_nobody_reads_sends_all_the_same() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let names: Vec<String> = (0..300).map(|number| format!("h{number}.example.com")).collect();
+    sandbox.write("config.json", endpoint.config(&json!({"ipv4": names, "debug": true})).to_string());
+    let (_reader, writer) = UnixStream::pair().expect("two ends");
+    let mut command = sandbox.command(&["watch", "-c", "config.json"]);
+    let mut service = command.stderr(OwnedFd::from(writer)).spawn().expect("it starts");
+    endpoint.wait(300, SOON * 2);
+    let process = i32::try_from(service.id()).ok().and_then(Pid::from_raw).expect("a process number");
+    kill_process(process, Signal::TERM).expect("it runs");
+    assert!(service.wait().expect("it ended").success());
 }
 
 #[test]

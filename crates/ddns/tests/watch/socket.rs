@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::support::mode;
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms, sockets, status, until};
+use crate::support::{Response, mode};
 
 #[test]
 fn watch_the_socket_is_for_the_owner_alone_and_goes_away() {
@@ -149,6 +149,43 @@ fn watch_silent_clients_do_not_lock_others_out() {
     assert!(begun.elapsed() < ms(9000));
     drop(silent);
     assert!(watch.is_running());
+    watch.stop();
+}
+
+/// Whoever waits for a synchronization keeps nobody from asking how things stand.
+#[test]
+fn i6_many_who_wait_do_not_make_the_service_look_dead() {
+    let sandbox = host();
+    let endpoint = Endpoint::responding(|_| Response::status(204).after(ms(3000)));
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    endpoint.wait(1, SOON);
+    let path = sockets(&sandbox).remove(0);
+    let waiting: Vec<UnixStream> = (0..40)
+        .map(|_| {
+            let mut stream = UnixStream::connect(&path).expect("a connection");
+            stream.write_all(b"sync\n").expect("it listens");
+            stream
+        })
+        .collect();
+    sandbox.run(&["status", "--alive", "-c", "config.json"]).expect(0);
+    for mut stream in waiting {
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("a response");
+        assert!(!text.is_empty());
+    }
+    watch.stop();
+}
+
+#[test]
+fn i6_a_socket_that_was_removed_is_made_again() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
+    endpoint.wait(1, SOON);
+    until(SOON, "up to date", || status(&sandbox).1 == 0);
+    fs::remove_dir_all(sandbox.path("run/ddns")).expect("it is removed");
+    watch.signal(Signal::USR1);
+    until(SOON, "a socket", || !sockets(&sandbox).is_empty());
+    assert_eq!(status(&sandbox).1, 0);
     watch.stop();
 }
 

@@ -114,6 +114,22 @@ fn watch_notifies_systemd_at_an_abstract_name() {
 }
 
 #[test]
+fn watch_goes_on_where_systemd_reads_nothing() {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let path = sandbox.path("notify");
+    let _systemd = Systemd::at(&path);
+    let variables = [("NOTIFY_SOCKET", path.display().to_string()), ("WATCHDOG_USEC", "100000".to_owned())];
+    let watch =
+        start(&sandbox, &endpoint.config(&json!({})), &variables.each_ref().map(|(name, text)| (*name, text.as_str())));
+    // Long enough to fill the queue of the socket.
+    std::thread::sleep(ms(1500));
+    endpoint.receiver.set_ip("203.0.113.8");
+    watch.signal(Signal::USR1);
+    assert_eq!(endpoint.wait(2, SOON).ip(), "203.0.113.8");
+    watch.stop();
+}
+
+#[test]
 fn watch_gives_signs_of_life_twice_as_often_as_asked() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let path = sandbox.path("notify");

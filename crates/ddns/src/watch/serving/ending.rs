@@ -19,6 +19,9 @@ use crate::watch::service::End;
 /// The last notifications have at least this long.
 const FINAL_NOTIFY_TIME: Duration = Duration::from_secs(2);
 
+/// A reload waits only so long for notifications: the next run goes on with them.
+const RELOAD_NOTIFY_TIME: Duration = Duration::from_millis(500);
+
 /// The first of two: an event, or the result of `poll`.
 async fn either<T>(
     event: impl Future<Output = ServiceEvent>,
@@ -59,6 +62,7 @@ impl Serving<'_, '_> {
     /// whether one came.
     async fn finish(&mut self, event: engine::Event, events: &mut Events) -> bool {
         let until = steady_time() + GRACE;
+        let is_reload = matches!(event, engine::Event::Reload(_));
         self.driver.on(event);
         let mut is_stopped = false;
         while !is_stopped && !self.is_closed() {
@@ -71,8 +75,9 @@ impl Serving<'_, '_> {
         }
         self.hand_on();
         // The last notifications must be sent, too, however long the requests took.
-        let until = until.max(steady_time() + FINAL_NOTIFY_TIME);
-        is_stopped = is_stopped || self.notify(events, until).await;
+        let until =
+            if is_reload { steady_time() + RELOAD_NOTIFY_TIME } else { until.max(steady_time() + FINAL_NOTIFY_TIME) };
+        is_stopped = is_stopped || self.notify(events, until, is_reload).await;
         self.driver.on(engine::Event::Save);
         self.history.save();
         is_stopped
@@ -83,15 +88,20 @@ impl Serving<'_, '_> {
     }
 
     /// Sends the last notifications, and gives them time. Ends at once on a signal to stop; returns whether one came.
-    async fn notify(&mut self, events: &mut Events, until: Duration) -> bool {
+    async fn notify(&mut self, events: &mut Events, until: Duration, is_reload: bool) -> bool {
         let Some(mut notifier) = self.notifier.take() else { return false };
-        notifier.hurry(&mut self.driver.engine);
+        if !is_reload {
+            notifier.hurry(&mut self.driver.engine);
+        }
         while notifier.is_sending() && steady_time() < until {
             match either(events.next(Some(until)), |context| notifier.poll(context)).await {
                 Ok(ServiceEvent::Stop) => return true,
                 Ok(event) => self.handle(event, events),
                 Err(ended) => notifier.ended(ended, &mut self.driver.engine),
             }
+        }
+        if is_reload {
+            self.service.unreported = notifier.into_unreported(self.configs, &mut self.driver.engine);
         }
         false
     }

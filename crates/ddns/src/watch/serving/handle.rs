@@ -84,7 +84,7 @@ impl Serving<'_, '_> {
             SiteRequest::Warn(text) => self.log.warning(text),
             SiteRequest::Configured(respond) => answer(respond, self.configured()),
             SiteRequest::Reload(done) => {
-                self.reloading.push(done);
+                self.service.reloading.push(done);
                 self.reload.begin(self.service, true);
             }
             SiteRequest::Synchronize { retry_stopped, done } => {
