@@ -138,7 +138,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Inv
                 return Ok(Invocation::Show(VERSION.to_owned()));
             }
             Arg::Short('c') | Arg::Long("config") if command.is_none_or(CommandSpec::takes_files) => {
-                let files = fields::values(&mut parser, "--config")?;
+                let files = fields::values(&mut parser, "--config", "value")?;
                 mistakes::no_command(&files)?;
                 given.settings.files.extend(files);
             }

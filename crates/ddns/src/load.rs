@@ -71,7 +71,9 @@ pub(crate) async fn examine(
     let mut around = around(options, environment, &mut diagnostics);
     let named_outside = around.named_files();
     read_files(&mut around.files, named_outside, environment);
+    let found = diagnostics.len();
     let files = files_here(named, environment, &mut diagnostics);
+    let is_unnamed = diagnostics.len() > found;
     if files.is_empty() && around.options.is_empty() && around.environment.is_empty() && !has_errors(&diagnostics) {
         return Examined { documents: Vec::new(), around, result: Ok(Vec::new()) };
     }
@@ -97,7 +99,7 @@ pub(crate) async fn examine(
             Err(wrong) => diagnostics.extend(wrong),
         }
     }
-    if files.is_empty() {
+    if files.is_empty() && !is_unnamed {
         match validate(OUTSIDE, None, &around) {
             Ok(config) => valid.push(config),
             Err(wrong) => diagnostics.extend(wrong),

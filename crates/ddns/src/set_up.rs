@@ -17,6 +17,7 @@ use ddns_core::net::family::Family;
 use ddns_core::net::ssl::Ssl;
 use ddns_core::net::status::with_reason;
 use ddns_core::set_up::Survey;
+use ddns_core::text::duration::seconds;
 use ddns_core::text::order;
 use ddns_core::text::shell;
 use ddns_core::update::Update;
@@ -64,11 +65,12 @@ pub(crate) async fn ask_around(survey: &mut Survey, first: Family, client: &Clie
     (survey.public, survey.router) = ([v4, v6], router.and_then(Result::ok));
 }
 
-/// An update that was sent once, and its result.
+/// An update that was sent once or held back, and the result.
 pub(crate) struct SentOnce {
     pub(crate) about: About,
+    pub(crate) is_sent: bool,
     pub(crate) is_accepted: bool,
-    /// The result in words: the status of the response, or why there was none.
+    /// The result in words: the status of the response, or why there was none, or why it was not sent.
     pub(crate) words: String,
     /// The text of the response, without secrets.
     pub(crate) text: String,
@@ -96,11 +98,17 @@ pub(crate) async fn send_once(valid: Valid, client: &Client, environment: &Envir
                     let (is_accepted, words) = (settled.outcome.is_accepted(), words_of(&settled));
                     let text = if is_of_update(&settled.outcome) { driver.heard() } else { "" };
                     let text: String = logs[0].masked(text).chars().take(MAX_TEXT).collect();
-                    Some(SentOnce { about: settled.about, is_accepted, words, text })
+                    Some(SentOnce { about: settled.about, is_sent: true, is_accepted, words, text })
                 }
                 What::Held(held) => {
-                    let words = format!("held back: {}", held.why);
-                    Some(SentOnce { about: held.about, is_accepted: false, words, text: String::new() })
+                    let words = match held.until {
+                        Some(until) => {
+                            format!("ddns waits for {}: {}", seconds(until.saturating_sub(event.at)), held.why)
+                        }
+                        None => format!("stopped: {}", held.why),
+                    };
+                    let text = String::new();
+                    Some(SentOnce { about: held.about, is_sent: false, is_accepted: false, words, text })
                 }
                 _ => None,
             });

@@ -22,8 +22,8 @@ use super::read::{BoolOrText, SettingReader};
 use super::value::{is_auto, is_off, is_off_word};
 use super::{Cache, Entry, Ssl};
 use crate::address::source::{FORMS, Source};
-use crate::callback::Target;
 use crate::callback::expect::Expect;
+use crate::callback::{Callback, Target};
 use crate::net::family::Family;
 use crate::net::proxy::{self, Proxies, ProxyItem, Route};
 use crate::text::diagnostic::{Place, Severity};
@@ -93,6 +93,8 @@ impl EntryBuilder<'_, '_> {
             self.warn_forgetful(Key::MinInterval);
         } else if cache == Some(Cache::Off) && expects_memory {
             self.warn_forgetful(Key::Expect);
+        } else if cache == Some(Cache::Off) && callback.as_ref().is_some_and(Callback::makes) {
+            self.warn_forgetful(Key::Absent);
         }
         let timeout = self.timeout();
         let verify = self.verify();
@@ -261,7 +263,7 @@ impl EntryBuilder<'_, '_> {
     fn refuse_word(&mut self, key: Key, path: &str) {
         let meant = match path.to_ascii_lowercase().as_str() {
             "off" | "disabled" | "null" | "none" => "false",
-            "on" | "enabled" => "true",
+            "on" | "enabled" | "auto" => "true",
             _ => return,
         };
         let message = format!("`{}` would be a file called `{path}`", Field::of(key).name);

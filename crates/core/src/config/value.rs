@@ -60,9 +60,10 @@ pub fn list(text: &str) -> Result<Vec<Node>, SyntaxError> {
         return Ok(separated(text));
     }
     let in_double_quotes = |error| {
-        if text.contains('\'') { parse(&double_quoted(text), Dialect::IN_TEXT) } else { Err(error) }
+        let parsed = parse(&double_quoted(text), Dialect::LIST);
+        if text.contains('\'') { parsed } else { parsed.map_err(|_| error) }
     };
-    let parsed = parse(text, Dialect::IN_TEXT).or_else(in_double_quotes);
+    let parsed = parse(text, Dialect::LIST).or_else(in_double_quotes);
     // JSON that begins with a bracket is an array.
     parsed.map(|node| if let Value::Array(items) = node.value { items } else { Vec::new() })
 }
@@ -94,7 +95,9 @@ fn double_quoted(text: &str) -> String {
             (Some(_), '\\') => match letters.next() {
                 Some('\'') => json.push('\''),
                 next => {
-                    json.push('\\');
+                    // Python keeps a backslash that begins no escape.
+                    let is_escape = next.is_some_and(|next| "\"\\/bfnrtu".contains(next));
+                    json.push_str(if is_escape { "\\" } else { "\\\\" });
                     json.extend(next);
                 }
             },

@@ -137,7 +137,12 @@ impl SetUp {
         now.taken.push((subject.clone(), text.to_owned()));
         let found = findings(&now.settings()).into_iter().filter(|finding| !before.contains(finding));
         let (wrong, warnings): (Vec<_>, Vec<_>) = found.partition(|finding| finding.severity == Severity::Error);
-        let words = |all: Vec<Diagnostic>| all.iter().map(in_question_terms).collect::<Vec<_>>();
+        let words = |all: Vec<Diagnostic>| {
+            let mut words: Vec<String> = all.iter().map(in_question_terms).collect();
+            // Both families may have the same error.
+            words.dedup();
+            words
+        };
         match subject {
             _ if wrong.is_empty() => Ok(words(warnings)),
             // Leave out the hint: it lists all kinds of sources, too much for a mistyped word.
@@ -164,8 +169,9 @@ fn findings(settings: &Raw) -> Vec<Diagnostic> {
 /// A finding in the words of the questions: the user has seen no names of fields.
 fn in_question_terms(finding: &Diagnostic) -> String {
     let hint = finding.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-    let mut text = sentence(&format!("{}{hint}", finding.message));
-    let words = [("`id`", "the URL"), ("`token`", "the body"), ("`ipv4`", "the list"), ("`ipv6`", "the list")];
+    let own = ["`ipv4`: ", "`ipv6`: "].into_iter().find_map(|field| finding.message.strip_prefix(field));
+    let mut text = sentence(&format!("{}{hint}", own.unwrap_or(&finding.message)));
+    let words = [("`id`", "the URL"), ("`token`", "the body"), ("`ipv4`", "the answer"), ("`ipv6`", "the answer")];
     for (field, word) in words.into_iter().chain([("`index4`", "the source"), ("`index6`", "the source")]) {
         text = text.replace(field, word);
     }

@@ -101,6 +101,7 @@ fn a_url_of_ones_own_is_asked_for_what_it_lacks() {
             "body [{\"domain\": \"__DOMAIN__\", \"type\": \"__RECORDTYPE__\", \"ip\": \"__IP__\"}] < {x > again: ",
             "body [{\"domain\": \"__DOMAIN__\", \"type\": \"__RECORDTYPE__\", \"ip\": \"__IP__\"}] < None",
             "query [name=__DOMAIN__&type=__RECORDTYPE__&ip=__IP__] < ",
+            "domains < none, a.example > again: none means no domains and can only stand alone (remove it).",
             "domains < router",
             "index4 [public] < ",
             "index6 [none] < ",

@@ -109,7 +109,8 @@ impl Diagnostic {
     /// All of it on one line, for a log.
     pub fn one_line(&self) -> String {
         let hint = self.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        format!("{}{}{hint}", self.place, self.message)
+        let text = format!("{}{}{hint}", self.place, self.message);
+        text.split('\n').map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
     /// All of it for a terminal: place, sentence, the line with a caret, the hint.
@@ -173,15 +174,17 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         return None;
     }
     let typed = typed.to_lowercase();
-    // Two swapped letters are one typing mistake, even in a short word.
+    let start = typed.replace(['_', '.'], "-");
+    let is_start = |name: &str| start.trim_start_matches('-').len() > 2 && name.starts_with(&start);
+    // An abbreviation is meant as such. Two swapped letters are one typing mistake, even in a short word.
     let likeness = |name: &str| {
         let is_one_mistake = typed.len() > 2 && strsim::osa_distance(&typed, name) <= 1;
-        (is_one_mistake, strsim::jaro_winkler(&typed, name))
+        ((is_start(name), is_one_mistake), strsim::jaro_winkler(&typed, name))
     };
     known
         .into_iter()
         .map(|name| (likeness(&name.to_lowercase()), name))
-        .filter(|((is_one_mistake, likeness), _)| *is_one_mistake || *likeness > 0.8)
+        .filter(|((likely, likeness), _)| *likely != (false, false) || *likeness > 0.8)
         // Of several equally near names, the first: `ipv4` for `ipv`.
         .min_by(|((one, a), _), ((other, b), _)| other.cmp(one).then(b.total_cmp(a)))
         .map(|(_, name)| name)

@@ -39,6 +39,8 @@ impl Dialect {
     pub const CONFIG: Self = Self { relaxed: true, placeholders: false, most: MAX_VALUES };
     /// A list or an object in a string.
     pub const IN_TEXT: Self = Self { most: MAX_VALUES, ..Self::STRICT };
+    /// A list in a string, perhaps with a comma after its last element.
+    pub const LIST: Self = Self { relaxed: true, ..Self::IN_TEXT };
     /// The string form of `token`.
     pub const TOKEN: Self = Self { relaxed: false, placeholders: true, most: MAX_VALUES };
 }

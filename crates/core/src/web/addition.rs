@@ -365,7 +365,7 @@ mod tests {
             (r#""index6": "[\"shell:reboot\"]""#, "`cmd:`"),
             (r#""index4": "quorum:1(default, shell:reboot)""#, "`cmd:`"),
             (r#""cache": "/etc/cron.d/x""#, "the path of a file"),
-            (r#""cache": "auto""#, "the path of a file"),
+            (r#""cache": "auto""#, "would be a file called `auto`"),
             (r#""ssl": "/etc/passwd""#, "the path of a file"),
             (r#""log": {"file": "/etc/cron.d/x"}"#, "`log.file`"),
             (r#""sign": {"file": "/etc/shadow"}"#, "the path of a file"),

@@ -214,6 +214,9 @@ fn patched(text: &str, op: &Op, around: &Surroundings) -> Result<String, Finding
 
 /// Why an edit that would move a secret is refused.
 const RETYPE: &str = "type this again: it would go to another host, or in another way, than before";
+/// The same for an entry that the edit does not touch, such as one of the whole file.
+const OF_ENTRY: &str =
+    "a secret of an entry would go to another host, or in another way: edit the configuration on the host";
 const OUTSIDE: &str =
     "this would go to another host, and it is not set in this file: edit the configuration on the host";
 const INHERITED: &str =
@@ -292,6 +295,7 @@ impl Trace {
                 };
                 let why = match former {
                     None if place.is_some_and(|at| at.entry == Some(number)) => continue,
+                    Some(_) if is_wider && typed.is_empty() && place.is_some_and(|at| at.entry.is_some()) => OF_ENTRY,
                     Some(_) if is_wider && place.is_some() => RETYPE,
                     Some(_) if is_wider => OUTSIDE,
                     Some(former) if is_same(former) => continue,

@@ -43,7 +43,7 @@ pub(super) fn set(options: &mut Raw, name: &str, parser: &mut Parser) -> Result<
         Kind::Domains => list(options, field.key, domains(parser, &option)?),
         // NewFuture/DDNS takes several words as `line`, and uses the first.
         kind if kind.is_list() || field.key == Key::Line => {
-            let words = values(parser, &option)?;
+            let words = values(parser, &option, "value")?;
             no_command(&words)?;
             list(options, field.key, words)
         }
@@ -129,8 +129,8 @@ pub(super) fn optional_value(parser: &mut Parser, kind: Kind) -> Result<Option<S
 }
 
 /// All words up to the next option, at least one.
-pub(super) fn values(parser: &mut Parser, option: &str) -> Result<Vec<String>, Diagnostic> {
-    let values = parser.values().map_err(|_| wrong(format!("{option} needs a value")))?;
+pub(super) fn values(parser: &mut Parser, option: &str, what: &str) -> Result<Vec<String>, Diagnostic> {
+    let values = parser.values().map_err(|_| wrong(format!("{option} needs a {what}")))?;
     let values: Vec<String> = values.map(text).collect::<Result<_, _>>()?;
     // An empty `line` is the same as none (C5).
     if option != "--line" && values.iter().any(|value| value.trim().is_empty()) {
@@ -141,7 +141,7 @@ pub(super) fn values(parser: &mut Parser, option: &str) -> Result<Vec<String>, D
 
 /// The same for domain names; refuses files, URLs and commands.
 pub(super) fn domains(parser: &mut Parser, option: &str) -> Result<Vec<String>, Diagnostic> {
-    let values = values(parser, option)?;
+    let values = values(parser, option, "domain")?;
     values.iter().find_map(|value| no_domain(option, value)).map_or(Ok(values), Err)
 }
 

@@ -256,14 +256,16 @@ fn in_words(row: &Row, is_running: bool) -> String {
         UpdateState::Stopped => {
             // A service would notice a single run only at its next synchronization.
             let way_out = if is_running { "ddns sync --retry-stopped" } else { "ddns --retry-stopped" };
-            format!("{word}: the service said `{why}` (`{way_out}` sends it again)")
+            // Words about a request before or after the update are already quoted.
+            let why = if why.contains('`') { why.to_owned() } else { format!("`{why}`") };
+            format!("{word}: the service said {why} (`{way_out}` sends it again)")
         }
         UpdateState::Accepted if row.is_expired => format!("{word}; the next run sends it again (cache_max_age)"),
         UpdateState::NoAddress if row.address.is_some() => {
             format!("{word} of the other family, and both are sent in one request")
         }
         UpdateState::NoAddress if !why.is_empty() => format!("{word}: {why}"),
-        UpdateState::InDoubt if row.in_doubt.is_none() => format!("{word}: not accepted yet"),
+        UpdateState::InDoubt if row.in_doubt.is_none() => "not accepted yet: the next run sends it".to_owned(),
         UpdateState::InDoubt => format!("{word}: the next run sends it again"),
         _ => word.to_owned(),
     }

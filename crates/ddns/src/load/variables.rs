@@ -28,12 +28,17 @@ pub(super) fn configured_files(environment: &Environment, diagnostics: &mut Vec<
     if is_one_address(text.trim()) {
         return vec![text.trim().to_owned()];
     }
-    let items = value::list(text).unwrap_or_default();
+    let mut wrong = |message: String| {
+        diagnostics.push(Diagnostic::error(Place::Environment(CONFIG.to_owned()), message));
+    };
+    let items = value::list(text).unwrap_or_else(|error| {
+        wrong(format!("its list is wrong: {}", error.message));
+        Vec::new()
+    });
     let files: Vec<String> = items.iter().filter_map(|item| item.value.text()).map(str::to_owned).collect();
     let is_json = text.trim_start().starts_with('[');
-    if is_json && (files.is_empty() || files.len() < items.len()) {
-        let message = "must be a file, several files separated by commas, or a JSON list of files";
-        diagnostics.push(Diagnostic::error(Place::Environment(CONFIG.to_owned()), message));
+    if is_json && files.len() < items.len() {
+        wrong("must be a file, several files separated by commas, or a JSON list of files".to_owned());
     }
     files
 }

@@ -134,6 +134,10 @@ fn check_warns_of_likely_mistakes() {
         (json!({"ipv4": ["a.example", "b.example", "A.example"]}), Some("a.example is listed twice")),
         (json!({"endpoint": "https://e.example/__IP__", "id": "__IP__"}), Some("`endpoint` contains __IP__")),
         (json!({"id": "https://h.example/hook"}), Some("the endpoint is not told the address")),
+        (
+            json!({"ipv4": "münchen.example", "before": {"id": "/find"}}),
+            Some("`ipv4`: münchen.example: services list a name like this in ASCII"),
+        ),
         (json!({"tokn": 1}), Some("unknown field `tokn`")),
     ];
     for (more, expected) in cases {

@@ -141,7 +141,7 @@ fn e8_force_sends_the_named_domains_once_more() {
     assert_eq!(targets(&receiver), ["/b.example"]);
     let run = sandbox.run(&["--force", "c.example", "b.exampel"]).expect(2);
     run.prints("`c.example` is not a domain of the configuration").prints("did you mean b.example?");
-    sandbox.run(&["--force"]).expect(2).prints("--force needs a value");
+    sandbox.run(&["--force"]).expect(2).prints("--force needs a domain");
     assert_eq!(targets(&receiver), ["/b.example"]);
 }
 

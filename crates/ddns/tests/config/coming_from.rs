@@ -117,9 +117,13 @@ fn b13_none_and_false_are_neither_domains_nor_files() {
         assert_eq!(receiver.take().len(), 2, "one domain, and nothing is remembered: {off}");
         assert!(!sandbox.path("none").exists());
     }
-    for (word, hint) in
-        [("off", "write `false`"), ("Disabled", "write `false`"), ("null", "./null"), ("on", "write `true`")]
-    {
+    for (word, hint) in [
+        ("off", "write `false`"),
+        ("Disabled", "write `false`"),
+        ("null", "./null"),
+        ("on", "write `true`"),
+        ("auto", "write `true`"),
+    ] {
         let sandbox = Sandbox::new();
         let config = with(&basic(&receiver), &json!({"cache": word}));
         sandbox.sync(&config).expect(2).prints(&format!("`cache` would be a file called `{word}`")).prints(hint);
@@ -207,6 +211,28 @@ fn h_one_value_of_extra_may_be_an_option() {
     sandbox.run(&["--extra", "{}", "--extra.__KEY__", "v"]).expect(2).prints("use only one");
 }
 
+/// That client also fills in placeholders there.
+#[test]
+fn b11_a_placeholder_in_a_value_of_extra_is_a_warning() {
+    let receiver = Receiver::new();
+    let more = json!({"id": receiver.url("/?name=__NAME__"), "extra": {"__NAME__": "www.__DOMAIN__"}});
+    let run = Sandbox::new().sync(&with(&basic(&receiver), &more)).expect(0);
+    run.prints("`extra`").prints("__DOMAIN__");
+    assert_eq!(receiver.only().target(), "/?name=www.__DOMAIN__");
+}
+
+#[test]
+fn b11_a_list_of_files_in_a_variable_is_read_as_any_list() {
+    let receiver = Receiver::new();
+    let sandbox = Sandbox::new().env("DDNS_CONFIG", "['a.json',]");
+    sandbox.write("a.json", basic(&receiver).to_string());
+    sandbox.run(&[]).expect(0);
+    receiver.only();
+    let run = sandbox.env("DDNS_CONFIG", "['a.json'").run(&[]).expect(2);
+    run.prints("DDNS_CONFIG (environment)").never_prints("cannot be read");
+    receiver.only();
+}
+
 #[test]
 fn b11_an_option_for_one_value_of_extra_leaves_the_others() {
     let receiver = Receiver::new();
@@ -253,6 +279,12 @@ fn b11_lists_in_variables_may_have_single_quotes() {
     let sandbox = sandbox.env("DDNS_INDEX4", r#"['shell:echo none', "shell:echo '203.0.113.7'"]"#);
     sandbox.run(&[]).expect(0);
     assert_eq!(targets(&receiver), ["/a.example", "/b.example"]);
+    let sandbox = sandbox
+        .env("DDNS_IPV4", "['d.example',]")
+        .env("DDNS_INDEX4", r"['regex:192\.0\.2\.', 'shell:echo 203.0.113.7']");
+    receiver.take();
+    sandbox.run(&[]).expect(0);
+    assert_eq!(targets(&receiver), ["/d.example"]);
     sandbox.run(&["--ipv4", "['c.example'", "--no-cache"]).expect(2).prints("`ipv4` starts like a JSON list");
     sandbox.run(&["--ipv4", "['c.example']", "--no-cache"]).expect(0);
     assert!(targets(&receiver).contains(&"/c.example".to_owned()));

@@ -66,7 +66,7 @@ fn h8_a_domain_outside_is_an_error_and_so_is_what_is_no_zone() {
 fn h8_placeholders_need_a_zone_and_extra_wins() {
     let receiver = Receiver::new();
     let id = receiver.url("/__ZONE__/__HOST__");
-    Sandbox::new().sync(&home(&id)).expect(0).prints("__HOST__ is not a placeholder");
+    Sandbox::new().sync(&home(&id)).expect(0).prints("__HOST__ is not a placeholder: it is sent as it is (set `zone`)");
     let extra = json!({"extra": {"__ZONE__": "z1"}, "zone": "example.com"});
     Sandbox::new().sync(&with(&home(&id), &extra)).expect(0).never_prints("warning");
     let seen: Vec<String> = receiver.callbacks().iter().map(|one| one.target().to_owned()).collect();

@@ -93,14 +93,16 @@ fn h11_what_is_no_secret_is_refused_unseen() {
         (json!("whsec_s3cr"), "has fewer than 24 or more than 64 bytes"),
         (json!([SECRET, "s3cret"]), "does not begin with `whsec_`"),
         (json!({"fil": "s3cret"}), "`sign` must be a secret `whsec_…`"),
+        (json!([]), "`sign` is an empty list"),
         (json!([5]), "`sign[0]` must be a string, not a number"),
         (json!(true), "`sign` must be a secret `whsec_…`"),
     ] {
         let run = Sandbox::new().sync(&with(&home(&receiver.url("/")), &json!({"sign": sign})));
         run.expect(2).prints(why).prints("config.json:1:").never_prints("s3cr").never_prints("MfKQ9r8");
     }
-    let both = json!({"sign": SECRET, "headers": {"webhook-id": "1"}});
-    Sandbox::new().sync(&with(&home(&receiver.url("/")), &both)).expect(2).prints("must not set `Webhook-Id`");
+    let both = json!({"sign": SECRET, "headers": {"webhook-id": "1", "Webhook-Signature": "v1"}});
+    let run = Sandbox::new().sync(&with(&home(&receiver.url("/")), &both)).expect(2);
+    run.prints("must not set `Webhook-Id`").prints("must not set `Webhook-Signature`");
     assert!(receiver.callbacks().is_empty());
 }
 

@@ -234,7 +234,10 @@ fn k15_k21_verify_tells_no_more_than_can_be_known() {
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
     configure(&sandbox, &receiver, &json!({"server": "127.0.0.1:1", "resolver": resolver.0}));
     let run = sandbox.run(&["verify", "--wait", "6s", "--wide"]).expect(3);
-    shows(&run, &["unknown: the zone's servers do not answer; the resolver 127.0.0.1 has 192.168.1.5"]);
+    shows(
+        &run,
+        &["unknown: the servers in `verify.server` give no usable answer; the resolver 127.0.0.1 has 192.168.1.5"],
+    );
     let begun = Instant::now();
     let config = json!({"dns": "callback", "id": "http://127.0.0.1:1/__IP__", "ipv4": "localhost",
         "index4": "cmd:echo 203.0.113.7"});

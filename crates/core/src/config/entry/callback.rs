@@ -16,6 +16,9 @@ use crate::text::number::grouped;
 /// What a warning says about a name without a value.
 pub(crate) const NO_PLACEHOLDER: &str = "is not a placeholder: it is sent as it is";
 
+/// The way out for a value in quotation marks: an env file of Docker keeps them.
+const UNQUOTE: &str = "leave out the quotation marks around it";
+
 /// How many headers a callback may add; servers refuse more.
 const MAX_HEADERS: usize = 100;
 
@@ -175,6 +178,11 @@ impl EntryBuilder<'_, '_> {
             // If the value is wrong, the name is known all the same: that is named once.
             let _ = variables.add(&member.key, Value::Bool(true));
             let Some(value) = self.resolved(Key::Extra, place, member.node.value, &what) else { continue };
+            if let Some(name) = value.text().and_then(|text| variables.names().find(|name| text.contains(name))) {
+                let message = format!("{what}: `{name}` is sent as it is: nothing is filled in inside a value");
+                let hint = format!("write it in `id` or `token`, around `{}`", member.key);
+                self.reader.note(Severity::Warning, Key::Extra, place, &message, &hint);
+            }
             let added = variables.add(&member.key, value).map_err(|why| format!("{what} {why}"));
             self.reader.valid(Key::Extra, place, added, "");
         }
@@ -200,6 +208,7 @@ impl EntryBuilder<'_, '_> {
             Err(TargetError::Relative(likely)) => {
                 let message = "`id` must start with http:// or https://, unless `endpoint` is set";
                 let hint = match likely {
+                    _ if id.trim_start().starts_with(['\'', '"']) => UNQUOTE.to_owned(),
                     Some(likely) => format!("did you mean {likely} ?"),
                     None => "write the whole URL: https://HOST/PATH, or https://USER:PASSWORD@HOST/PATH".to_owned(),
                 };
@@ -233,7 +242,8 @@ impl EntryBuilder<'_, '_> {
                 self.note(Severity::Warning, &message, &|| None);
                 continue;
             }
-            let hint = || nearest_placeholder(name, variables).map(|near| format!("did you mean {near}?"));
+            let near = || nearest_placeholder(name, variables).map(|near| format!("did you mean {near}?"));
+            let hint = || variables.way_to(name).map(str::to_owned).or_else(near);
             self.note(Severity::Warning, &format!("{name} {NO_PLACEHOLDER}"), &hint);
         }
     }
@@ -294,8 +304,7 @@ fn form_body(node: &Node, variables: &Variables, unknown: &mut Vec<String>) -> R
 
 fn json_body(node: &Node, variables: &Variables, unknown: &mut Vec<String>) -> Result<Option<Body>, BodyMistake> {
     let text = node.value.text().unwrap_or_default();
-    // An env file of Docker keeps them.
-    let quoted = text.trim_start().starts_with(['\'', '"']).then_some("leave out the quotation marks around it");
+    let quoted = text.trim_start().starts_with(['\'', '"']).then_some(UNQUOTE);
     let quoted = quoted.or(is_off(&node.value).then_some("leave `token` out to send a GET"));
     let document = document(node).map_err(|error| {
         let (at, all) = (text[..error.span.start].chars().count() + 1, text.chars().count());
@@ -324,7 +333,7 @@ fn json_body(node: &Node, variables: &Variables, unknown: &mut Vec<String>) -> R
     }
 }
 
-fn nearest_placeholder<'a>(name: &str, variables: &'a Variables) -> Option<&'a str> {
+pub(super) fn nearest_placeholder<'a>(name: &str, variables: &'a Variables) -> Option<&'a str> {
     let name = name.to_ascii_uppercase();
     let likeness = |known: &&str| strsim::levenshtein(known, &name);
     variables.names().filter(|known| likeness(known) <= 3).min_by_key(likeness)

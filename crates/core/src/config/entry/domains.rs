@@ -14,6 +14,7 @@ use crate::net::family::Family;
 use crate::net::interface_id::InterfaceId;
 use crate::text::diagnostic::{Severity, nearest};
 use crate::text::json::{Member, Node, Value, is_placeholder_name};
+use crate::text::punycode::ascii_name;
 use crate::text::screen;
 use crate::update::domain::Domain;
 
@@ -192,6 +193,12 @@ impl EntryBuilder<'_, '_> {
     /// Every domain must be in a zone, if there are zones, and have a value for each placeholder for which others have
     /// one.
     pub(super) fn check_domains(&mut self, callback: &Callback, domains: &[Domains; 2]) {
+        for (key, domains) in [Key::Ipv4, Key::Ipv6].into_iter().zip(domains).filter(|_| !callback.steps().is_empty()) {
+            for domain in domains.names.iter().filter(|domain| !domain.as_str().is_ascii()) {
+                let message = format!("`{}`: {domain}: services list a name like this in ASCII", Field::of(key).name);
+                self.reader.warn_whole(key, message, &format!("write {}", ascii_name(domain.as_str())));
+            }
+        }
         let has_own = domains.iter().any(|domains| !domains.extra.is_empty());
         let has_zones = !callback.variables.zones.is_empty();
         if !has_own && !has_zones {

@@ -2,6 +2,7 @@
 
 use super::super::fields::{Field, Key};
 use super::super::files::FileContents;
+use super::super::raw::Setting;
 use super::EntryBuilder;
 use crate::callback::{Header, RsaKey, SIGNATURE_HEADERS, SchemeSigning, SignScheme, Signing, SigningKey, Variables};
 use crate::net::url::{split_authority, split_scheme};
@@ -15,6 +16,10 @@ impl EntryBuilder<'_, '_> {
     /// An invalid key is noted as an error, and never shown.
     pub(super) fn sign(&mut self, headers: &[Header]) -> Option<Signing> {
         let items = self.reader.short_list(Key::Sign);
+        let is_array = |setting: &Setting| matches!(setting.node.value, Value::Array(_));
+        if items.is_empty() && self.reader.setting(Key::Sign).is_some_and(is_array) {
+            self.reader.wrong_whole(Key::Sign, "`sign` is an empty list: nothing would be signed", "leave out `sign`");
+        }
         let schemes = items.iter().filter(|item| is_scheme(&item.value)).count();
         let signing = match &items[..] {
             [item] if schemes == 1 => self.scheme(item).map(|scheme| Signing::Scheme(Box::new(scheme))),
@@ -33,7 +38,7 @@ impl EntryBuilder<'_, '_> {
             Signing::Scheme(scheme) => scheme.own_headers(),
         };
         let is_own = |header: &&Header| own.iter().any(|name| name.eq_ignore_ascii_case(header.name()));
-        if let Some(header) = headers.iter().find(is_own) {
+        for header in headers.iter().filter(is_own) {
             let message = format!("`headers` must not set `{}` if `sign` is set", header.name());
             self.reader.wrong_whole(Key::Headers, message, "leave it out: `sign` sets it");
         }

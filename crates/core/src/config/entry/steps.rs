@@ -10,6 +10,7 @@ use super::super::parts;
 use super::super::raw::Raw;
 use super::super::read::{SettingReader, did_you_mean};
 use super::EntryBuilder;
+use super::callback::nearest_placeholder;
 use crate::callback::expect::{Expect, Pointer};
 use crate::callback::steps::{Around, LookupStep, unknown_in};
 use crate::callback::{Callback, Method, RequestTemplate, Variables};
@@ -133,13 +134,18 @@ impl EntryBuilder<'_, '_> {
             self.reader.wrong(Key::Before, object.span, "`before`: `expect` of a step must be an object", "");
         }
         let compared = |maker: &mut Self, part: &str| {
-            let mut unknown = Vec::new();
             let mut pairs: Vec<(Pointer, Value)> = Vec::new();
             for Member { key, key_span, node } in maker.pairs(object, part) {
+                let mut unknown = Vec::new();
                 unknown_in(&node.value, variables, &mut unknown);
+                for name in unknown {
+                    // Nothing would match, and `absent` would make a record each time.
+                    let message = format!("`before`: `{part}`: {name} is not a placeholder");
+                    let near = nearest_placeholder(&name, variables).map(|near| format!("did you mean {near}?"));
+                    maker.reader.wrong(Key::Before, node.span, message, &near.unwrap_or_default());
+                }
                 pairs.extend(maker.pointer(&key, key_span).map(|pointer| (pointer, node.value)));
             }
-            maker.warn_unknown(&unknown, variables);
             pairs
         };
         let (wanted, left_out, same) = (compared(self, "where"), compared(self, "not"), compared(self, "same"));

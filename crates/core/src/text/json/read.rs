@@ -113,7 +113,10 @@ fn expected(text: &str, from: usize, dialect: Dialect) -> SyntaxError {
     }
     match (scan.expected, scan.open.last()) {
         (Expected::Key, _) if text[start..].starts_with('\'') => {
-            here("a key in double quotes was expected here, not in single ones; `ddns import FILE` reads them")
+            // A list in a string begins with a bracket.
+            let is_file = dialect.relaxed && text.trim_start().starts_with('{');
+            let way_out = if is_file { "; `ddns import FILE` reads them" } else { "" };
+            here(&format!("a key in double quotes was expected here, not in single ones{way_out}"))
         }
         (Expected::Key, _) => here("a key in double quotes was expected here"),
         (Expected::Colon, _) => here("a `:` was expected after the key"),

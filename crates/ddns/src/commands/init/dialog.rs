@@ -167,7 +167,11 @@ impl<'a> Dialog<'a> {
         let sent = send_once(valid, self.client, environment).await;
         for one in &sent {
             let ip = self.looked[one.about.family.index()].ip.map(|ip| format!(" {ip}")).unwrap_or_default();
-            let how = if one.is_accepted { "Sent once, accepted" } else { "Sent once, not accepted" };
+            let how = match (one.is_sent, one.is_accepted) {
+                (false, _) => "Not sent",
+                (true, true) => "Sent once, accepted",
+                (true, false) => "Sent once, not accepted",
+            };
             show_broken(&format!("{how}: {}{ip} ({})", one.about, one.words), 2);
             if !one.is_accepted && !one.text.trim().is_empty() {
                 show_broken(&format!("The service says: {}", one.text), 2);

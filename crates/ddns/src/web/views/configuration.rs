@@ -327,6 +327,11 @@ fn sources(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
     let (add, other) = (format!("{name}.add"), format!("{name}.other"));
     let typed = (model.typed)(&add).unwrap_or_default();
     let described = around.described();
+    let unset = match &control.elsewhere {
+        _ if !items.is_empty() => "one more source …".to_owned(),
+        Some((shown, from)) => format!("not set here ({from} sets it: {shown})"),
+        None => format!("not set ({})", with(control.field.default)),
+    };
     html! {
         fieldset.field {
             legend.label { (control.field.label) }
@@ -341,7 +346,7 @@ fn sources(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
                 }
             }
             select name={ (SET) (add) } id=(around.id) aria-label=(if items.is_empty() { "Source" } else { "One more source, tried after these" }) aria-describedby=[described] {
-                option value="" { (if items.is_empty() { format!("not set ({})", with(control.field.default)) } else { "one more source …".to_owned() }) }
+                option value="" { (unset) }
                 @for source in &offered { option value=(source) selected[*source == typed] { (with(source)) } }
                 @if items.is_empty() { option value="false" selected[typed == "false"] { "none: switch this family off" } }
             }

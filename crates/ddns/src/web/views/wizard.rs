@@ -271,7 +271,8 @@ fn responded(request: &RedactedRequest, sent: &[SentOnce]) -> Markup {
     let missing: Vec<String> = request.missing.iter().map(Family::to_string).collect();
     let (state, words) = match one {
         Some(one) if one.is_accepted => (UpdateState::UpToDate, format!("accepted: {}", one.words)),
-        Some(one) => (UpdateState::Stopped, format!("not accepted: {}", one.words)),
+        Some(one) if one.is_sent => (UpdateState::Stopped, format!("not accepted: {}", one.words)),
+        Some(one) => (UpdateState::Stopped, format!("not sent: {}", one.words)),
         None if missing.is_empty() => (UpdateState::UpToDate, "accepted before: nothing was sent".to_owned()),
         None => (UpdateState::NoAddress, format!("not sent: there is no {} address here", missing.join(" and no "))),
     };
@@ -279,7 +280,7 @@ fn responded(request: &RedactedRequest, sent: &[SentOnce]) -> Markup {
         div {
             p { (said(state, &words)) }
             @if let Some(refused) = one.filter(|one| !one.is_accepted) {
-                @if refused.text.trim().is_empty() { p.soft { "(no text)" } }
+                @if !refused.is_sent {} @else if refused.text.trim().is_empty() { p.soft { "(no text)" } }
                 @else { (code(&refused.text, &format!("the response for {}, from {}", request.about, request.origin))) }
                 p { "Compare this with your answers: Back leads to them, and nothing that you typed is lost." }
             }
