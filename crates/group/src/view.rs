@@ -167,7 +167,8 @@ impl View {
         match (name, lease) {
             ("version", _) => self.version = Some(value.clone()),
             ("holder", lease) => {
-                let member = read(value).map_or_else(String::new, |holder: HolderText| holder.member);
+                let unknown = || "a key that no member wrote".to_owned();
+                let member = read(value).map_or_else(unknown, |holder: HolderText| holder.member);
                 // A holder's key without a lease was put by hand. As long as it exists, no member can hold.
                 self.holder = Some(Holder { member, lease: lease.unwrap_or(LeaseId(0)), created: *created });
             }

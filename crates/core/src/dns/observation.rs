@@ -126,7 +126,7 @@ impl RoundPass<'_> {
             let found = match () {
                 () if seen.contains(&target) => Err("the CNAME leads back to itself".to_owned()),
                 () if seen.len() > MAX_ALIASES => Err(format!("more than {MAX_ALIASES} CNAMEs follow each other")),
-                () => match self.by_zone(&target, seen) {
+                () => match self.by_zone(&target, &mut seen.clone()) {
                     Ok(found) => Ok(found),
                     Err(Unresolved::Unknown(why)) => Err(why),
                     Err(ask) => return Err(ask),

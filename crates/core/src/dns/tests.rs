@@ -465,6 +465,20 @@ fn k20_what_is_said_after_acceptance() {
     assert_eq!(verify.too_early(since(0)), None);
 }
 
+/// A name whose address was once visible has no proxy in front of it.
+#[test]
+fn k10_k20_nobody_is_told_of_a_proxy_where_the_address_was_visible() {
+    let verify = Verify::default();
+    let look = |zone| World::with(zone).look(&dns_query("home.example.com"), &mut Zones::default()).0;
+    let [ours, other] = [HOME, "home.example.com A 198.51.100.4"].map(look);
+    for (first, is_told) in [(&ours, false), (&other, true)] {
+        let memory = DnsMemory::new(ip("203.0.113.7"), 10, 10).seen(first, &verify, 60, 20).0;
+        let memory = DnsMemory::accepted(Some(memory), ip("203.0.113.8"), false, 30);
+        let says = memory.seen(&other, &verify, 5000, 4000).0.sentence(&verify, 4000);
+        assert_eq!(says.contains("set \"proxied\": true"), is_told, "{says}");
+    }
+}
+
 #[test]
 fn k11_rounds_after_acceptance() {
     let mut at = Some(Duration::ZERO);

@@ -203,7 +203,11 @@ pub fn judge(observation: &DnsObservation, expected: IpAddr, verify: &Verify) ->
             format!("({by}{ttl}{others})")
         }
         Some(why) => why.clone(),
-        None if is_stand_in => format!("the zone's servers do not answer; the resolver {others}"),
+        None if is_stand_in => {
+            let servers =
+                if verify.servers.is_empty() { "the zone's servers" } else { "the servers in `verify.server`" };
+            format!("{servers} give no usable answer; the resolver {others}")
+        }
         None => others,
     };
     let mut sets = answers.iter().map(|(ips, _)| ips.iter().copied().collect::<BTreeSet<_>>());

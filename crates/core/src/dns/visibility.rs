@@ -57,6 +57,9 @@ pub struct DnsMemory {
     /// Whether the address was ever visible.
     #[serde(default, skip_serializing_if = "is_default")]
     was_visible: bool,
+    /// Whether an earlier address was ever visible: then no proxy is in front of the name.
+    #[serde(default, skip_serializing_if = "is_default")]
+    is_direct: bool,
     /// `NotVisible` or `Drifted` if that was reported, and the address has not been visible since.
     #[serde(default, skip_serializing_if = "is_default")]
     reported: Option<DnsVerdict>,
@@ -132,6 +135,7 @@ impl DnsMemory {
             old_until: 0,
             repairs: Repairs::default(),
             was_visible: false,
+            is_direct: false,
             reported: None,
             was_told: false,
             began: now,
@@ -151,7 +155,8 @@ impl DnsMemory {
         if before.ip != ip {
             let old_ttl = before.found.ttl.filter(|ttl| before.was_visible && *ttl > 0);
             let was_told = before.was_told || before.reported.is_some();
-            return Self { old_until: old_ttl.map_or(0, |ttl| now + u64::from(ttl)), was_told, ..new };
+            let is_direct = before.is_direct || before.was_visible;
+            return Self { old_until: old_ttl.map_or(0, |ttl| now + u64::from(ttl)), was_told, is_direct, ..new };
         }
         if !is_repair {
             let next = if before.verdict().is_good() { before.next } else { before.next.min(new.next) };
@@ -160,7 +165,8 @@ impl DnsMemory {
         let Repairs { count, in_vain, .. } = before.repairs;
         let (count, in_vain) = (count.saturating_add(1), in_vain.saturating_add(1));
         let repairs = Repairs { count, in_vain, at: now, ..before.repairs };
-        Self { repairs, reported: before.reported, was_told: before.was_told, ..new }
+        let is_direct = before.is_direct || before.was_visible;
+        Self { repairs, reported: before.reported, was_told: before.was_told, is_direct, ..new }
     }
 
     /// The verdict of the last round.
@@ -215,7 +221,8 @@ impl DnsMemory {
         now: u64,
     ) -> (Self, Option<VisibilityEvent>) {
         let (former, former_ttl) = (self.verdict(), self.found.ttl);
-        let found = judge(observation, self.ip, verify);
+        let mut found = judge(observation, self.ip, verify);
+        found.looks_proxied &= !self.was_visible && !self.is_direct;
         let (verdict, ttl) = (found.verdict, found.ttl);
         let is_late = now >= self.accepted + verify.within.as_secs();
         let (is_miss, is_unknown) = (verdict == DnsVerdict::NotVisible, verdict == DnsVerdict::Unknown);
