@@ -2,8 +2,8 @@
 //!
 //! Updates to one origin share a lane, in the order of the configuration. Each lane has its own limiter, so that an endpoint
 //! that hangs does not hold up others. With retries (`ddns watch`), each update has its own next attempt, and a lane pauses as
-//! a whole while its endpoint is overloaded or out of reach. In strict order, the lanes of a configuration take turns: one
-//! update at a time, the first in the file first.
+//! a whole while its endpoint is overloaded or out of reach. In strict order, one update at a time
+//! is sent over all lanes of a configuration, the first in the file first.
 //!
 //! The queue contains only the numbers of updates: an update's address is read when it starts, so that a newer address replaces
 //! an older one. Time is a parameter: a duration since a fixed moment.
@@ -85,6 +85,10 @@ pub struct Queue {
     retry_times: BTreeSet<(Duration, UpdateId)>,
     queued: usize,
     sending: usize,
+    /// The configurations in strict order that are sending.
+    strict_sending: BTreeSet<usize>,
+    /// How many updates were queued in strict order.
+    turns: u64,
     /// Pauses that endpoints asked for before this queue was created.
     inherited: HashMap<String, Pause>,
 }
@@ -107,9 +111,10 @@ impl Queue {
         // Pauses of lanes that were never used are passed on.
         let mut all = self.inherited.clone();
         for ((key, _), lane) in &self.lanes.numbers {
-            let Some(pause) = self.lanes[*lane].pause.as_ref().filter(|pause| pause.is_requested) else { continue };
-            if all.get(&key.origin).is_none_or(|known| known.until < pause.until) {
-                all.insert(key.origin.clone(), pause.clone());
+            let Some(pause) = &self.lanes[*lane].pause else { continue };
+            let Some(until) = pause.requested else { continue };
+            if all.get(&key.origin).is_none_or(|known| known.until < until) {
+                all.insert(key.origin.clone(), Pause { until, ..pause.clone() });
             }
         }
         all.retain(|_, pause| pause.until > now);
@@ -127,9 +132,13 @@ impl Queue {
             let retrying: HashSet<Lane> = self.retries.values().map(|retry| retry.lane).collect();
             self.lanes.end_idle(|lane| retrying.contains(&lane));
         }
-        let beside = self.lanes.to(&key.0.origin).filter_map(|lane| self.lanes[lane].pause.as_ref());
-        let known = beside.filter(|pause| pause.is_requested).chain(self.inherited.get(&key.0.origin));
-        let pause = known.max_by_key(|pause| pause.until).cloned();
+        let beside =
+            self.paused.iter().map(|(_, lane)| &self.lanes[*lane]).filter(|lane| lane.key.origin == key.0.origin);
+        let requested = beside.filter_map(|lane| {
+            let pause = lane.pause.as_ref()?;
+            Some(Pause { until: pause.requested?, ..pause.clone() })
+        });
+        let pause = requested.chain(self.inherited.get(&key.0.origin).cloned()).max_by_key(|pause| pause.until);
         let until = pause.as_ref().map(|pause| pause.until);
         let lane = self.lanes.add(key, pause);
         self.paused.extend(until.map(|until| (until, lane)));
@@ -143,13 +152,12 @@ impl Queue {
 
     /// Queues an update. One that is being sent is judged again when it ends; one that waits for a retry keeps its time.
     pub fn push(&mut self, job: UpdateId, lane: Lane) {
-        let is_cut = |state: &LaneState| state.pause.as_ref().is_some_and(|pause| !pause.is_requested);
         // A pause that the endpoint did not ask for is only for updates that failed (A6).
         if matches!(self.stage(job), Stage::Idle | Stage::Withdrawn(_))
             && !self.retries.contains_key(&job)
-            && is_cut(&self.lanes[lane])
+            && self.lanes[lane].can_be_cut()
         {
-            self.change_pause(lane, |state| state.pause = None);
+            self.change_pause(lane, LaneState::cut_pause);
         }
         match self.stage(job) {
             // It still has its place in the lane's queue.
@@ -228,8 +236,10 @@ impl Queue {
                 continue;
             }
             let job = state.queued.pop_front()?;
+            state.turns.pop_front();
             state.sending += 1;
             state.moved = now;
+            self.strict_sending.extend(state.key.strict);
             self.sending += 1;
             self.queued -= 1;
             self.set(job, Stage::Sending);
@@ -239,21 +249,22 @@ impl Queue {
         None
     }
 
-    /// The lane whose turn it is: this one, or in strict order that with the first update of the file, once nothing is being sent.
+    /// The lane whose turn it is: this one, or in strict order that with the update that was queued first, once nothing is being
+    /// sent.
     fn in_turn(&mut self, lane: Lane) -> Option<Lane> {
-        let Some(config) = self.lanes[lane].strict else {
+        let Some(config) = self.lanes[lane].key.strict else {
             self.drop_withdrawn(lane);
             return Some(lane);
         };
-        let lanes = self.lanes.strict(config);
-        if lanes.iter().any(|lane| self.lanes[*lane].sending > 0) {
+        if self.strict_sending.contains(&config) {
             return None;
         }
+        let lanes = self.lanes.strict(config);
         for lane in &lanes {
             self.drop_withdrawn(*lane);
         }
         let open = lanes.into_iter().filter(|lane| !self.lanes[*lane].is_held());
-        open.min_by_key(|lane| self.lanes[*lane].queued.front().copied())
+        open.min_by_key(|lane| self.lanes[*lane].turns.front().copied())
     }
 
     /// Drops the updates at the front of a lane that need not be sent any more.
@@ -267,6 +278,7 @@ impl Queue {
                 _ => {}
             }
             state.queued.pop_front();
+            state.turns.pop_front();
         }
     }
 
@@ -336,11 +348,11 @@ impl Queue {
         let mut jobs: Vec<UpdateId> =
             self.retries.iter().filter(|(_, retry)| is_meant(retry)).map(|(job, _)| *job).collect();
         jobs.sort_unstable();
-        let is_cut = |lane: &Lane| self.lanes[*lane].pause.as_ref().is_some_and(|pause| !pause.is_requested);
+        let is_cut = |lane: &Lane| self.lanes[*lane].can_be_cut();
         let mut paused: Vec<Lane> = self.paused.iter().map(|(_, lane)| *lane).filter(is_cut).collect();
         paused.sort_unstable();
         for lane in paused {
-            self.change_pause(lane, |state| state.pause = None);
+            self.change_pause(lane, LaneState::cut_pause);
             self.list(lane);
         }
         for job in jobs {
@@ -408,7 +420,7 @@ impl Queue {
 
     /// Whether the endpoint of a lane asked for a pause that is not over.
     pub fn is_asked_to_pause(&self, lane: Lane, now: Duration) -> bool {
-        self.lanes[lane].pause.as_ref().is_some_and(|pause| pause.is_requested && pause.until > now)
+        self.lanes[lane].pause.as_ref().is_some_and(|pause| pause.requested.is_some_and(|until| until > now))
     }
 
     fn set(&mut self, job: UpdateId, stage: Stage) {
@@ -418,15 +430,24 @@ impl Queue {
     fn line_up(&mut self, job: UpdateId, lane: Lane) {
         self.set(job, Stage::Queued(lane));
         self.queued += 1;
-        self.lanes[lane].queued.push_back(job);
+        let state = &mut self.lanes[lane];
+        state.queued.push_back(job);
+        if state.key.strict.is_some() {
+            self.turns += 1;
+            state.turns.push_back(self.turns);
+        }
         self.list(lane);
     }
 
     /// A place is free: lists this lane, and those that were crowded out.
     fn list_with_crowded(&mut self, lane: Lane) {
         self.list(lane);
-        if let Some(config) = self.lanes[lane].strict {
-            self.lanes.strict(config).into_iter().for_each(|lane| self.list(lane));
+        if let Some(config) = self.lanes[lane].key.strict {
+            self.strict_sending.remove(&config);
+            // Any of them leads to the one whose turn it is.
+            if let Some(next) = self.lanes.strict(config).into_iter().find(|lane| !self.lanes[*lane].is_held()) {
+                self.list(next);
+            }
         }
         for lane in std::mem::take(&mut self.crowded) {
             self.list(lane);
@@ -474,11 +495,10 @@ impl Queue {
 
     /// What an endpoint asked for counts for all lanes to its origin.
     fn pause_beside(&mut self, lane: Lane) {
-        let pause = self.lanes[lane].pause.clone().filter(|pause| pause.is_requested);
-        let Some((pause, origin)) = pause.zip(self.lanes.origin(lane)) else { return };
-        let beside: Vec<Lane> = self.lanes.to(origin).filter(|other| *other != lane).collect();
-        for other in beside {
-            self.change_pause(other, |state| state.extend_pause(pause.clone()));
+        let Some(pause) = self.lanes[lane].pause.clone() else { return };
+        let Some(until) = pause.requested else { return };
+        for other in self.lanes.to(&self.lanes[lane].key.origin).into_iter().filter(|other| *other != lane) {
+            self.change_pause(other, |state| state.extend_pause(Pause { until, ..pause.clone() }));
         }
     }
 

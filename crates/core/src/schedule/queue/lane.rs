@@ -31,14 +31,13 @@ pub struct Pause {
     pub until: Duration,
     /// The failure that caused it.
     pub outcome: Outcome,
-    /// Whether the endpoint asked for it (`Retry-After`): then nothing cuts it short.
-    pub is_requested: bool,
+    /// Until when the endpoint asked for it (`Retry-After`): nothing cuts it shorter.
+    pub requested: Option<Duration>,
 }
 
 #[derive(Debug)]
 pub(super) struct LaneState {
-    /// The configuration in strict order that the lane belongs to.
-    pub(super) strict: Option<usize>,
+    pub(super) key: LaneKey,
     pub(super) limiter: Limiter,
     pub(super) sending: usize,
     /// When a request last started or ended.
@@ -46,6 +45,8 @@ pub(super) struct LaneState {
     /// Whether the lane is checked again later, because its requests may hang.
     pub(super) is_watched: bool,
     pub(super) queued: VecDeque<UpdateId>,
+    /// In strict order: when each of these was queued, as a running number.
+    pub(super) turns: VecDeque<u64>,
     /// Whether the lane is listed among those that may have something to start.
     pub(super) is_listed: bool,
     /// Whether its number must stay valid.
@@ -58,14 +59,15 @@ pub(super) struct LaneState {
 }
 
 impl LaneState {
-    pub(super) fn new(strict: Option<usize>, concurrency: Concurrency, pause: Option<Pause>) -> Self {
+    pub(super) fn new(key: LaneKey, concurrency: Concurrency, pause: Option<Pause>) -> Self {
         Self {
-            strict,
+            key,
             limiter: Limiter::new(concurrency),
             sending: 0,
             moved: Duration::ZERO,
             is_watched: false,
             queued: VecDeque::new(),
+            turns: VecDeque::new(),
             is_listed: false,
             is_kept: false,
             pause,
@@ -128,16 +130,29 @@ impl LaneState {
             }
             None => return,
         };
-        self.extend_pause(Pause { until, outcome: outcome.clone(), is_requested: requested.is_some() });
+        let requested = requested.map(|requested| now + requested);
+        self.extend_pause(Pause { until, outcome: outcome.clone(), requested });
     }
 
     /// Starts a pause, or extends the one that there is.
     pub(super) fn extend_pause(&mut self, pause: Pause) {
-        let before = self.pause.take();
-        self.pause = Some(Pause {
-            until: before.as_ref().map_or(pause.until, |before| before.until.max(pause.until)),
-            is_requested: pause.is_requested || before.is_some_and(|before| before.is_requested),
-            ..pause
+        self.pause = Some(match self.pause.take() {
+            Some(before) => {
+                let outcome = if pause.until >= before.until { pause.outcome } else { before.outcome };
+                let (until, requested) = (pause.until.max(before.until), pause.requested.max(before.requested));
+                Pause { until, outcome, requested }
+            }
+            None => pause,
         });
+    }
+
+    /// Ends the pause, except for what the endpoint asked for.
+    pub(super) fn cut_pause(&mut self) {
+        self.pause = self.pause.take().and_then(|pause| Some(Pause { until: pause.requested?, ..pause }));
+    }
+
+    /// Whether the pause could be cut short.
+    pub(super) fn can_be_cut(&self) -> bool {
+        self.pause.as_ref().is_some_and(|pause| pause.requested != Some(pause.until))
     }
 }

@@ -26,18 +26,13 @@ impl Lanes {
     }
 
     /// The lanes to an origin, whatever their order and limit.
-    pub(super) fn to(&self, origin: &str) -> impl Iterator<Item = Lane> {
-        self.numbers.iter().filter(move |((key, _), _)| key.origin == origin).map(|(_, lane)| *lane)
-    }
-
-    /// The origin of a lane.
-    pub(super) fn origin(&self, lane: Lane) -> Option<&str> {
-        self.numbers.iter().find(|(_, of)| **of == lane).map(|((key, _), _)| key.origin.as_str())
+    pub(super) fn to(&self, origin: &str) -> Vec<Lane> {
+        self.iter().filter(|(_, state)| state.key.origin == origin).map(|(lane, _)| lane).collect()
     }
 
     /// The lanes of a configuration in strict order.
     pub(super) fn strict(&self, config: usize) -> Vec<Lane> {
-        self.iter().filter(|(_, state)| state.strict == Some(config)).map(|(lane, _)| lane).collect()
+        self.iter().filter(|(_, state)| state.key.strict == Some(config)).map(|(lane, _)| lane).collect()
     }
 
     /// Whether to look for unused lanes before another one is added.
@@ -59,7 +54,7 @@ impl Lanes {
 
     /// Creates the lane of a new key.
     pub(super) fn add(&mut self, (key, concurrency): (LaneKey, Concurrency), pause: Option<Pause>) -> Lane {
-        let state = LaneState::new(key.strict, concurrency, pause);
+        let state = LaneState::new(key.clone(), concurrency, pause);
         let lane = if let Some(lane) = self.free.pop() {
             self[lane] = state;
             lane

@@ -335,7 +335,7 @@ fn a_pause_names_the_failure_that_it_follows() {
     assert_eq!(queue.pause_of(1), None);
     queue.finish((0, lane), &cut(), None, Duration::ZERO, 0.5);
     let pause = queue.pause_of(1).expect("a pause");
-    assert_eq!((&pause.outcome, pause.is_requested), (&cut(), false));
+    assert_eq!((&pause.outcome, pause.requested), (&cut(), None));
 }
 
 #[test]
@@ -362,6 +362,43 @@ fn a6_in_strict_order_one_origin_does_not_hold_up_another() {
     assert!(queue.is_idle());
     let later = queue.wake_at().expect("the pause ends");
     assert_eq!(queue.start(later).map(|(job, _)| job), Some(2), "in the order of the file");
+}
+
+/// Retries that are due come after what was queued before them.
+#[test]
+fn a6_in_strict_order_a_lane_that_never_empties_leaves_turns_to_others() {
+    let mut queue = Queue::new(4, Some(Backoff { cap: seconds(1) }));
+    let [slow, good] = ["http://slow", "http://good"]
+        .map(|origin| queue.lane(LaneKey { origin: origin.to_owned(), strict: Some(0) }, fixed(1)));
+    (0..3).for_each(|job| queue.push(job, slow));
+    queue.push(3, good);
+    let mut order = Vec::new();
+    for round in 0..5_u64 {
+        let Some((job, lane)) = queue.start(seconds(round * 8)) else { break };
+        order.push(job);
+        let outcome = if lane == good { accepted() } else { Outcome::of_status(500) };
+        queue.finish((job, lane), &outcome, None, seconds(round * 8 + 8), 0.5);
+    }
+    assert_eq!(order[..4], [0, 1, 2, 3]);
+}
+
+/// What an endpoint asks for does not make a longer pause of our own longer, nor a wish.
+#[test]
+fn a_pause_keeps_apart_what_was_asked_for() {
+    let (mut queue, lane) = one_lane(3, fixed(1), WATCH);
+    let beside = queue.lane(to("http://h"), fixed(2));
+    let first = queue.start(Duration::ZERO).expect("one");
+    queue.finish(first, &cut(), None, Duration::ZERO, 1.0);
+    let own = queue.pause_of(1).expect("a pause").until;
+    queue.push(2, beside);
+    queue.withdraw(2);
+    queue.push(2, beside);
+    let (job, _) = queue.start(Duration::ZERO).expect("one in the other lane");
+    queue.finish((job, beside), &Outcome::of_status(429), Some(Duration::from_millis(1)), Duration::ZERO, 0.0);
+    assert_eq!(queue.pause_of(1).map(|pause| pause.until), Some(own));
+    queue.retry_now(true);
+    assert!(queue.pause_of(1).is_none_or(|pause| pause.until < own), "only what was asked for is left");
+    let _ = lane;
 }
 
 #[test]
@@ -455,7 +492,7 @@ fn a_lane_that_pauses_does_not_grow() {
 #[test]
 fn an_update_that_changed_its_lane_keeps_the_pause_of_the_new_one() {
     let keys = ["http://old", "http://new"].map(to);
-    let pause = Pause { until: seconds(60), outcome: Outcome::of_status(503), is_requested: true };
+    let pause = Pause { until: seconds(60), outcome: Outcome::of_status(503), requested: Some(seconds(60)) };
     let mut queue = Queue::new(2, WATCH).with_pauses(HashMap::from([(keys[1].origin.clone(), pause)]));
     let [old, new] = keys.map(|key| queue.lane(key, fixed(1)));
     (0..2).for_each(|job| queue.push(job, old));
@@ -522,7 +559,8 @@ fn lanes_that_are_over_make_room_for_others_and_those_that_are_needed_stay() {
 #[test]
 fn a_pause_that_is_over_is_not_handed_on() {
     let keys = ["http://old", "http://new"].map(to);
-    let pause = |until| Pause { until: seconds(until), outcome: Outcome::of_status(503), is_requested: true };
+    let pause =
+        |until| Pause { until: seconds(until), outcome: Outcome::of_status(503), requested: Some(seconds(until)) };
     let pauses = keys.clone().map(|key| key.origin).into_iter().zip([pause(60), pause(70)]).collect();
     let queue = Queue::new(1, WATCH).with_pauses(pauses);
     assert_eq!(queue.requested_pauses(seconds(60)), HashMap::from([(keys[1].origin.clone(), pause(70))]));
