@@ -1,6 +1,7 @@
 //! Notifications (I5): takes in events, asks the core what to report, and sends it. A notification never changes the outcome of
 //! an update, and no synchronization waits for it.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::rc::Rc;
@@ -69,11 +70,21 @@ struct One<'a> {
     /// The names under which failures of these entries are counted.
     names: Vec<String>,
     ledger: Ledger,
+    /// Whether the notification that is being sent may have arrived.
+    is_begun: Rc<Cell<bool>>,
 }
 
-/// What the notifications of a service still had to report before a reload: each by its configuration and its place there.
+/// What the notifications of a service still had to report before a reload.
 #[derive(Default)]
-pub(crate) struct Unreported(Vec<((String, usize), Ledger)>);
+pub(crate) struct Unreported(Vec<UnreportedOne>);
+
+struct UnreportedOne {
+    /// The configuration of the notification, and its place there.
+    name: (String, usize),
+    /// The first entry of that configuration.
+    first: usize,
+    ledger: Ledger,
+}
 
 impl<'a> Notifier<'a> {
     /// `None`: no notification is configured.
@@ -92,15 +103,20 @@ impl<'a> Notifier<'a> {
                 let (entries, names) = (entries.clone(), plan.streak_names(entries.clone()));
                 let mut ledger = Ledger::new(notification.on, notification.after);
                 let own = (valid.name.clone(), place);
-                if let Some(known) = former.0.iter().position(|(known, _)| *known == own) {
+                if let Some(known) = former.0.iter().position(|known| known.name == own) {
+                    let UnreportedOne { first, ledger: before, .. } = former.0.swap_remove(known);
                     let sends =
                         |about: &About, at: &usize| plan.entry(*at).domains_of(about.family).contains(&about.domain);
                     let now_called = |about: &About| {
-                        Some(About { entry: entries.clone().find(|at| sends(about, at))?, ..about.clone() })
+                        // Two entries may send the same domain.
+                        let same = (entries.start + about.entry).checked_sub(first).filter(|at| entries.contains(at));
+                        let mut all = same.into_iter().chain(entries.clone());
+                        Some(About { entry: all.find(|at| sends(about, at))?, ..about.clone() })
                     };
-                    ledger = ledger.continuing(former.0.swap_remove(known).1, now_called);
+                    ledger = ledger.continuing(before, now_called);
                 }
-                each.push(One { notification, log, config, place, entries, names, ledger });
+                let is_begun = Rc::default();
+                each.push(One { notification, log, config, place, entries, names, ledger, is_begun });
             }
         }
         if each.is_empty() {
@@ -212,9 +228,10 @@ impl<'a> Notifier<'a> {
             }
             if let Some(outgoing) = outgoing {
                 let (notification, log, client) = (one.notification, one.log, self.client);
+                let is_begun = Rc::clone(&one.is_begun);
                 let limit = notification.timeout.saturating_sub(self.began.map_or(Duration::ZERO, |at| at.elapsed()));
                 self.sending.push(Box::pin(async move {
-                    let arrived = deliver(notification, &outgoing, client, limit, log).await;
+                    let arrived = deliver(notification, &outgoing, client, limit, (log, &is_begun)).await;
                     (number, arrived)
                 }));
             }
@@ -253,14 +270,27 @@ impl<'a> Notifier<'a> {
         self.review(engine);
     }
 
-    /// Gives up what is being sent. Returns what is still to be reported, after a reload.
+    /// Gives up what is being sent. Returns what is still to be reported, after a reload. A notification that may have arrived
+    /// is not repeated.
     pub(crate) fn into_unreported(mut self, configs: &[Valid], engine: &mut Engine) -> Unreported {
         for one in &mut self.each {
-            let Some(outgoing) = one.ledger.ended(false, steady_time()) else { continue };
-            one.count_report(&outgoing, false, engine);
+            let may_have_arrived = one.is_begun.get();
+            let Some(outgoing) = one.ledger.ended(may_have_arrived, steady_time()) else { continue };
+            if may_have_arrived {
+                let event = outgoing.event.key();
+                one.log.warning(format!(
+                    "notification `{event}`: cut off by a reload; it may have arrived and is not sent again"
+                ));
+            }
+            one.count_report(&outgoing, may_have_arrived, engine);
         }
         let name = |one: &One<'_>| configs.get(one.config).map(|(config, _)| config.name.clone()).unwrap_or_default();
-        Unreported(self.each.into_iter().map(|one| ((name(&one), one.place), one.ledger)).collect())
+        let unreported = |one: One<'_>| UnreportedOne {
+            name: (name(&one), one.place),
+            first: one.entries.start,
+            ledger: one.ledger,
+        };
+        Unreported(self.each.into_iter().map(unreported).collect())
     }
 
     /// Sends everything that is due at the end of a single run. Each notification must arrive within its `timeout` from now.
@@ -292,7 +322,7 @@ async fn deliver(
     outgoing: &Outgoing,
     client: &Client,
     limit: Duration,
-    log: &Log<'_>,
+    (log, is_begun): (&Log<'_>, &Cell<bool>),
 ) -> bool {
     // In a single run, all notifications share the time of one.
     if limit < notification.timeout / 10 {
@@ -304,6 +334,7 @@ async fn deliver(
     let mut pause = PAUSE;
     for number in 1.. {
         let left = limit.saturating_sub(began.elapsed());
+        is_begun.set(true);
         let (origin, sent) = send(notification, &notice, client, left, Some(log)).await;
         let warnings = sent.as_ref().map_or_else(|not_sent| &not_sent.warnings, |response| &response.warnings);
         for warning in warnings {
@@ -315,6 +346,7 @@ async fn deliver(
             return true;
         };
         let (why, is_final) = (log.masked(&not_sent.why), not_sent.is_final);
+        is_begun.set(false);
         if not_sent.may_have_arrived {
             log.warning(format!("{what}: {why}; it may have arrived and is not sent again"));
             return true;

@@ -56,6 +56,15 @@ impl ServiceReadiness {
         }
     }
 
+    /// Forgets failures of updates that are no longer to be sent: the next one is new. `rows` is asked only if there are any.
+    pub fn review(&mut self, rows: impl FnOnce() -> Vec<Row>) {
+        if !self.failing.is_empty() {
+            let rows = rows();
+            let open = open(&rows);
+            self.failing.retain(|about, _| is_in(&open, about));
+        }
+    }
+
     /// Why the service is not ready, without domain names; `None`: it is ready.
     pub fn objection(&self, status: &Status, now: Duration) -> Option<String> {
         let is_over = |entry: usize, since: Duration| {
@@ -63,13 +72,8 @@ impl ServiceReadiness {
         };
         let stopped: Vec<&Row> = status.rows.iter().filter(|row| row.state == UpdateState::Stopped).collect();
         let named: HashSet<(&str, &str)> = stopped.iter().map(|row| (row.domain.as_str(), row.kind.as_str())).collect();
-        let is_in = |names: &HashSet<(&str, &str)>, about: &About| {
-            names.contains(&(about.domain.as_str(), about.family.record_type()))
-        };
-        // A failed update may have been withdrawn, or accepted by another process, in the meantime; the next one is new.
-        let is_new = |row: &Row| row.state == UpdateState::Sending && row.failures.is_none();
-        let open = status.rows.iter().filter(|row| !row.state.is_good() && !is_new(row));
-        let open: HashSet<(&str, &str)> = open.map(|row| (row.domain.as_str(), row.kind.as_str())).collect();
+        // A failed update may have been withdrawn, or accepted by another process, in the meantime.
+        let open = open(&status.rows);
         let failing: Vec<Duration> = self
             .failing
             .iter()
@@ -94,4 +98,14 @@ impl ServiceReadiness {
         }
         (!why.is_empty()).then(|| why.join("; "))
     }
+}
+
+/// Domains and types with an update that is not as it should be.
+fn open(rows: &[Row]) -> HashSet<(&str, &str)> {
+    let open = rows.iter().filter(|row| !row.state.is_good());
+    open.map(|row| (row.domain.as_str(), row.kind.as_str())).collect()
+}
+
+fn is_in(names: &HashSet<(&str, &str)>, about: &About) -> bool {
+    names.contains(&(about.domain.as_str(), about.family.record_type()))
 }

@@ -131,6 +131,7 @@ impl Ledger {
             seen: renamed(former.seen, &now_called).filter(|(_, (event, ..))| on.has(*event)).collect(),
             reasons: renamed(former.reasons, &now_called).collect(),
             role: former.role.filter(|(event, _)| on.has(*event)),
+            is_synchronized: false,
             ..former
         }
     }

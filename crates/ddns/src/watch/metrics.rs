@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ddns_core::config::validate::Valid;
-use ddns_core::journal::{JournalEvent, Status};
+use ddns_core::journal::{JournalEvent, Row, Status};
 use ddns_core::metrics::{Counts, ServiceReadiness, ServiceTime, text};
 
 use crate::clock::{steady_time, unix_time};
@@ -42,6 +42,11 @@ impl Metrics {
             self.counts.take(event, now);
             self.readiness.take(event, now);
         }
+    }
+
+    /// Takes in the end of a synchronization.
+    pub(super) fn rest(&mut self, rows: impl FnOnce() -> Vec<Row>) {
+        self.readiness.review(rows);
     }
 
     pub(super) fn text(&self, status: &Status) -> String {

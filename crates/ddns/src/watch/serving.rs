@@ -158,6 +158,9 @@ impl Serving<'_, '_> {
             Some(notifier) => notifier.rest(tallies, postponed, engine),
             None => {}
         }
+        if let Some(metrics) = &mut self.service.metrics {
+            metrics.rest(|| self.driver.engine.rows());
+        }
         self.driver.on(engine::Event::Save);
         self.history.save();
         self.warn_of_silence();

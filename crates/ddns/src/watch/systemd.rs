@@ -11,8 +11,11 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::environment::Environment;
 use crate::platform::abstract_name;
 
-/// How long to wait for systemd to read.
-const NOTIFY_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+/// How long to wait for systemd to read a line of status.
+const STATUS_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+
+/// How long to wait for it to read that the service is ready: it waits for that itself.
+const READY_TIMEOUT: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 
 /// The notification socket.
 pub(super) struct Systemd {
@@ -39,42 +42,42 @@ impl Systemd {
     }
 
     pub(super) fn ready(&mut self, status: &str) {
+        self.notify(&format!("READY=1\nSTATUS={status}"), &READY_TIMEOUT);
         status.clone_into(&mut self.last);
-        self.notify(&format!("READY=1\nSTATUS={status}"));
     }
 
     pub(super) fn reloading(&mut self) {
         let now = clock_gettime(ClockId::Monotonic);
         // The types of its fields depend on the processor.
         let now = Duration::new(now.tv_sec.try_into().unwrap_or(0), now.tv_nsec.try_into().unwrap_or(0));
-        self.notify(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.as_micros()));
+        self.notify(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.as_micros()), &STATUS_TIMEOUT);
     }
 
     pub(super) fn stopping(&mut self) {
-        self.notify("STOPPING=1");
+        self.notify("STOPPING=1", &STATUS_TIMEOUT);
     }
 
     pub(super) fn alive(&mut self) {
-        self.notify("WATCHDOG=1");
+        self.notify("WATCHDOG=1", &STATUS_TIMEOUT);
     }
 
     /// One line for `systemctl status`; sent if it changed.
     pub(super) fn status(&mut self, status: &str) {
-        if self.last != status {
+        if self.last != status && self.notify(&format!("STATUS={status}"), &STATUS_TIMEOUT) {
             status.clone_into(&mut self.last);
-            self.notify(&format!("STATUS={status}"));
         }
     }
 
-    fn notify(&self, message: &str) {
-        let Some(socket) = &self.socket else { return };
-        let sent = socket.send(message.as_bytes());
-        // The queue is full. Wait a moment for systemd, but not for something that never reads.
-        if sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
-            && poll(&mut [PollFd::new(socket, PollFlags::OUT)], Some(&NOTIFY_TIMEOUT)).is_ok()
-        {
-            let _ = socket.send(message.as_bytes());
+    /// Returns whether the message was sent. If the queue is full, waits for systemd, but not for something that never reads.
+    fn notify(&self, message: &str, limit: &Timespec) -> bool {
+        let Some(socket) = &self.socket else { return false };
+        let is_full =
+            |sent: &io::Result<usize>| sent.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
+        let mut sent = socket.send(message.as_bytes());
+        if is_full(&sent) && poll(&mut [PollFd::new(socket, PollFlags::OUT)], Some(limit)).is_ok() {
+            sent = socket.send(message.as_bytes());
         }
+        sent.is_ok()
     }
 }
 

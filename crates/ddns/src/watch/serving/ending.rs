@@ -20,7 +20,7 @@ use crate::watch::service::End;
 const FINAL_NOTIFY_TIME: Duration = Duration::from_secs(2);
 
 /// A reload waits only so long for notifications: the next run goes on with them.
-const RELOAD_NOTIFY_TIME: Duration = Duration::from_millis(500);
+const RELOAD_NOTIFY_TIME: Duration = Duration::from_secs(1);
 
 /// The first of two: an event, or the result of `poll`.
 async fn either<T>(
