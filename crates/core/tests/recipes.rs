@@ -158,22 +158,24 @@ fn table() -> Vec<Block> {
 fn response(line: &str) -> Option<(&str, u16, &str)> {
     let (mark, rest) = line.split_once(' ')?;
     let (status, text) = rest.split_once(' ').unwrap_or((rest, ""));
-    ["++", "!!", "!*", "..", "xx"].contains(&mark).then(|| (mark, status.parse().expect("a status"), text))
+    ["++", "!!", "!*", "!a", "..", "~~", "xx"].contains(&mark).then(|| (mark, status.parse().expect("a status"), text))
 }
 
-/// The mark of what a response means to a callback.
-fn judged(callback: &Callback, status: u16, text: &str) -> &'static str {
+/// The mark of what a response means to a callback. `is_kept`: a kept value was used.
+fn judged(callback: &Callback, status: u16, text: &str, is_kept: bool) -> &'static str {
     let domain = Domain::parse("home.example.com").expect("a domain");
     let update = Update { domain: &domain, family: Family::V4, ip: "203.0.113.7".parse().expect("an address") };
     let taken = vec![None; callback.taken_count()];
     let about = ((&update).into(), NOW.into(), &taken[..]);
     let expect = callback.request.expect.as_ref().expect("what a response must say");
-    match callback.judge(expect, about, false, (status, text.as_bytes()), 1)[0].verdict {
+    match callback.judge(expect, about, is_kept, (status, text.as_bytes()), 1)[0].verdict {
         Meaning::Accepted | Meaning::Unchanged => "++",
+        Meaning::Stopped { until_address: true, .. } => "!a",
         Meaning::Stopped { all: true, .. } => "!*",
         Meaning::Stopped { .. } => "!!",
         Meaning::Wait(_) => "..",
-        Meaning::Rejected | Meaning::Forget | Meaning::Nothing => "xx",
+        Meaning::Forget => "~~",
+        Meaning::Rejected | Meaning::Nothing => "xx",
     }
 }
 
@@ -430,7 +432,7 @@ fn h12_every_recipe_understands_its_service() {
             block.name
         );
         for (mark, status, text) in &block.responses {
-            assert_eq!(judged(callback, *status, text), mark, "{}: {status} {text}", block.name);
+            assert_eq!(judged(callback, *status, text, *mark == "~~"), mark, "{}: {status} {text}", block.name);
             count += 1;
         }
     }
