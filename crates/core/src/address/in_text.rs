@@ -28,12 +28,14 @@ fn find(text: &[u8], family: Family, is_wanted: impl Fn(IpAddr) -> bool) -> Opti
     while let Some(start) = text[at..].iter().position(|&byte| may_begin(byte)).map(|skip| at + skip) {
         let length = text[start..].iter().take_while(|&&byte| may_hold(byte)).count();
         let end = start + length;
-        // `%20203.0.113.7`: the digits of an escape belong to no address.
-        let is_escaped = text[..start].ends_with(b"%") && text[start..end].iter().take(2).all(u8::is_ascii_hexdigit);
-        let from = if is_escaped { end.min(start + 2) } else { start };
-        let run = std::str::from_utf8(&text[from..end]).unwrap_or_default();
+        let run = std::str::from_utf8(&text[start..end]).unwrap_or_default();
         let glued = (is_glued_before(&text[..start], run), ends_in_letter(&text[end..]));
-        if let Some(ip) = address_in_run(run, glued).filter(|ip| Family::of(*ip) == Some(family) && is_wanted(*ip)) {
+        // `%20203.0.113.7`: the digits of an escape belong to no address.
+        let rest = run.get(2..).filter(|rest| text[..start].ends_with(b"%") && !rest.starts_with([':', '.']));
+        let is_whole = |ip: &IpAddr| matches!(ip, IpAddr::V6(v6) if is_first_group(v6.segments()[0])) || ip.is_ipv4();
+        let escaped = rest.and_then(|rest| address_in_run(rest, glued)).filter(is_whole);
+        let found = escaped.or_else(|| address_in_run(run, glued));
+        if let Some(ip) = found.filter(|ip| Family::of(*ip) == Some(family) && is_wanted(*ip)) {
             return Some(ip);
         }
         at = end;
@@ -234,6 +236,8 @@ mod tests {
             "{\"msg\":\"ok\\n2001:db8::7\"}",
             "x2001:db8::9 2001:db8::7",
             "eth0.2001:db8::9, 2001:db8::7",
+            "loss 0%2001:db8::7",
+            "ip=%222001:db8::7%22",
         ];
         for text in found {
             assert_eq!(first(text, Family::V6).as_deref(), Some("2001:db8::7"), "{text}");

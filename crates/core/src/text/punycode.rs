@@ -2,13 +2,25 @@
 
 const DIGITS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
+/// The longest name that DNS knows. A longer text from outside is not encoded: that takes time.
+const MAX_NAME_LENGTH: usize = 253;
+
 /// A name in small letters, each of its labels in ASCII.
 pub fn ascii_name(name: &str) -> String {
+    if name.len() > MAX_NAME_LENGTH {
+        return name.to_lowercase();
+    }
     let labels = name.split('.').map(|label| {
         let label = label.to_lowercase();
         if label.is_ascii() { label } else { format!("xn--{}", encoded(&label)) }
     });
     labels.collect::<Vec<_>>().join(".")
+}
+
+/// Whether the letters of a name are those that DNS knows: no marks of their own over a letter, no wide letters or stops,
+/// for which another spelling counts.
+pub fn is_composed(name: &str) -> bool {
+    !name.contains(|letter| matches!(letter, '\u{300}'..='\u{36f}' | '\u{3002}' | '\u{ff00}'..='\u{ffef}'))
 }
 
 /// A label without its prefix: its ASCII letters, then the places and numbers of the others.
@@ -75,5 +87,7 @@ mod tests {
         ] {
             assert_eq!(ascii_name(name), expected, "{name}");
         }
+        let long = "他".repeat(100_000);
+        assert_eq!(ascii_name(&long), long, "a text from outside takes no time");
     }
 }

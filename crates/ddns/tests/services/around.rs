@@ -400,6 +400,7 @@ fn h14_what_cannot_be_right_is_an_error_with_its_place() {
         (json!({"before": step(&json!({"wher": {}}))}), "did you mean `where`?"),
         (json!({"before": step(&json!({"where": {"/name": "__DOMIAN__"}}))}), "did you mean __DOMAIN__?"),
         (json!({"before": step(&json!({"not": {"/a": "__ZONE__"}}))}), "`not`: __ZONE__ is not a placeholder"),
+        (json!({"before": step(&json!({"where": {"/name": "__HOST__"}}))}), "set `zone`"),
         (json!({"before": step(&json!({"next": {"at": "/a"}}))}), "an object with `at` and `as`"),
         (json!({"before": step(&json!({"expect": "dyndns2"}))}), "`expect` of a step must be an object"),
         (json!({"before": vec![step(&json!({})); 4]}), "`before` has 4 steps; at most 3 are allowed"),

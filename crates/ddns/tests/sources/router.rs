@@ -107,7 +107,7 @@ fn f9_a_real_router_tells_its_outer_address() {
         drop(router);
     }
     sh("ip route del default");
-    gives("router", "there is no default route with a router; `router:ADDRESS` names one");
+    gives("router", "there is no default route; `router:ADDRESS` names a router");
 }
 
 #[test]

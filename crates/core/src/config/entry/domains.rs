@@ -14,7 +14,7 @@ use crate::net::family::Family;
 use crate::net::interface_id::InterfaceId;
 use crate::text::diagnostic::{Severity, nearest};
 use crate::text::json::{Member, Node, Value, is_placeholder_name};
-use crate::text::punycode::ascii_name;
+use crate::text::punycode::{ascii_name, is_composed};
 use crate::text::screen;
 use crate::update::domain::Domain;
 
@@ -196,7 +196,11 @@ impl EntryBuilder<'_, '_> {
         for (key, domains) in [Key::Ipv4, Key::Ipv6].into_iter().zip(domains).filter(|_| !callback.steps().is_empty()) {
             for domain in domains.names.iter().filter(|domain| !domain.as_str().is_ascii()) {
                 let message = format!("`{}`: {domain}: services list a name like this in ASCII", Field::of(key).name);
-                self.reader.warn_whole(key, message, &format!("write {}", ascii_name(domain.as_str())));
+                let hint = match domain.as_str() {
+                    name if is_composed(name) => format!("write {}", ascii_name(name)),
+                    _ => "write its ASCII form (xn--…)".to_owned(),
+                };
+                self.reader.warn_whole(key, message, &hint);
             }
         }
         let has_own = domains.iter().any(|domains| !domains.extra.is_empty());

@@ -141,8 +141,10 @@ impl EntryBuilder<'_, '_> {
                 for name in unknown {
                     // Nothing would match, and `absent` would make a record each time.
                     let message = format!("`before`: `{part}`: {name} is not a placeholder");
-                    let near = nearest_placeholder(&name, variables).map(|near| format!("did you mean {near}?"));
-                    maker.reader.wrong(Key::Before, node.span, message, &near.unwrap_or_default());
+                    let near = || nearest_placeholder(&name, variables).map(|near| format!("did you mean {near}?"));
+                    let hint = variables.way_to(&name).map(str::to_owned).or_else(near);
+                    let hint = hint.unwrap_or_else(|| "give it a value in `extra`".to_owned());
+                    maker.reader.wrong(Key::Before, node.span, message, &hint);
                 }
                 pairs.extend(maker.pointer(&key, key_span).map(|pointer| (pointer, node.value)));
             }

@@ -43,9 +43,11 @@ pub(crate) fn gateway() -> Result<Gateway, String> {
         let mut found = Vec::new();
         if dump(List::Routes, |piece, _| gateways(piece, &mut found))? {
             let best = found.into_iter().min_by_key(|gateway| gateway.metric);
-            return best
-                .filter(|gateway| !gateway.ip.is_unspecified())
-                .ok_or_else(|| "there is no default route with a router; `router:ADDRESS` names one".to_owned());
+            return match best {
+                Some(gateway) if !gateway.ip.is_unspecified() => Ok(gateway),
+                Some(_) => Err("the default route has no router (a tunnel?); `router:ADDRESS` names one".to_owned()),
+                None => Err("there is no default route; `router:ADDRESS` names a router".to_owned()),
+            };
         }
     }
     Err("the routes keep changing while they are listed".to_owned())
