@@ -281,9 +281,16 @@ impl Engine {
             stopped.push((*id, *update, verdict));
             false
         });
-        // An update that is up to date goes along, but not while it is held back.
-        let held = matches!(verdict, Verdict::Send(_)).then(|| self.batch_hold(at, batch)).flatten();
-        (held.unwrap_or(verdict), stopped)
+        // An update that is up to date goes along, but not while it is held back, or another process sends it.
+        if !matches!(verdict, Verdict::Send(_)) {
+            return (verdict, stopped);
+        }
+        let others_until = |(id, update): &(UpdateId, Sendable<'_>)| {
+            let hold = self.memory(at, update.domain, update.family)?.hold(update.domain, update.family)?;
+            hold.others_until(self.rules(*id, at, is_due).shared_ip(update), self.own, self.clock())
+        };
+        let waits = batch.iter().filter_map(others_until).max().map(Verdict::Wait);
+        (waits.or_else(|| self.batch_hold(at, batch)).unwrap_or(verdict), stopped)
     }
 
     /// Judges the updates of one request, and queues it if it must be sent. The tally includes updates of the `counted`
