@@ -11,8 +11,8 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::environment::Environment;
 use crate::platform::abstract_name;
 
-/// How long to wait for systemd to read a line of status.
-const STATUS_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+/// Most messages do not wait for systemd to read: others follow.
+const NO_TIME: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// How long to wait for it to read that the service is ready: it waits for that itself.
 const READY_TIMEOUT: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
@@ -50,20 +50,20 @@ impl Systemd {
         let now = clock_gettime(ClockId::Monotonic);
         // The types of its fields depend on the processor.
         let now = Duration::new(now.tv_sec.try_into().unwrap_or(0), now.tv_nsec.try_into().unwrap_or(0));
-        self.notify(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.as_micros()), &STATUS_TIMEOUT);
+        self.notify(&format!("RELOADING=1\nMONOTONIC_USEC={}", now.as_micros()), &NO_TIME);
     }
 
     pub(super) fn stopping(&mut self) {
-        self.notify("STOPPING=1", &STATUS_TIMEOUT);
+        self.notify("STOPPING=1", &NO_TIME);
     }
 
     pub(super) fn alive(&mut self) {
-        self.notify("WATCHDOG=1", &STATUS_TIMEOUT);
+        self.notify("WATCHDOG=1", &NO_TIME);
     }
 
     /// One line for `systemctl status`; sent if it changed.
     pub(super) fn status(&mut self, status: &str) {
-        if self.last != status && self.notify(&format!("STATUS={status}"), &STATUS_TIMEOUT) {
+        if self.last != status && self.notify(&format!("STATUS={status}"), &NO_TIME) {
             status.clone_into(&mut self.last);
         }
     }
