@@ -229,6 +229,7 @@ impl<'a> Notifier<'a> {
             if let Some(outgoing) = outgoing {
                 let (notification, log, client) = (one.notification, one.log, self.client);
                 let is_begun = Rc::clone(&one.is_begun);
+                is_begun.set(false);
                 let limit = notification.timeout.saturating_sub(self.began.map_or(Duration::ZERO, |at| at.elapsed()));
                 self.sending.push(Box::pin(async move {
                     let arrived = deliver(notification, &outgoing, client, limit, (log, &is_begun)).await;

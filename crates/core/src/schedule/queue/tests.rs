@@ -385,12 +385,12 @@ fn a6_in_strict_order_a_lane_that_never_empties_leaves_turns_to_others() {
 /// What an endpoint asks for does not make a longer pause of our own longer, nor a wish.
 #[test]
 fn a_pause_keeps_apart_what_was_asked_for() {
-    let (mut queue, lane) = one_lane(3, fixed(1), WATCH);
+    let (mut queue, _) = one_lane(3, fixed(1), WATCH);
     let beside = queue.lane(to("http://h"), fixed(2));
     let first = queue.start(Duration::ZERO).expect("one");
     queue.finish(first, &cut(), None, Duration::ZERO, 1.0);
     let own = queue.pause_of(1).expect("a pause").until;
-    queue.push(2, beside);
+    // It moves to the other lane.
     queue.withdraw(2);
     queue.push(2, beside);
     let (job, _) = queue.start(Duration::ZERO).expect("one in the other lane");
@@ -398,7 +398,6 @@ fn a_pause_keeps_apart_what_was_asked_for() {
     assert_eq!(queue.pause_of(1).map(|pause| pause.until), Some(own));
     queue.retry_now(true);
     assert!(queue.pause_of(1).is_none_or(|pause| pause.until < own), "only what was asked for is left");
-    let _ = lane;
 }
 
 #[test]
