@@ -1,6 +1,6 @@
 //! Sets up the engine: a plan of the configurations, and where each entry is remembered.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -17,15 +17,26 @@ use crate::environment::Environment;
 use crate::load::{OUTSIDE, full_name};
 use crate::lookup::LookupPair;
 use crate::output::say;
-use crate::store::{peek, unfit};
+use crate::store::{edit, peek, unfit};
 
 pub(crate) fn plan(configs: &Rc<Vec<Valid>>, environment: &Environment) -> Rc<Plan> {
     let identities = configs.iter().map(|(config, _)| identity(&config.name)).collect();
     Rc::new(Plan::new(Rc::clone(configs), identities, |config, entry| match cache_path(entry, environment) {
         None => StorePlace::Memory,
-        Some(_) if config.group.is_some() => StorePlace::Group,
-        Some(path) => StorePlace::File(path),
+        Some(path) => config.group.as_ref().map_or(StorePlace::File(path), |it| StorePlace::Group(it.name.clone())),
     }))
+}
+
+/// This host joins a group: from now on, others may send the same updates. What its cache files say does not count any more when
+/// it leaves.
+pub(crate) fn doubt_caches(plan: &Plan, environment: &Environment) {
+    let mut files: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
+    for at in (0..plan.entry_count()).filter(|at| plan.places()[plan.store_of(*at)].is_of_group()) {
+        files.entry(cache_path(plan.entry(at), environment).unwrap_or_default()).or_default().push(at);
+    }
+    for (path, entries) in files {
+        edit(&path, |state| plan.doubt(&entries, state));
+    }
 }
 
 /// The domains that an option or a word names. Each must be in the configuration.
@@ -78,7 +89,7 @@ fn peeked(place: &StorePlace) -> State {
             say(&format!("warning: {}: the cache {why}: a run would send every address again\n", path.display()));
             None
         }),
-        StorePlace::Memory | StorePlace::Group => None,
+        StorePlace::Memory | StorePlace::Group(_) => None,
     };
     known.unwrap_or_else(|| State::new(Vec::new()))
 }

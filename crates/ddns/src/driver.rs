@@ -84,7 +84,7 @@ impl<'a> Driver<'a> {
     ) -> Self {
         let file = |place: &StorePlace| match place {
             StorePlace::File(path) => Some(FileStore::new(path.clone())),
-            StorePlace::Memory | StorePlace::Group => None,
+            StorePlace::Memory | StorePlace::Group(_) => None,
         };
         Self {
             engine,

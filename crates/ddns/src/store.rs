@@ -111,6 +111,21 @@ impl FileStore {
     }
 }
 
+/// Changes a file, unless `change` returns that there was nothing to change. A file that cannot be written is removed.
+pub(crate) fn edit(path: &Path, change: impl Fn(&mut State) -> bool) {
+    let is_needed = peek(path).ok().flatten().is_some_and(|mut state| change(&mut state));
+    let edited = || -> io::Result<()> {
+        let (file, seen) = lock(path, LOCK_TIMEOUT)?;
+        let state = parse(&file, seen).ok().flatten();
+        let mut state = state.ok_or_else(|| io::Error::other("it cannot be read"))?;
+        change(&mut state);
+        replace(path, &state, Durability::Power).map(drop)
+    };
+    if is_needed && edited().is_err() {
+        discard(path);
+    }
+}
+
 /// The content of a file, for reading only: nothing is created, locked, moved or written. `None` if there is no file,
 /// or it is empty. The error continues `the cache`; a synchronization could not use the file either.
 pub(crate) fn peek(path: &Path) -> Result<Option<State>, String> {

@@ -145,6 +145,6 @@ impl DriverTrace {
 fn file_of(plan: &Plan, store: StoreId) -> Option<String> {
     match &plan.places()[store] {
         StorePlace::File(path) => Some(path.to_string_lossy().into_owned()),
-        StorePlace::Memory | StorePlace::Group => None,
+        StorePlace::Memory | StorePlace::Group(_) => None,
     }
 }

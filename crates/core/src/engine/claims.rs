@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::in_flight::InFlight;
-use super::plan::{Plan, StoreId, StorePlace};
+use super::plan::{Plan, StoreId};
 use super::queueing::Sendables;
 use super::{Engine, Mode};
 use crate::callback::Moment;
@@ -110,7 +110,7 @@ impl Engine {
 
     /// Whether the claims of an entry are in the group's store, and known.
     fn is_of_group(&self, at: usize) -> bool {
-        self.plan.places()[self.plan.store_of(at)] == StorePlace::Group && self.entries[at].callback.is_some()
+        self.plan.places()[self.plan.store_of(at)].is_of_group() && self.entries[at].callback.is_some()
     }
 
     /// Computes the key of an entry's callback once its store has been read.
@@ -135,7 +135,7 @@ impl Engine {
     }
 
     /// Handles the end of an update that was started at `began`. Returns what its endpoint accepted before; `None` if nothing
-    /// is remembered. `seen_at`: when the service was seen to have the address, if nothing was sent.
+    /// is remembered. `seen_at`: since when the service is known to have the address, if nothing was sent.
     pub(super) fn settle(
         &mut self,
         (id, began): (UpdateId, Duration),
@@ -160,7 +160,12 @@ impl Engine {
         let beside = known.in_doubt.filter(|doubt| doubt.is_foreign(self.own, now));
         let is_of_group = self.is_of_group(at);
         // The address counts from when it was seen or sent, not from now: another callback may have sent one since.
-        let when = seen_at.unwrap_or_else(|| self.clock_at(began));
+        let mut when = seen_at.unwrap_or_else(|| self.clock_at(began));
+        // Without news of other processes, what is known is ours; or it is from before the clock was set back.
+        let has_news = self.stores[store].merged_at >= when;
+        if let Some(accepted) = known.accepted.filter(|accepted| seen_at.is_some() && !has_news && accepted.at <= now) {
+            when = when.max(accepted.at);
+        }
         let is_in_time = seen_at.is_some()
             || known.in_doubt.is_some_and(|doubt| doubt.by == self.own && doubt.until >= now)
             || hold.under_way.iter().any(|other| other.by == self.own && other.until >= now);
@@ -189,10 +194,8 @@ impl Engine {
         // The service was seen to have this address, but since then, perhaps in the same second, another process sent a
         // different one. (Times ahead of now come from a wrong clock.)
         let is_other = |accepted: &Accepted| accepted.ip != update.ip && (when..=now).contains(&accepted.at);
-        // Without news of other processes, it is ours, from before the clock was set back.
-        let has_news = self.stores[store].merged_at >= when;
         let is_later = |accepted: &Accepted| has_news && is_other(accepted) && accepted.at > when;
-        if seen_at.is_some() && known.accepted.as_ref().is_some_and(is_other) {
+        if seen_at.is_some() && has_news && known.accepted.as_ref().is_some_and(is_other) {
             settled = Claim { in_doubt: None, ..known }.doubted().unwrap_or(settled);
         }
         // If steps ask for the current address or record, the end of the request counts (H17, H18).
@@ -223,6 +226,12 @@ impl Engine {
             settled = doubted;
         }
         self.set(store, &key, settled);
+        if seen_at.is_some()
+            && previous != Some(update.ip)
+            && let Some(unsaved) = self.must_save(store)
+        {
+            unsaved.is_refuted = true;
+        }
         previous
     }
 
@@ -456,7 +465,7 @@ impl Engine {
     }
 
     /// A mark that ends later comes from a wrong clock.
-    fn latest_believed(&self, at: usize) -> u64 {
+    pub(super) fn latest_believed(&self, at: usize) -> u64 {
         self.clock() + MIN_BELIEVED.max(2 * self.plan.entry(at).longest()).as_secs()
     }
 

@@ -65,8 +65,8 @@ pub(super) struct Sequence {
     pub(super) key: Option<AskKey>,
     /// When the last step was sent.
     pub(super) asked_at: Duration,
-    /// The same, in seconds since the epoch.
-    pub(super) asked_day: u64,
+    /// When what other processes send was last read before that, in seconds since the epoch: the answer is at least as recent.
+    pub(super) known_at: u64,
     /// The addresses at the start of the sequence.
     pub(super) observed: [Option<Observed>; 2],
     /// How the update ended, while the request after it is under way.
@@ -205,16 +205,17 @@ impl InFlight {
         self.sequence.as_ref().is_some_and(|sequence| sequence.part == SequencePart::After)
     }
 
-    /// When the last step was sent, in seconds since the epoch; the answer says what the service had then.
-    pub(super) fn asked_day(&self) -> Option<u64> {
-        self.sequence.as_ref().map(|sequence| sequence.asked_day)
+    /// When what other processes send was last read before the last step was sent, in seconds since the epoch. What the service
+    /// has counts from then: a request that is unknown here may have begun later, and arrived after the answer.
+    pub(super) fn seen_at(&self) -> Option<u64> {
+        self.sequence.as_ref().map(|sequence| sequence.known_at)
     }
 
-    /// Whether the service has no record, so that this request creates it. If so, when that was asked, in seconds since the
-    /// epoch.
+    /// Whether the service has no record, so that this request creates it. If so, since when another process may have created
+    /// it, in seconds since the epoch.
     pub(super) fn makes_since(&self) -> Option<u64> {
         let is_making = |sequence: &&Sequence| sequence.is_absent && sequence.part == SequencePart::Update;
-        self.sequence.as_deref().filter(is_making).map(|sequence| sequence.asked_day)
+        self.sequence.as_deref().filter(is_making).map(|sequence| sequence.known_at)
     }
 
     /// How the whole sequence ended, if this was the request after the update, or created the record; `what` describes it.
@@ -265,12 +266,12 @@ fn reword(failed: &mut Outcome, so_far: &str) {
 impl Sequence {
     /// When the current step was sent.
     pub(super) fn sent(&self) -> (Duration, u64) {
-        (self.asked_at, self.asked_day)
+        (self.asked_at, self.known_at)
     }
 
     /// The current step asks this; it was sent at that time.
     pub(super) fn asks(&mut self, key: AskKey, sent: (Duration, u64)) {
-        (self.asked_at, self.asked_day) = sent;
+        (self.asked_at, self.known_at) = sent;
         self.search = Search::default();
         self.key = Some(key);
     }

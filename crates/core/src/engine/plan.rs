@@ -17,6 +17,7 @@ use crate::schedule::queue::UpdateId;
 use crate::text::log_format::Level;
 use crate::text::secrets::Secrets;
 use crate::update::domain::Domain;
+use crate::update::state::{ClaimKey, State};
 
 /// The default of `interval`.
 const INTERVAL: Duration = Duration::from_secs(300);
@@ -31,8 +32,15 @@ pub enum StorePlace {
     Memory,
     /// In a cache file.
     File(PathBuf),
-    /// In the store of the group, while this host holds its lease.
-    Group,
+    /// In the store of the group with this name, while this host holds its lease.
+    Group(String),
+}
+
+impl StorePlace {
+    /// Whether it is the store of a group.
+    pub fn is_of_group(&self) -> bool {
+        matches!(self, Self::Group(_))
+    }
 }
 
 /// Identifies a configuration as the maker of claims (E3).
@@ -76,6 +84,24 @@ struct Groups {
 }
 
 impl Plan {
+    /// Puts in doubt what a state says of the updates of these entries. Returns whether anything counted.
+    pub fn doubt(&self, entries: &[usize], state: &mut State) -> bool {
+        let mut has_changed = false;
+        for at in entries {
+            let callback = &self.entry(*at).callback;
+            let own = callback.fingerprint(state.salt());
+            for (_, domain, family) in self.updates_of(*at).map(|id| self.about(id)) {
+                let callback = callback.fingerprint_of(own, domain, family);
+                let key = ClaimKey { callback, domain: domain.clone(), family };
+                if let Some(doubted) = state.entry(&key).doubted() {
+                    state.set(&key, doubted);
+                    has_changed = true;
+                }
+            }
+        }
+        has_changed
+    }
+
     /// The plan of these configurations, each with its identity. `place` decides where accepted updates of an entry are
     /// remembered.
     pub fn new(

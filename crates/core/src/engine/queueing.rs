@@ -59,7 +59,7 @@ impl Engine {
         needs.dedup();
         needs.retain(|store| matches!(self.plan.places()[*store], StorePlace::File(_)));
         for store in &needs {
-            if self.stores[*store].begin_reading() {
+            if self.stores[*store].begin_reading(self.now.steady) {
                 self.out.effects.push_back(Effect::Read { store: *store });
             }
         }

@@ -166,7 +166,7 @@ impl Engine {
         circumstances: Option<RequestDetails>,
     ) {
         let (is_step, is_after) = (request.is_step(), request.is_after());
-        let seen_at = request.asked_day();
+        let seen_at = request.seen_at();
         let InFlight { start, members, began, origin, .. } = request;
         let (id, now) = (start.0, self.now.steady);
         let at = plan.entry_of(id);

@@ -150,12 +150,12 @@ impl Engine {
 
     /// Whether another process may have created the record after this one asked whether there is one.
     fn may_be_made(&self, at: usize, request: &InFlight, batch: &Sendables<'_>) -> bool {
-        let Some(asked) = request.makes_since() else { return false };
+        let Some(since) = request.makes_since() else { return false };
         let is_news = |(_, update): &(UpdateId, Sendable<'_>)| {
             let accepted = self.claim(at, update.domain, update.family).accepted;
-            accepted.is_some_and(|accepted| (asked..=self.clock()).contains(&accepted.at))
+            accepted.is_some_and(|accepted| (since..=self.clock()).contains(&accepted.at))
         };
-        self.stores[self.plan.store_of(at)].merged_at >= asked && batch.iter().any(is_news)
+        self.stores[self.plan.store_of(at)].merged_at >= since && batch.iter().any(is_news)
     }
 
     /// Sends the update, or the request in its place (`absent`) or after it (`after`).

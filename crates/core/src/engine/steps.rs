@@ -36,7 +36,7 @@ impl Engine {
             search: Search::default(),
             key: None,
             asked_at: self.now.steady,
-            asked_day: self.clock(),
+            known_at: self.known_at(at),
             observed: Family::ALL.map(|family| self.found(at, family)),
             ended: None,
         };
@@ -130,7 +130,7 @@ impl Engine {
                     return;
                 }
                 _ => {
-                    let sent = (self.now.steady, self.clock());
+                    let sent = (self.now.steady, self.known_at(at));
                     let under_way = StepAsk::UnderWay { sent, waiting: Vec::new(), pages: Vec::new() };
                     self.asked.asks.insert(key, under_way);
                     if let Some(sequence) = &mut request.sequence {

@@ -97,6 +97,9 @@ pub(super) struct StoreState {
     pub(super) persisted: Ticket,
     /// When changes of other processes were last merged, in seconds since the epoch.
     pub(super) merged_at: u64,
+    /// When its file was last read. A later request of another process may be unknown.
+    read_at: Duration,
+    read_began: Duration,
     /// Entries younger than this are kept.
     keep: Duration,
     /// The first entry that uses the store; warnings about the cache go to its log.
@@ -117,6 +120,8 @@ impl StoreState {
             write_began: Duration::ZERO,
             persisted: 0,
             merged_at: 0,
+            read_at: Duration::ZERO,
+            read_began: Duration::ZERO,
             keep: Duration::ZERO,
             user: 0,
         }
@@ -137,8 +142,12 @@ impl StoreState {
     }
 
     /// Notes that the store is being read. Returns whether to start that now.
-    pub(super) fn begin_reading(&mut self) -> bool {
-        self.stage != StoreStage::Opening && !std::mem::replace(&mut self.is_reading, true)
+    pub(super) fn begin_reading(&mut self, now: Duration) -> bool {
+        let begins = self.stage != StoreStage::Opening && !std::mem::replace(&mut self.is_reading, true);
+        if begins {
+            self.read_began = now;
+        }
+        begins
     }
 
     /// The write that must end before anything is sent; `None` if all have ended.
@@ -187,7 +196,7 @@ pub(super) fn stores(plan: &Plan, before: Vec<StoreState>, old: &Plan, chance: &
 impl Engine {
     /// Remembers a claim.
     pub(super) fn set(&mut self, store: StoreId, key: &ClaimKey, entry: Claim) {
-        let is_of_group = self.plan.places()[store] == StorePlace::Group;
+        let is_of_group = self.plan.places()[store].is_of_group();
         let of = &mut self.stores[store];
         // Updates wait for the group's store: avoid unnecessary writes.
         if is_of_group && of.state.entry(key) == entry {
@@ -201,7 +210,7 @@ impl Engine {
 
     /// Remembers what keeps an update from being sent.
     pub(super) fn set_hold(&mut self, store: StoreId, key: &ClaimKey, hold: Hold) {
-        let is_of_group = self.plan.places()[store] == StorePlace::Group;
+        let is_of_group = self.plan.places()[store].is_of_group();
         let of = &mut self.stores[store];
         let before = of.state.hold(key);
         if is_of_group && before == hold {
@@ -213,12 +222,25 @@ impl Engine {
         }
     }
 
+    /// Until when it is known what other processes have begun to send, in seconds since the epoch: until the file was read.
+    pub(super) fn known_at(&self, at: usize) -> u64 {
+        let (store, now) = (self.plan.store_of(at), self.clock());
+        match self.plan.places()[store] {
+            // What began long ago has ended by now.
+            StorePlace::File(_) if !self.stores[store].is_unfit() => {
+                let longest = self.latest_believed(at).saturating_sub(now);
+                self.clock_at(self.stores[store].read_at).max(now.saturating_sub(longest))
+            }
+            _ => now,
+        }
+    }
+
     /// Schedules a write, and returns where to note what changed; `None` if the store is never written.
     pub(super) fn must_save(&mut self, store: StoreId) -> Option<&mut Changed> {
         let patience = match self.plan.places()[store] {
             StorePlace::Memory => return None,
             StorePlace::File(_) => SAVE_EVERY,
-            StorePlace::Group => Duration::ZERO,
+            StorePlace::Group(_) => Duration::ZERO,
         };
         let of = &mut self.stores[store];
         of.save_at.get_or_insert(self.now.steady + patience);
@@ -259,6 +281,7 @@ impl Engine {
     /// Merges what other processes wrote to a file. `None`: the file is gone or useless.
     pub fn merge(&mut self, store: StoreId, theirs: Option<State>) {
         let (own, now) = (self.own, self.clock());
+        self.stores[store].read_at = self.now.steady;
         let Some(mut theirs) = theirs else {
             self.doubt_unconfigured(store);
             return;
@@ -368,7 +391,7 @@ impl Engine {
     /// Handles the contents of a file.
     pub(super) fn read(&mut self, store: StoreId, stored: Stored) {
         let Some(of) = self.stores.get_mut(store).filter(|of| of.is_reading) else { return };
-        of.is_reading = false;
+        (of.is_reading, of.read_at) = (false, of.read_at.max(of.read_began));
         match (of.stage, stored) {
             (StoreStage::Unread, Stored::Known { state, unwritable }) => {
                 of.stage = StoreStage::Open;
@@ -431,9 +454,10 @@ impl Engine {
                 of.unsaved.extend(&writing);
                 of.state.turn(Saved::Perhaps, Saved::No);
                 let is_mark = |doubt: InDoubt| doubt.by == self.own || is_left && doubt.by == 0;
-                // The file claims an address that is about to be replaced.
+                // The file claims an address that is about to be replaced, or that is not there.
                 let unsaved = of.state.changed(&of.unsaved);
-                if unsaved.iter().any(|key| of.state.entry(key).in_doubt.is_some_and(is_mark)) {
+                if of.unsaved.is_refuted || unsaved.iter().any(|key| of.state.entry(key).in_doubt.is_some_and(is_mark))
+                {
                     // In front: before the engine is closed.
                     self.out.effects.push_front(Effect::Discard { store });
                 }
@@ -494,7 +518,7 @@ impl Engine {
     pub(super) fn open_shared(&mut self, state: &State) {
         for at in 0..self.entries.len() {
             let store = self.plan.store_of(at);
-            if self.plan.places()[store] == StorePlace::Group && self.stores[store].stage != StoreStage::Open {
+            if self.plan.places()[store].is_of_group() && self.stores[store].stage != StoreStage::Open {
                 self.stores[store].stage = StoreStage::Open;
                 self.stores[store].state = state.clone();
             }
@@ -505,7 +529,7 @@ impl Engine {
 
     /// Forgets what other hosts claim about our updates, and what is too old. (Cache files are pruned with every write.)
     pub(super) fn tidy_shared(&mut self) {
-        let Some(store) = self.plan.places().iter().position(|place| *place == StorePlace::Group) else { return };
+        let Some(store) = self.plan.places().iter().position(StorePlace::is_of_group) else { return };
         if self.stores[store].stage != StoreStage::Open {
             return;
         }

@@ -299,6 +299,8 @@ type Streaks = [FxHashMap<Domain, Streak>; 2];
 pub struct Changed {
     /// Whether claims changed; the [`State`] knows which.
     pub claims: bool,
+    /// Whether the file may claim an address that the service was seen not to have.
+    pub is_refuted: bool,
     /// The holds that changed, as they were when the file was written.
     pub holds: FxHashMap<ClaimKey, Hold>,
     /// The updates whose failures in a row changed.
@@ -314,6 +316,7 @@ impl Changed {
     /// Adds older changes. Their holds win, because they are closer to what the file has.
     pub fn extend(&mut self, older: &Self) {
         self.claims |= older.claims;
+        self.is_refuted |= older.is_refuted;
         self.holds.extend(older.holds.iter().map(|(key, hold)| (key.clone(), hold.clone())));
         self.streaks.extend(older.streaks.iter().cloned());
     }

@@ -77,7 +77,7 @@ pub(crate) fn name_of(domain: &str) -> Name {
 }
 
 impl World {
-    fn who(&self, process: usize) -> (usize, u32) {
+    pub(crate) fn who(&self, process: usize) -> (usize, u32) {
         (process, self.processes[process].life)
     }
 

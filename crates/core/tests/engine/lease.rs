@@ -84,7 +84,7 @@ impl Group {
         let shape = EntryShape { cache: Some(0), max_age: 259_200, ..EntryShape::any(1, 1, 1, &mut random) };
         let entries = vec![shape.clone()];
         let plan = Shape { site: 0, interval: 60, concurrency: None, is_verified: true, entries }
-            .plan_in(|_| StorePlace::Group);
+            .plan_in(|_| StorePlace::Group("home".to_owned()));
         let count = 2 + random.below(2);
         let mut group = Self {
             now: Duration::ZERO,

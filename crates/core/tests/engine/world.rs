@@ -69,6 +69,11 @@ pub(crate) enum What {
         round: RoundId,
         observation: DnsObservation,
     },
+    /// A file is checked that could not be written.
+    Check {
+        to: (usize, u32),
+        file: usize,
+    },
     /// A single run ends.
     Finish {
         to: (usize, u32),
@@ -279,6 +284,7 @@ impl World {
             | What::Changed { to, .. }
             | What::SendLate { to, .. }
             | What::Seen { to, .. }
+            | What::Check { to, .. }
             | What::Finish { to } => Some(*to),
             What::End { flight, .. } => self.flights.get(flight).map(|flight| (flight.process, flight.life)),
             What::Answered { inquiry } => self.inquiries.get(inquiry).map(|inquiry| (inquiry.process, inquiry.life)),
@@ -316,6 +322,7 @@ impl World {
                 self.feed(process, Event::Save);
                 self.kill(process);
             }
+            What::Check { file, .. } => self.check_file(file, None),
             What::End { flight, request } => self.end(flight, request),
             What::Answer { inquiry } => self.answer(inquiry),
             What::Answered { inquiry } => self.answered(inquiry),

@@ -56,6 +56,7 @@ pub(crate) async fn run(settings: CliSettings) -> Ended {
     let mut notifier = Notifier::new(configs, &logs, client, &plan, Unreported::default());
     if let Some(joined) = &joined {
         client.limit_unsent(Some(joined.group.lease));
+        compose::doubt_caches(&plan, environment);
         driver.on(Event::Lease(LeaseEvent::Joined));
     }
     if settings.retry_stopped {

@@ -187,3 +187,21 @@ fn j5_a_preferred_host_gets_the_lease_back_after_a_while() {
     assert_eq!(endpoint.wait(3, SOON).ip(), "203.0.113.1");
     first.stop();
 }
+
+/// Each group has a store of its own: what the first one knows is in doubt when its service goes to another.
+#[test]
+fn e3_a_group_that_gets_its_name_back_does_not_believe_what_it_knew() {
+    let Some(etcd) = Etcd::start() else { return };
+    let endpoint = Endpoint::new();
+    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
+    let watch = one.watch();
+    endpoint.wait(1, SOON);
+    let config = one.sandbox.read("config.json");
+    for (count, ip, name) in [(2, "203.0.113.2", "\"other\""), (3, "203.0.113.1", "\"home\"")] {
+        one.set_ip(ip);
+        one.sandbox.write("config.json", config.replace("\"home\"", name));
+        watch.signal(Signal::HUP);
+        assert_eq!(endpoint.wait(count, TAKEN_OVER).ip(), ip);
+    }
+    watch.stop();
+}

@@ -22,6 +22,21 @@ fn j1_a_single_run_takes_the_lease_sends_and_gives_it_back() {
     assert_eq!(endpoint.ips(), ["203.0.113.1", "203.0.113.2"]);
 }
 
+/// The store of the group does not know what this host sends alone, and its file does not know what the others send.
+#[test]
+fn e3_what_a_host_had_sent_alone_does_not_count_after_its_group() {
+    let Some(etcd) = Etcd::start() else { return };
+    let endpoint = Endpoint::new();
+    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
+    let (alone, member) = (one.single(&json!({"group": null})), one.single(&json!({})));
+    one.sandbox.sync(&alone).expect(0);
+    one.set_ip("203.0.113.2");
+    one.sandbox.sync(&member).expect(0);
+    one.set_ip("203.0.113.1");
+    one.sandbox.sync(&alone).expect(0).prints("accepted");
+    assert_eq!(endpoint.ips(), ["203.0.113.1", "203.0.113.2", "203.0.113.1"]);
+}
+
 #[test]
 fn h6_min_interval_in_a_group_holds_back_the_second_request_and_not_the_first() {
     let Some(etcd) = Etcd::start() else { return };

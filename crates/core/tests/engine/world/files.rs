@@ -4,7 +4,7 @@ use ddns_core::engine::plan::{StoreId, StorePlace};
 use ddns_core::engine::{Event, Stored, Ticket};
 use ddns_core::update::state::State;
 
-use super::{Health, World};
+use super::{Health, What, World};
 use crate::flaws::Flaw;
 
 impl World {
@@ -12,7 +12,7 @@ impl World {
     pub(crate) fn file_of(&self, process: usize, store: StoreId) -> Option<usize> {
         match &self.processes[process].plan.places()[store] {
             StorePlace::File(path) => path.to_str().and_then(|path| path.strip_prefix("file")?.parse().ok()),
-            StorePlace::Memory | StorePlace::Group => None,
+            StorePlace::Memory | StorePlace::Group(_) => None,
         }
     }
 
@@ -59,7 +59,11 @@ impl World {
             _ => String::new(),
         };
         self.note(|| format!("{process} <- Persisted {store} {upto} {result:?}: {text}"));
-        self.check_file(file, None);
+        match result {
+            Ok(()) => self.check_file(file, None),
+            // First the process may remove the file.
+            Err(_) => self.at(self.now, What::Check { to: self.who(process), file }),
+        }
         self.tell(process, Event::Persisted { store, upto, result });
     }
 
