@@ -209,7 +209,7 @@ impl SetUp {
     pub fn fill(&mut self, typed: impl Fn(&str) -> Option<String>) -> Vec<(String, Option<String>)> {
         let (mut wrong, mut seen) = (Vec::new(), Vec::new());
         while let Some(subject) = self.next(&seen) {
-            let name = name_of(&subject);
+            let name = self.name_of(&subject);
             match typed(&name).map(|text| self.take(&subject, &text)) {
                 None => wrong.push((name, None)),
                 Some(Err(why)) => wrong.push((name, Some(why))),
@@ -223,10 +223,10 @@ impl SetUp {
     /// Asks the last question again, and suggests its former answer. Returns whether there was a question to go back to.
     pub fn back(&mut self) -> bool {
         let Some((subject, text)) = self.taken.pop() else { return false };
+        self.suggest(self.name_of(&subject), text);
         if subject == SetUpSubject::Service {
             self.service = None;
         }
-        self.suggest(name_of(&subject), text);
         true
     }
 
@@ -431,22 +431,26 @@ impl SetUp {
         Ok(Some(form))
     }
 
+    /// The name of a question's field in a form. That of a recipe's question says the recipe: no service gets the secret of
+    /// another.
+    fn name_of(&self, subject: &SetUpSubject) -> String {
+        match subject {
+            SetUpSubject::Service => "name".to_owned(),
+            SetUpSubject::Url => "id".to_owned(),
+            SetUpSubject::Body => "body".to_owned(),
+            SetUpSubject::Query => "query".to_owned(),
+            SetUpSubject::Domains => "domains".to_owned(),
+            SetUpSubject::Source(family) => ["index4", "index6"][family.index()].to_owned(),
+            SetUpSubject::Answer { is_notify: true, slot } => format!("notify.{slot}"),
+            SetUpSubject::Answer { slot, .. } => {
+                format!("{}.{slot}", self.recipe().map_or("answer", |recipe| &recipe.name))
+            }
+        }
+    }
+
     fn question_of(&self, subject: &SetUpSubject) -> Option<&Question> {
         let SetUpSubject::Answer { is_notify, slot } = subject else { return None };
         self.recipe_of(*is_notify)?.questions.iter().find(|question| question.name == slot.name())
-    }
-}
-
-/// The name of a question's field in a form.
-fn name_of(subject: &SetUpSubject) -> String {
-    match subject {
-        SetUpSubject::Service => "name".to_owned(),
-        SetUpSubject::Url => "id".to_owned(),
-        SetUpSubject::Body => "body".to_owned(),
-        SetUpSubject::Query => "query".to_owned(),
-        SetUpSubject::Domains => "domains".to_owned(),
-        SetUpSubject::Source(family) => ["index4", "index6"][family.index()].to_owned(),
-        SetUpSubject::Answer { is_notify, slot } => format!("{}.{slot}", if *is_notify { "notify" } else { "answer" }),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a question says, and what it suggests.
 
-use super::{NONE, SetUp, SetUpQuestion, SetUpSubject, Survey, index_key, name_of};
+use super::{NONE, SetUp, SetUpQuestion, SetUpSubject, Survey, index_key};
 use crate::net::family::Family;
 use crate::net::reach::is_private;
 use crate::recipe::Recipe;
@@ -44,7 +44,7 @@ impl SetUp {
                 (question.map(|question| slot.label(question)).unwrap_or_default(), help, suggested)
             }
         };
-        let name = name_of(subject);
+        let name = self.name_of(subject);
         let before = self
             .taken(subject)
             .or_else(|| self.before.iter().find(|(known, _)| *known == name).map(|(_, text)| text.as_str()));

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::{NONE, SetUp, SetUpSubject, name_of};
+use super::{NONE, SetUp, SetUpSubject};
 use crate::config::raw::Raw;
 use crate::config::starter::checked;
 use crate::config::value::{self, is_off};
@@ -30,7 +30,8 @@ impl SetUp {
             return Err("The answer contains a control character (an arrow key, perhaps).".to_owned());
         }
         let (value, notes) = self.judged(subject, text)?;
-        self.before.retain(|(known, _)| *known != name_of(subject));
+        let name = self.name_of(subject);
+        self.before.retain(|(known, _)| *known != name);
         self.taken.push((subject.clone(), value));
         Ok(notes)
     }
@@ -146,8 +147,8 @@ impl SetUp {
         match subject {
             _ if wrong.is_empty() => Ok(words(warnings)),
             // Leave out the hint: it lists all kinds of sources, too much for a mistyped word.
-            SetUpSubject::Source(family) => {
-                let field = format!("`{}`: ", name_of(&SetUpSubject::Source(*family)));
+            SetUpSubject::Source(_) => {
+                let field = format!("`{}`: ", self.name_of(subject));
                 let clause = |it: &Diagnostic| {
                     let text = it.message.strip_prefix(&field).unwrap_or(&it.message);
                     // Do not capitalize what was typed.

@@ -59,8 +59,8 @@ fn a_service_asks_for_what_it_needs_and_nothing_else() {
             "index4 [public] < 203.0.113.7 > again: 203.0.113.7 is an address … If this host has it, type default; if your router has it, type public.",
             "index4 [public] < ",
             "index6 [none] < ",
-            "answer.token < \u{1b}[A > again: The answer contains a control character",
-            "answer.token < 12345678-1234",
+            "duckdns.token < \u{1b}[A > again: The answer contains a control character",
+            "duckdns.token < 12345678-1234",
         ],
     );
     let text = text_of_all(&duck);
@@ -74,7 +74,7 @@ fn a_service_asks_for_what_it_needs_and_nothing_else() {
 
 #[test]
 fn h12_where_a_name_has_one_address_the_second_family_is_asked_for_only_in_place_of_the_first() {
-    let answers = ["answer.id < AKIDEXAMPLE", "answer.secret < s3cret", "answer.zone [example.com] < "];
+    let answers = ["edgeone.id < AKIDEXAMPLE", "edgeone.secret < s3cret", "edgeone.zone [example.com] < "];
     let mut first = for_service("edgeone");
     talk(&mut first, &["domains < home.example.com", "index4 [public] < "]);
     talk(&mut first, &answers);
@@ -131,10 +131,10 @@ fn no_answer_is_lost_by_going_back() {
         &mut set_up,
         &["domains < myhome > myhome becomes myhome.dedyn.io.", "index4 [public] < ", "index6 [none] < "],
     );
-    talk(&mut set_up, &["answer.token < t0ken"]);
+    talk(&mut set_up, &["desec.token < t0ken"]);
     assert!(set_up.back() && set_up.back() && set_up.back());
     // Every answer is suggested again; what is typed instead counts.
-    talk(&mut set_up, &["index4 [public] < url:https://ip.example/", "index6 [none] < ", "answer.token [t0ken] < "]);
+    talk(&mut set_up, &["index4 [public] < url:https://ip.example/", "index6 [none] < ", "desec.token [t0ken] < "]);
     let text = text_of_all(&set_up);
     for part in ["url:https://ip.example/", "t0ken", "\"zone\": \"myhome.dedyn.io\""] {
         assert!(text.contains(part), "{part}: {text}");
@@ -157,6 +157,23 @@ fn the_url_that_was_typed_last_is_suggested() {
 }
 
 /// A zone is only asked for if the names leave it in doubt.
+/// The answers to questions of a service stay with it; domains and sources count for the next one, too.
+#[test]
+fn g2_no_service_gets_the_secret_of_another() {
+    let mut set_up = SetUp::new(Raw::default(), private());
+    set_up.choose("dynv6");
+    let common = ["domains < example.com", "index4 [public] < ", "index6 [none] < "];
+    talk(&mut set_up, &common);
+    talk(&mut set_up, &["dynv6.token < s3cret"]);
+    while set_up.back() {}
+    set_up.choose("desec");
+    talk(&mut set_up, &["domains [example.com] < ", "index4 [public] < ", "index6 [none] < ", "desec.token < other"]);
+    while set_up.back() {}
+    set_up.choose("dynv6");
+    talk(&mut set_up, &["domains [example.com] < ", "index4 [public] < ", "index6 [none] < "]);
+    assert_eq!(set_up.question().and_then(|question| question.suggested).as_deref(), Some("s3cret"));
+}
+
 #[test]
 fn nobody_is_asked_twice_for_a_domain() {
     for (service, domains, zone) in [
@@ -170,19 +187,23 @@ fn nobody_is_asked_twice_for_a_domain() {
     ] {
         let mut set_up = for_service(service);
         set_up.answer(domains).expect(domains);
-        talk(&mut set_up, &["index4 [public] < ", "index6 [none] < ", "answer.token < t0ken"]);
+        talk(&mut set_up, &["index4 [public] < ", "index6 [none] < ", &format!("{service}.token < t0ken")]);
         match zone {
             Some(zone) => assert!(text_of_all(&set_up).contains(&format!("\"zone\": \"{zone}\"")), "{domains}"),
-            None => assert_eq!(set_up.question().map(|it| it.name).as_deref(), Some("answer.zone"), "{domains}"),
+            None => assert_eq!(
+                set_up.question().map(|it| it.name).as_deref(),
+                Some(&*format!("{service}.zone")),
+                "{domains}"
+            ),
         }
     }
     // The same in a form.
     let names: Vec<String> = for_service("desec").questions().into_iter().map(|question| question.name).collect();
-    assert_eq!(names, ["domains", "index4", "index6", "answer.token"]);
+    assert_eq!(names, ["domains", "index4", "index6", "desec.token"]);
     // An answer that was given by name counts.
     let mut set_up = for_service("desec");
     set_up.set("zone", "dedyn.io").expect("a zone");
-    talk(&mut set_up, &["domains < myhome > becomes", "index4 [public] < ", "index6 [none] < ", "answer.token < t"]);
+    talk(&mut set_up, &["domains < myhome > becomes", "index4 [public] < ", "index6 [none] < ", "desec.token < t"]);
     assert!(text_of_all(&set_up).contains("\"zone\": \"dedyn.io\""));
 }
 
@@ -274,7 +295,7 @@ fn one_family_must_be_left() {
     let mut set_up = for_service("duckdns");
     talk(&mut set_up, &["domains < a > a becomes a.duckdns.org."]);
     talk(&mut set_up, &["index4 [public] < none", "index6 [public] < none > again: One of the addresses is needed"]);
-    talk(&mut set_up, &["index6 [public] < default", "answer.token < t"]);
+    talk(&mut set_up, &["index6 [public] < default", "duckdns.token < t"]);
     assert!(!text_of_all(&set_up).contains("\n  \"ipv4\""));
     let mut only = for_service("tunnelbroker");
     talk(&mut only, &["domains < a.example", "index4 [public] < none > again: One of the addresses is needed"]);
@@ -298,18 +319,18 @@ fn a_form_is_filled_at_once_and_every_error_stands_at_its_field() {
     assert_eq!(why(&wrong, "domains").as_deref(), Some("Please enter a value."));
     let (set_up, wrong) = form(
         "cloudflare",
-        &[("domains", "home.example.com"), ("index4", "default"), ("index6", "none"), ("answer.token", "")],
+        &[("domains", "home.example.com"), ("index4", "default"), ("index6", "none"), ("cloudflare.token", "")],
     );
     assert_eq!(wrong.len(), 2, "{wrong:?}");
-    assert_eq!(why(&wrong, "answer.token").as_deref(), Some("Please enter a value."));
-    assert_eq!(why(&wrong, "answer.zone").as_deref(), Some(""), "it was not in the form");
+    assert_eq!(why(&wrong, "cloudflare.token").as_deref(), Some("Please enter a value."));
+    assert_eq!(why(&wrong, "cloudflare.zone").as_deref(), Some(""), "it was not in the form");
     assert!(set_up.configuration(None).is_err());
     let all = [
         ("domains", "home.example.com"),
         ("index4", "default"),
         ("index6", "none"),
-        ("answer.token", "t"),
-        ("answer.zone", ""),
+        ("cloudflare.token", "t"),
+        ("cloudflare.zone", ""),
     ];
     let (set_up, wrong) = form("cloudflare", &all);
     assert_eq!(wrong, []);
@@ -319,8 +340,8 @@ fn a_form_is_filled_at_once_and_every_error_stands_at_its_field() {
     assert!(why(&wrong, "domains").is_some_and(|why| why.contains("100 domains at most")));
     let (_, wrong) = form("no-ip", &[("domains", "myhome")]);
     assert!(why(&wrong, "domains").is_some_and(|why| why.contains("myhome is not a whole name")));
-    let (_, wrong) = form("route53", &[("domains", "a.example"), ("answer.id", "short")]);
-    assert_eq!(why(&wrong, "answer.id").as_deref(), Some("This does not look like the access key ID."));
+    let (_, wrong) = form("route53", &[("domains", "a.example"), ("route53.id", "short")]);
+    assert_eq!(why(&wrong, "route53.id").as_deref(), Some("This does not look like the access key ID."));
 }
 
 /// A form shows all questions at once, before the URL is known, so it suggests no body.
@@ -374,8 +395,8 @@ fn suggestions_are_taken_where_nobody_answers() {
     // The zone is only a guess, so it is asked for; the TTL is a default of the recipe.
     let given = raw(&[(Key::Ipv4, "a.example.com")]);
     for (name, left) in [
-        ("cloudflare", &["answer.token", "answer.zone"][..]),
-        ("route53", &["answer.id", "answer.secret", "answer.zone_id"]),
+        ("cloudflare", &["cloudflare.token", "cloudflare.zone"][..]),
+        ("route53", &["route53.id", "route53.secret", "route53.zone_id"]),
     ] {
         let mut set_up = SetUp::new(given.clone(), private()).with_recipe(named(name).expect(name)).expect(name);
         set_up.ask_little();
@@ -391,10 +412,10 @@ fn notifications_get_no_answer_of_the_service() {
     let mut set_up = set_up.with_recipe(named("duckdns").expect("a recipe")).expect("valid");
     set_up.ask_little();
     let names: Vec<String> = set_up.questions().iter().map(|question| question.name.clone()).collect();
-    assert!(names.contains(&"answer.token".to_owned()), "{names:?}");
+    assert!(names.contains(&"duckdns.token".to_owned()), "{names:?}");
     for name in names {
         let answer = match name.as_str() {
-            "answer.token" => "0f-duck",
+            "duckdns.token" => "0f-duck",
             name if name.contains("chat") => "12345",
             _ => "123456:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw_",
         };

@@ -18,7 +18,7 @@ use ddns_core::config::{Config, Entry, starter};
 use ddns_core::net::family::Family;
 use ddns_core::net::reach::doubtful;
 use ddns_core::net::reach::is_private;
-use ddns_core::recipe::{Filled, Recipe};
+use ddns_core::recipe::{Filled, Recipe, named};
 use ddns_core::set_up::{SetUp, SetUpQuestion};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::shell;
@@ -37,8 +37,8 @@ use crate::output::{Ended, complain, fail, print, put, refuse, say};
 use crate::set_up::{install_command, own_addresses, requests};
 use dialog::{Dialog, SendChoice};
 
-const EXAMPLE: &str =
-    "e.g. ddns init --id 'https://example.com/update?name=__DOMAIN__&ip=__IP__' --ipv4 home.example.com";
+const EXAMPLE: &str = "e.g. ddns init --id 'https://example.com/update?name=__DOMAIN__&ip=__IP__' --ipv4 home.example.com, or \
+     with one of `ddns recipes`: ddns init --recipe duckdns --ipv4 home.duckdns.org";
 /// How many requests are rendered to show them.
 const MAX_REQUESTS: usize = 10;
 
@@ -174,9 +174,11 @@ fn unanswered(set_up: &mut SetUp, given: &ParsedArgs, is_yes: bool) -> Option<u8
     let mut missing: Vec<String> = basic.into_iter().filter(is_left).map(|(_, option)| option.to_owned()).collect();
     let is_basic = !missing.is_empty();
     let why = if is_yes && is_basic { "there is no suggestion for it" } else { "there is no terminal to ask on" };
+    let recipe = set_up.recipe().map(|recipe| recipe.name.clone());
     let option = |question: &SetUpQuestion| {
         let of_notify = Some(question.name.as_str()).filter(|name| name.starts_with("notify."));
-        let name = question.name.strip_prefix("answer.").or(of_notify)?;
+        let own = recipe.as_deref().and_then(|recipe| question.name.strip_prefix(recipe)?.strip_prefix('.'));
+        let name = own.or(of_notify)?;
         Some(format!("--set {name}=… ({})", question.label))
     };
     if !is_basic {
@@ -262,6 +264,10 @@ fn target(given: &ParsedArgs, environment: &Environment) -> Result<NewFile, u8> 
         (None, []) => "config.json",
         _ => return Err(refuse("only one file is written, but several are named", "name one: `ddns init FILE`")),
     };
+    if named(name).is_ok() {
+        let hint = format!("did you mean `ddns init --recipe {name}`? A file needs a name such as {name}.json");
+        return Err(refuse(format!("`{name}` is a service"), &hint));
+    }
     let hints = ["pass the address of the endpoint with --id", "name another file, or move this one away"];
     NewFile::named(name, hints, environment)
 }
