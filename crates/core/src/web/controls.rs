@@ -1,6 +1,8 @@
 //! What the page shows of a configuration, and what can be edited there (I7): one form for each entry, made from the table of
 //! fields. The forms contain no secrets, no comments and no unknown fields.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use crate::config::fields::{EditRight, FIELDS, Field, FieldScope, Key, Kind};
 use crate::config::layers::Layers;
 use crate::config::listing::{outlined, outlined_items};
@@ -35,7 +37,7 @@ pub struct EditControl {
 }
 
 /// What may be seen of a setting, and what can be done with it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub enum Content {
     /// Not set here.
     Unset,
@@ -47,6 +49,15 @@ pub enum Content {
     Items(Vec<(String, bool)>),
     /// An outline of a value that only the host can set.
     Locked(String),
+}
+
+impl EditForm {
+    /// Tells forms apart by what they show: an entry may have another number after somebody else's edit.
+    pub fn mark(&self) -> String {
+        let mut hash = DefaultHasher::new();
+        self.controls.iter().for_each(|control| (control.field.name, &control.content).hash(&mut hash));
+        format!("{:x}", hash.finish())
+    }
 }
 
 impl EditControl {

@@ -121,19 +121,23 @@ pub fn apply(old: &str, ops: &[Op], around: &Surroundings) -> Result<(String, Co
     let mut text = old.to_owned();
     let entries = (0..before.entries.len()).map(|number| (Some(number), Vec::new())).collect();
     let mut history = Trace { entries, of_file: Vec::new(), sources: Vec::new() };
+    let mut refused = Vec::new();
     for op in ops {
-        if let Some((at, value)) = op.target() {
-            let field = Field::of(at.key);
-            if let Some(why) = objection(field, value) {
-                return Err(vec![Finding::refused(Some(field), why)]);
-            }
+        let objection = op.target().and_then(|(at, value)| Some((at.key, objection(Field::of(at.key), value)?)));
+        if let Some((key, why)) = objection {
+            // The other mistakes are told at the same time.
+            refused.push(Finding::refused(Some(Field::of(key)), why));
+            continue;
         }
         let is_flat = layers(&text).entries.is_none();
         text = patched(&text, op, around).map_err(|why| vec![why])?;
         history.take(op, is_flat);
     }
     let (after, findings) = check("", &text, around);
-    let Some(after) = after else { return Err(findings) };
+    let Some(after) = after.filter(|_| refused.is_empty()) else {
+        refused.extend(findings);
+        return Err(refused);
+    };
     let wrong = history.objections((old, &before), (&text, &after), around);
     if wrong.is_empty() { Ok((text, after)) } else { Err(wrong) }
 }
@@ -413,10 +417,10 @@ pub fn operations(form: &EditForm, typed: impl Fn(&str) -> Option<String>) -> Ve
     ops
 }
 
-/// A list has a field for each item (`keep`, `remove` or a new value), and fields for more items.
+/// A list has a field for each item (`keep`, `remove` or a new value), named by what it shows, and fields for more items.
 fn of_list(at: At, items: &[(String, bool)], text_of: &dyn Fn(&str) -> Option<String>, ops: &mut Vec<Op>) {
     let name = Field::of(at.key).name;
-    let each: Vec<Option<String>> = (0..items.len()).map(|number| text_of(&format!("{name}.{number}"))).collect();
+    let each: Vec<Option<String>> = items.iter().map(|(shown, _)| text_of(&format!("{name}.{shown}"))).collect();
     let more: Vec<String> = [text_of(&format!("{name}.add")), text_of(&format!("{name}.other"))]
         .into_iter()
         .flatten()

@@ -12,13 +12,15 @@ use ddns_core::web::check::{Finding, check};
 use ddns_core::web::controls::{controls, in_words};
 use ddns_core::web::edit::{Op, apply, operations, told, warned};
 use hyper::Method;
+use maud::html;
 
 use super::pages::{ask, missing};
 use super::reply::{Handled, Reply};
 use super::request::PageRequest;
 use super::save;
 use super::site::{Configured, Site, SiteRequest};
-use super::views::configuration::{self as view, Change, FilePage, FileView, FormPage, SET};
+use super::views::configuration::{self as view, Change, FilePage, FileView, FormPage, SET, WAS};
+use super::views::login;
 use super::views::parts::Tone;
 use crate::clock::unix_time;
 use crate::http::Client;
@@ -162,23 +164,41 @@ impl<'a> Editing<'a> {
             let why = "Editing is switched off: set allow_edit in the settings of the page, on the host.";
             return Err(shown(site, request, 403, Some((Tone::Bad, why.to_owned()))).await?);
         }
-        let Ok(looked) = look(site, &name, &configured.around).await else {
-            return Err(shown(site, request, 500, None).await?);
+        let looked = look(site, &name, &configured.around).await;
+        let wrong = match &looked {
+            Ok(looked) => looked.wrong.clone(),
+            Err(why) => vec![format!("{name} {why}.")],
         };
-        if !looked.wrong.is_empty() {
-            return Err(shown(site, request, 422, None).await?);
-        }
+        let Some(looked) = looked.ok().filter(|looked| looked.wrong.is_empty()) else {
+            if request.method != Method::POST {
+                return Err(shown(site, request, 422, None).await?);
+            }
+            let why = html! { p { "The file cannot be edited now. Mend it on the host, then send this again." } ul { @for why in &wrong { li { (why) } } } };
+            return Err(once_more(request, 422, why));
+        };
         if let Some(status) = site.ask(SiteRequest::Status).await {
             site.sources.learn(&status.rows);
         }
         let entry = given(request, "entry");
-        let place = looked.forms.iter().position(|form| form.entry == entry).ok_or_else(gone)?;
+        // After somebody else's edit, the entry may have another number.
+        let of = request.field("of");
+        let (mark, count) = of.as_deref().and_then(|of| of.split_once('-')).unwrap_or_default();
+        let number = looked.forms.iter().position(|form| form.entry == entry);
+        let same = looked.forms.iter().position(|form| form.mark() == mark);
+        let place = match (number, same) {
+            (Some(number), _) if looked.forms[number].mark() == mark => number,
+            (_, Some(same)) => same,
+            (Some(number), None) if entry.is_none() || of.is_none() || count == entries(&looked).to_string() => number,
+            _ if of.is_none() => return Err(gone()),
+            _ => return Err(page(request, 409, &view::lost(file(request), &request.fields()))),
+        };
         Ok(Self { site, request, configured, name, looked, place })
     }
 
-    /// What was typed into a field.
+    /// What was typed into a field; `None`: it is as it was.
     fn typed(&self, name: &str) -> Option<String> {
-        self.request.field(&format!("{SET}{name}"))
+        let was = self.request.field(&format!("{WAS}{name}"));
+        self.request.field(&format!("{SET}{name}")).filter(|text| Some(text) != was.as_ref())
     }
 
     /// The form with what was typed; `wrong` are fields and what is wrong with each.
@@ -196,11 +216,21 @@ impl<'a> Editing<'a> {
             wrong,
             problem,
             choices: Family::ALL.map(|family| site.sources.choices(family)),
-            is_only: looked.forms.len() < 3,
+            entries: entries(looked),
             token: &request.token,
         };
         page(request, status, &view::form(&model))
     }
+}
+
+fn entries(looked: &FileView) -> usize {
+    looked.forms.iter().filter(|form| form.entry.is_some()).count()
+}
+
+/// A page that keeps what was typed.
+fn once_more(request: &PageRequest, status: u16, why: maud::Markup) -> Reply {
+    let to = (request.path.as_str(), "Send it again");
+    page(request, status, &login::once_more(("Nothing was saved", why), to, &request.token, &request.fields()))
 }
 
 /// The form of an entry, or of the whole file.

@@ -45,7 +45,8 @@ pub(super) fn once_more(request: &PageRequest) -> Reply {
     if request.path == "/login" {
         return form(403, request, Some("The service was restarted in the meantime: type it again."));
     }
-    let content = views::login::once_more(&request.target(), request.is_let_in, &request.token, &request.fields());
+    let (why, path) = (views::login::renewed(request.is_let_in), request.target());
+    let content = views::login::once_more(why, (&path, "Send it again"), &request.token, &request.fields());
     request.page(403, "Send it again", request.is_let_in.then_some(""), &content)
 }
 

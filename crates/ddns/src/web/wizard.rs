@@ -15,12 +15,14 @@ use ddns_core::web::addition;
 use ddns_core::web::check::check;
 use ddns_core::web::controls::in_words;
 use ddns_core::web::edit::warned;
+use maud::html;
 
 use super::pages::{self, SERVICE_STOPPING};
 use super::reply::{Handled, Reply};
 use super::request::PageRequest;
 use super::save;
 use super::site::{Configured, Site, SiteRequest};
+use super::views::login::once_more;
 use super::views::wizard::{self as view, SET_UP, WizardStep};
 use crate::clock::unix_time;
 use crate::environment::Environment;
@@ -47,10 +49,21 @@ impl<'a> Wizard<'a> {
     async fn new(site: &Site, request: &'a PageRequest, typed: Vec<(String, String)>) -> Result<Self, Reply> {
         let configured = pages::ask(site, SiteRequest::Configured).await?;
         let wizard = Self { request, configured, typed };
-        if wizard.is_set_up() && wizard.configured.set_up.is_none() {
+        if !wizard.is_set_up() || wizard.configured.set_up.is_some() {
+            return Ok(wizard);
+        }
+        if wizard.typed.is_empty() {
             return Err(Reply::see("/"));
         }
-        Ok(wizard)
+        let file = wizard.configured.names.first().map_or("a configuration", String::as_str);
+        let why = html! { p { "There is " code { (file) } " by now: it was made on the host or in another tab." } };
+        let content = once_more(
+            ("This is no longer the first configuration", why),
+            ("/recipes", "Make one more entry of it"),
+            &request.token,
+            &wizard.step().typed,
+        );
+        Err(wizard.page(409, &content))
     }
 
     fn is_set_up(&self) -> bool {

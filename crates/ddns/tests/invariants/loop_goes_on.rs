@@ -127,7 +127,8 @@ fn form(random: &mut Random, most: usize) -> String {
         return format!("name=own&index4=default&index6=false&body=&id={id}&domains={}", names.join(","));
     }
     let recipe = ["own", "cloudflare", "duckdns", "dynu", "godaddy", "nonsense"][random.below(6)];
-    let names = ["domains", "index4", "id", "body", "answer.token", "answer.zone", "password", "find", "look", "x"];
+    let names =
+        ["domains", "index4", "id", "body", "cloudflare.token", "cloudflare.zone", "password", "find", "look", "x"];
     let name = names[random.below(names.len())];
     let value = match large(random, most) {
         Value::String(text) => text,
@@ -138,7 +139,8 @@ fn form(random: &mut Random, most: usize) -> String {
     for (other, usual) in [
         ("domains", "home.example.com"),
         ("id", "http://127.0.0.1:1/__IP__"),
-        ("answer.token", "t0ken"),
+        ("cloudflare.token", "t0ken"),
+        ("duckdns.token", "t0ken"),
         ("index4", "default"),
     ] {
         if other != name {
@@ -146,7 +148,7 @@ fn form(random: &mut Random, most: usize) -> String {
         }
     }
     if random.below(4) == 0 {
-        (0..most / 20).for_each(|at| text += &format!("&answer.r{at}=v"));
+        (0..most / 20).for_each(|at| text += &format!("&cloudflare.r{at}=v"));
     }
     text += &format!("&{name}={}", encoded(&value));
     text.truncate(most);

@@ -118,7 +118,7 @@ fn go_through(browser: &Browser, service: &Hosted, check: impl Fn(&str)) {
     fill(browser, "#index6", "none");
     let (place, wrong) = service.wrong;
     for (at, (name, answer)) in service.answers.iter().enumerate() {
-        let id = format!("#answer-{}", name.replace('_', "-"));
+        let id = format!("#{}-{}", service.name, name.replace('_', "-"));
         fill(browser, &id, if at == place { wrong } else { answer });
     }
     check("its questions");
@@ -131,7 +131,7 @@ fn go_through(browser: &Browser, service: &Hosted, check: impl Fn(&str)) {
     // Back, and only the wrong answer is typed again.
     browser.click("button[value=back]");
     browser.until("document.querySelector('#domains')");
-    browser.type_into(&format!("#answer-{}", service.answers[place].0), service.answers[place].1);
+    browser.type_into(&format!("#{}-{}", service.name, service.answers[place].0), service.answers[place].1);
     browser.click("button.main");
     browser.says("Does this look right?");
     browser.click("button[value=send]");

@@ -46,7 +46,17 @@ const EDIT: &str = "/configuration/edit?file=0&entry=0";
 fn filled(page: &Page, visitor: &Visitor, changed: &[(&str, &str)]) -> String {
     let form = page.get_as(EDIT, visitor).expect(200).body;
     let version = form.split("name=\"version\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
-    let mut fields = format!("file=0&entry=0&version={}", version.expect("a version"));
+    let of = form.split("name=\"of\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let mut fields =
+        format!("file=0&entry=0&version={}&of={}", version.expect("a version"), of.expect("the mark of the entry"));
+    for was in form.split("name=\"was.").skip(1) {
+        let (name, rest) = was.split_once("\" value=\"").expect("a value");
+        let text = encoded(&decoded(rest.split('"').next().unwrap_or_default()));
+        fields += &format!("&was.{name}={text}");
+        if changed.iter().all(|(known, _)| *known != name) {
+            fields += &format!("&set.{name}={text}");
+        }
+    }
     for (name, text) in changed {
         fields += &format!("&set.{name}={}", encoded(text));
     }
@@ -68,7 +78,7 @@ fn i7_a_form_changes_its_fields_and_every_other_byte_stays() {
     let file = page.sandbox.path("config.json");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).expect("the mode is set");
     let (before, visitor) = (page.sandbox.read("config.json"), visitor(&page));
-    let changed = [("ttl", "600"), ("ipv4.1", "remove"), ("ipv4.add", "new.example.com"), ("line", "")];
+    let changed = [("ttl", "600"), ("ipv4.www.example.com", "remove"), ("ipv4.add", "new.example.com"), ("line", "")];
     let fields = filled(&page, &visitor, &changed);
     // What would change is seen first, and nothing is saved before.
     let asked = decoded(&step(&page, &visitor, &fields, "check").expect(200).body);
@@ -113,6 +123,7 @@ fn i7_a_form_changes_its_fields_and_every_other_byte_stays() {
 fn i7_what_is_wrong_stands_at_its_field_in_words_and_nothing_is_lost() {
     let page = page_of("config.json", TWO);
     let (before, visitor) = (page.sandbox.read("config.json"), visitor(&page));
+    let source = format!("index4.{}", page.endpoint.receiver.index4());
     for (name, text, expected) in [
         ("ttl", "soon", "TTL must be a whole number of seconds up to 4294967295, not soon."),
         ("id", "update?ip=__IP__", "The URL must start with http:// or https://."),
@@ -120,7 +131,7 @@ fn i7_what_is_wrong_stands_at_its_field_in_words_and_nothing_is_lost() {
         ("index4.other", "cmd:reboot", "cannot be set in a browser"),
         ("index4.other", "203.0.113.7", "203.0.113.7 is an address, not a source of one."),
         ("zone", "example.org", ">home.example.com is not below any name in Zone"),
-        ("index4.0", "shell:reboot", "cannot be set in a browser"),
+        (&source, "shell:reboot", "cannot be set in a browser"),
         ("ssl", "/etc/passwd", "cannot be set in a browser"),
         ("extra", "{\"__K__\": {\"file\": \"/etc/passwd\"}}", "cannot be set in a browser"),
         ("token", "{", "Body "),
@@ -187,6 +198,42 @@ fn i7_an_edit_that_cannot_be_saved_loses_nothing() {
         "{answer}"
     );
     assert_eq!(page.sandbox.read(&name), before);
+}
+
+/// Somebody else's edit moves domains and entries: what was typed stays with its domain and its entry, and fields that were not
+/// touched do not undo it.
+#[test]
+fn i7_an_edit_stays_with_its_domain_and_its_entry() {
+    let page = page_of("config.json", TWO);
+    let (visitor, before) = (visitor(&page), page.sandbox.read("config.json"));
+    let fields = filled(&page, &visitor, &[("ipv4.www.example.com", "remove"), ("line", "typed")]);
+    let write = |text: String| page.sandbox.write("config.json", text);
+    // A domain comes first, and the TTL is another one: the tick stays at its domain.
+    write(before.replace("[\"home.example.com\"", "[\"a.example.com\", \"home.example.com\"").replace("300", "301"));
+    let answer = decoded(&step(&page, &visitor, &fields, "check").expect(409).body);
+    assert!(answer.contains("name=\"set.ipv4.www.example.com\" value=\"remove\" checked"), "{answer}");
+    assert_eq!(answer.matches(" checked").count(), 1, "{answer}");
+    assert!(answer.contains("value=\"301\"") && answer.contains("value=\"typed\""), "{answer}");
+    // An entry comes first.
+    let new = "\"providers\": [{\"provider\": \"callback\", \"id\": \"http://127.0.0.1:9/\", \"ipv4\": \"x.example\", \"index4\": \"default\"},";
+    let moved = before.replace("\"providers\": [", new);
+    write(moved.clone());
+    let answer = decoded(&step(&page, &visitor, &fields, "check").expect(409).body);
+    assert!(answer.contains("<h1>Entry 2</h1>") && answer.contains("set.ipv4.www.example.com"), "{answer}");
+    // And the entry was changed as well: nobody knows which one is meant.
+    write(moved.replace("\"ttl\": 300", "\"ttl\": 301"));
+    let answer = decoded(&step(&page, &visitor, &fields, "save").expect(409).body);
+    assert!(answer.contains("is not among them") && answer.contains("typed"), "{answer}");
+    assert!(!answer.contains(SECRET), "{answer}");
+    // A file with errors: what was typed is sent again when it is mended.
+    write(before.replace("\"ttl\": 300", "\"ttl\": \"soon\""));
+    let answer = decoded(&step(&page, &visitor, &fields, "check").expect(422).body);
+    assert!(answer.contains("name=\"set.line\" value=\"typed\"") && answer.contains("Send it again"), "{answer}");
+    // A tick that a secret is removed is kept.
+    write(before);
+    let fields = filled(&page, &visitor, &[("unset.headers", "on"), ("ttl", "soon")]);
+    let answer = decoded(&step(&page, &visitor, &fields, "check").expect(422).body);
+    assert!(answer.contains("name=\"set.unset.headers\" checked"), "{answer}");
 }
 
 /// A disk that is really full, one that is read-only, and a file that nobody may write: a sentence for each, nothing is lost, and

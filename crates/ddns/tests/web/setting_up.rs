@@ -199,7 +199,7 @@ fn i1_a_recipe_asks_its_questions_and_shows_what_it_would_send() {
     let page = empty(&["--web", "127.0.0.1:0"]);
     let questions = page.get("/setup?name=cloudflare").expect(200);
     assert!(
-        questions.body.contains("type=\"password\"") && questions.body.contains("name=\"answer.token\""),
+        questions.body.contains("type=\"password\"") && questions.body.contains("name=\"cloudflare.token\""),
         "{}",
         questions.body
     );
@@ -209,11 +209,12 @@ fn i1_a_recipe_asks_its_questions_and_shows_what_it_would_send() {
         ("domains", "home.example.com"),
         ("index4", "default"),
         ("index6", "none"),
-        ("answer.zone", "example.com"),
+        ("cloudflare.zone", "example.com"),
     ];
-    let again = page.post("/setup", &visitor, &form(&[&fields[..], &[("answer.token", "")]].concat())).expect(422);
+    let again = page.post("/setup", &visitor, &form(&[&fields[..], &[("cloudflare.token", "")]].concat())).expect(422);
     assert!(again.body.contains("Please enter a value."), "{}", again.body);
-    let done = page.post("/setup", &visitor, &form(&[&fields[..], &[("answer.token", SECRET)]].concat())).expect(200);
+    let done =
+        page.post("/setup", &visitor, &form(&[&fields[..], &[("cloudflare.token", SECRET)]].concat())).expect(200);
     let shown = decoded(&done.body);
     assert!(shown.contains("Send it once") && shown.contains("PATCH /client/v4/zones/"), "{shown}");
     for part in
@@ -222,7 +223,7 @@ fn i1_a_recipe_asks_its_questions_and_shows_what_it_would_send() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     // The rules come after the questions, and the script finds a service by what people call it.
-    let (form, rules) = (questions.body.find("answer.token"), questions.body.find("Good to know about Cloudflare"));
+    let (form, rules) = (questions.body.find("cloudflare.token"), questions.body.find("Good to know about Cloudflare"));
     assert!(form.is_some() && form < rules, "{}", questions.body);
     assert!(decoded(&page.get("/setup").expect(200).body).contains("data-find=\"no-ip No-IP noip ddns.net"));
     // What was typed goes on inside of the form, and nowhere else.
@@ -240,18 +241,18 @@ fn i1_back_loses_nothing_that_was_typed() {
     let page = empty(&["--web", "127.0.0.1:0"]);
     let visitor = visitor(&page.get("/setup?name=desec").expect(200));
     let fields =
-        [("name", "desec"), ("domains", "myhome"), ("index4", "default"), ("index6", "none"), ("answer.token", SECRET)];
+        [("name", "desec"), ("domains", "myhome"), ("index4", "default"), ("index6", "none"), ("desec.token", SECRET)];
     let post = |more: &[(&str, &str)]| page.post("/setup", &visitor, &form(&[&fields[..], more].concat()));
     let review = post(&[]).expect(200);
     assert!(review.body.contains("Does this look right?") && review.body.contains("value=\"back\""), "{}", review.body);
     assert!(decoded(&review.body).contains("&myipv6=preserve"), "what the recipe says is no secret: {}", review.body);
     let back = decoded(&post(&[("step", "back")]).expect(200).body);
-    assert!(!back.contains("answer.zone"), "the name is not asked for twice: {back}");
-    for part in ["value=\"myhome\"", "It is set. Leave this empty to keep it.", "name=\"kept.answer.token\""] {
+    assert!(!back.contains("desec.zone"), "the name is not asked for twice: {back}");
+    for part in ["value=\"myhome\"", "It is set. Leave this empty to keep it.", "name=\"kept.desec.token\""] {
         assert!(back.contains(part), "{part}: {back}");
     }
     // The field of the secret is empty, and what was kept counts.
-    let kept = [&fields[..4], &[("answer.token", ""), ("kept.answer.token", SECRET)]].concat();
+    let kept = [&fields[..4], &[("desec.token", ""), ("kept.desec.token", SECRET)]].concat();
     assert!(page.post("/setup", &visitor, &form(&kept)).expect(200).body.contains("Does this look right?"));
     // To the list, and to another service with the same domain.
     let list = post(&[("step", "list"), ("find", "no ip")]).expect(200);
@@ -261,9 +262,35 @@ fn i1_back_loses_nothing_that_was_typed() {
         list.body
     );
     let other = page.post("/setup", &visitor, &form(&[("domains", "myhome.ddns.net"), ("name", "no-ip")])).expect(200);
-    assert!(other.body.contains("value=\"myhome.ddns.net\"") && other.body.contains("answer.user"), "{}", other.body);
+    assert!(other.body.contains("value=\"myhome.ddns.net\"") && other.body.contains("no-ip.user"), "{}", other.body);
+    // The other service does not get the secret: it is asked for.
+    let dynv6 = [&fields[1..], &[("domains", "myhome.dynv6.net"), ("name", "dynv6")]].concat();
+    let asked = page.post("/setup", &visitor, &form(&dynv6)).expect(200).body;
+    assert!(asked.contains("name=\"dynv6.token\"") && !asked.contains("It is set."), "{asked}");
     let short = page.post("/setup", &visitor, &form(&[("domains", "myhome"), ("name", "no-ip")])).expect(422);
     assert!(decoded(&short.body).contains("myhome is not a whole name"), "{}", short.body);
+}
+
+/// Another tab, or somebody on the host, was faster: what was typed becomes one more entry.
+#[test]
+fn i1_a_second_set_up_loses_nothing() {
+    let page = empty(&["--web", "127.0.0.1:0"]);
+    let visitor = visitor(&page.get("/setup?name=own").expect(200));
+    let (id, source) = (page.endpoint.id(), page.endpoint.receiver.index4());
+    let fields = |name: &'static str| {
+        let fields = [("name", "own"), ("id", &*id), ("body", ""), ("domains", name), ("index4", &*source)];
+        form(&[&fields[..], &[("index6", "none"), ("step", "save")]].concat())
+    };
+    page.post("/setup", &visitor, &fields("first.example.com")).expect(303);
+    page.endpoint.wait(1, SOON);
+    let answer = page.post("/setup", &visitor, &fields("second.example.com")).expect(409).body;
+    for part in ["no longer the first configuration", "action=\"/recipes\"", "value=\"second.example.com\""] {
+        assert!(answer.contains(part), "{part}: {answer}");
+    }
+    let fields = fields("second.example.com").replace("step=save", "step=");
+    let review = page.post("/recipes", &visitor, &fields).expect(200).body;
+    assert!(review.contains("Does this look right?"), "{review}");
+    assert!(page.get("/setup").expect(303).header("location") == Some("/"));
 }
 
 /// Whoever may read the file may still do so, and nobody else: also where its folder gives new files a list of its own.
@@ -295,7 +322,7 @@ fn i2_a_saved_file_keeps_its_access_control_list() {
             ("domains", "mine.duckdns.org"),
             ("index4", "default"),
             ("index6", "none"),
-            ("answer.token", "12345678-1234-1234-1234-123456789012"),
+            ("duckdns.token", "12345678-1234-1234-1234-123456789012"),
             ("step", "add"),
         ];
         page.post("/recipes", &visitor, &form(&fields)).expect(303);
@@ -378,7 +405,7 @@ fn i1_a_recipe_becomes_a_text_and_one_more_entry() {
         ("domains", "mine"),
         ("index4", "default"),
         ("index6", "none"),
-        ("answer.token", "12345678-1234-1234-1234-123456789012"),
+        ("duckdns.token", "12345678-1234-1234-1234-123456789012"),
     ];
     let shown = page.post("/recipes", &visitor, &form(&fields)).expect(200);
     assert!(

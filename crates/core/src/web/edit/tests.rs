@@ -315,7 +315,7 @@ fn i7_a_form_that_was_only_opened_changes_nothing_and_one_that_was_filled_in_cha
     assert_eq!(operations(&odd, |name| (name == "method").then(|| "POST".to_owned())), [], "the same word");
     let changed = [
         ("ttl", "600"),
-        ("ipv4.0", "remove"),
+        ("ipv4.a.example", "remove"),
         ("ipv4.add", "c.example\r\nd.example, e.example"),
         ("line", ""),
         ("unset.id", "on"),

@@ -200,6 +200,6 @@
     setInterval(tick, 1000);
     document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
     live = Boolean(document.querySelector("main[data-live]"));
-    if (document.querySelector(".tabs")) listen();
+    if (document.querySelector(".tabs") || location.pathname === "/setup") listen();
   });
 })();

@@ -1,6 +1,6 @@
 //! *Configuration*: the settings of each entry, forms to change them, and what would be sent then.
 
-use ddns_core::config::fields::{Field, Kind};
+use ddns_core::config::fields::{Field, Kind, RequestPart};
 use ddns_core::text::number::grouped;
 use ddns_core::web::controls::{Content, EditControl, EditForm, in_words, is_locked};
 use maud::{Markup, html};
@@ -10,6 +10,9 @@ use super::parts::{FormField, Tone, code, head, notice, pager, token_field};
 
 /// The prefix of settings among the fields of a form, which has other fields as well.
 pub(crate) const SET: &str = "set.";
+
+/// The prefix of what a setting was when the form was made.
+pub(crate) const WAS: &str = "was.";
 
 /// How many domains of a list a form shows, and how many requests, or items of a list, are shown in full.
 const PER_PAGE: usize = 40;
@@ -152,8 +155,8 @@ pub(crate) struct FormPage<'a> {
     pub(crate) problem: Option<&'a str>,
     /// The sources to choose from, by family.
     pub(crate) choices: [Vec<SourceChoice>; 2],
-    /// Whether it is the only entry, which cannot be removed.
-    pub(crate) is_only: bool,
+    /// How many entries the file has: the only one cannot be removed.
+    pub(crate) entries: usize,
     pub(crate) token: &'a str,
 }
 
@@ -162,7 +165,8 @@ const FIRST: [&str; 9] = ["id", "endpoint", "ipv4", "ipv6", "index4", "index6", 
 
 /// The form of an entry, or of the whole file.
 pub(crate) fn form(model: &FormPage<'_>) -> Markup {
-    let FormPage { file, form, version, page, wrong, problem, is_only, token, .. } = *model;
+    let FormPage { file, form, version, page, wrong, problem, token, .. } = *model;
+    let is_only = model.entries < 2;
     let can_set = |control: &&EditControl| !is_locked(control.field);
     let is_first = |control: &&EditControl| {
         FIRST.contains(&control.field.name)
@@ -178,6 +182,7 @@ pub(crate) fn form(model: &FormPage<'_>) -> Markup {
         (token_field(token))
         input type="hidden" name="file" value=(file);
         input type="hidden" name="version" value=(version);
+        input type="hidden" name="of" value={ (form.mark()) "-" (model.entries) };
         @if let Some(entry) = form.entry { input type="hidden" name="entry" value=(entry); }
     };
     html! {
@@ -267,8 +272,14 @@ fn field(model: &FormPage<'_>, control: &EditControl) -> Markup {
         () if is_long => around.area(&set, shown, 2),
         () => around.input(&set, "text", Some(shown), None),
     };
-    let Content::WriteOnly(outline) = &control.content else { return input(&around) };
-    let is_open = typed.as_deref().is_some_and(|text| !text.trim().is_empty()) || around.wrong.is_some();
+    let Content::WriteOnly(outline) = &control.content else {
+        // What is sent back as it was is not an edit.
+        return html! { (input(&around)) input type="hidden" name={ (WAS) (name) } value=(now); };
+    };
+    let unset = format!("unset.{name}");
+    let is_removed = (model.typed)(&unset).is_some();
+    let is_typed = typed.as_deref().is_some_and(|text| !text.trim().is_empty());
+    let is_open = is_typed || is_removed || around.wrong.is_some();
     html! {
         div.field {
             span.label { (control.field.label) }
@@ -277,7 +288,7 @@ fn field(model: &FormPage<'_>, control: &EditControl) -> Markup {
                 summary { "Replace" span.unseen { " " (control.field.label) } }
                 div.stack {
                     (input(&FormField { label: &format!("New {}", lower(control.field.label)), ..around }))
-                    label.choice { input type="checkbox" name={ (SET) "unset." (name) }; "Remove it" }
+                    label.choice { input type="checkbox" name={ (SET) (unset) } checked[is_removed]; "Remove it" }
                 }
             }
         }
@@ -299,8 +310,8 @@ fn domains(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
             legend.label { (control.field.label) }
             @if !items.is_empty() {
                 ul.items {
-                    @for (number, (shown, _)) in items.iter().enumerate().skip((page - 1) * PER_PAGE).take(PER_PAGE) {
-                        @let item = format!("{name}.{number}");
+                    @for (shown, _) in items.iter().skip((page - 1) * PER_PAGE).take(PER_PAGE) {
+                        @let item = format!("{name}.{shown}");
                         li { span.mono { (shown) } label.choice { input type="checkbox" name={ (SET) (item) } value="remove" checked[(model.typed)(&item).is_some()]; "Remove" span.unseen { " " (shown) } } }
                     }
                 }
@@ -336,7 +347,7 @@ fn sources(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
         fieldset.field {
             legend.label { (control.field.label) }
             @for (number, (shown, _)) in items.iter().enumerate() {
-                @let item = format!("{name}.{number}");
+                @let item = format!("{name}.{shown}");
                 @let chosen = (model.typed)(&item).unwrap_or_default();
                 select name={ (SET) (item) } aria-label={ "Source " (number + 1) } {
                     option value="keep" selected[chosen.is_empty()] { (with(shown)) }
@@ -355,6 +366,30 @@ fn sources(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
                 input type="text" name={ (SET) (other) } value=((model.typed)(&other).unwrap_or_default()) aria-label="Another source, such as url:https://example.com/ip" placeholder="url:https://example.com/ip" autocapitalize="none" spellcheck="false";
             }
             (around.notes())
+        }
+    }
+}
+
+/// The entry of a form is gone, or is another one: what was typed, to be copied. What may be a secret is not shown.
+pub(crate) fn lost(file: usize, fields: &[(String, String)]) -> Markup {
+    let was = |name: &str| fields.iter().find(|(known, _)| known.strip_prefix(WAS) == Some(name)).map(|(_, text)| text);
+    let is_open = |name: &str| match Field::written(name) {
+        Some(field) => field.request != RequestPart::Content,
+        None => name.ends_with(".add") || name.ends_with(".other"),
+    };
+    let typed = fields.iter().filter_map(|(name, text)| Some((name.strip_prefix(SET)?, text)));
+    html! {
+        div.stack {
+            h1 { "Nothing was saved" }
+            (notice(Tone::Warning, "The entries of the file were changed in the meantime, on the host or in another tab, and this one is not among them."))
+            dl.pairs {
+                @for (name, text) in typed.filter(|(name, text)| !text.trim().is_empty() && was(name) != Some(text) && is_open(name)) {
+                    @let (field, what) = name.split_once('.').unwrap_or((name, ""));
+                    dt { (Field::written(name).or(Field::written(field)).map_or(name, |field| field.label)) @if what == "add" || what == "other" { ": add" } }
+                    dd { span.mono.lines { (text) } }
+                }
+            }
+            p { a.button href={ "/configuration?file=" (file) } { "To the entries as they are now" } }
         }
     }
 }

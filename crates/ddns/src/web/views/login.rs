@@ -28,19 +28,37 @@ pub(crate) fn form(token: &str, to: Option<&str>, wrong: Option<&str>) -> Markup
     }
 }
 
+/// Why a form must be sent once more.
+pub(crate) fn renewed(is_let_in: bool) -> (&'static str, Markup) {
+    match is_let_in {
+        true => (
+            "Send it again?",
+            html! { p { "The service was restarted, or you logged in, after this form was opened." } },
+        ),
+        false => (
+            "Your session has ended",
+            html! { p { a href="/login" target="_blank" { "Log in again in another tab" } ", then send it from here." } },
+        ),
+    }
+}
+
 /// The same form once more, with everything that was typed and the token of today.
-pub(crate) fn once_more(path: &str, is_let_in: bool, token: &str, typed: &[(String, String)]) -> Markup {
+pub(crate) fn once_more(
+    (heading, why): (&str, Markup),
+    (path, button): (&str, &str),
+    token: &str,
+    typed: &[(String, String)],
+) -> Markup {
     html! {
         div.stack.gate {
             section.card {
-                h1 { (if is_let_in { "Send it again?" } else { "Your session has ended" }) }
+                h1 { (heading) }
                 p { "Nothing was done yet, and nothing that you typed is lost." }
-                @if is_let_in { p { "The service was restarted, or you logged in, after this form was opened." } }
-                @else { p { a href="/login" target="_blank" { "Log in again in another tab" } ", then send it from here." } }
+                (why)
                 form method="post" action=(path) data-guard data-dirty {
                     (token_field(token))
                     @for (name, text) in typed.iter().filter(|(name, _)| name != "token") { input type="hidden" name=(name) value=(text); }
-                    button.main { "Send it again" }
+                    button.main { (button) }
                 }
             }
         }
