@@ -32,7 +32,9 @@ fn read_settings(text: &str, file: &mut PeerFile) -> Result<(), PeerError> {
     for item in items {
         let mut fields = PeerSettings::of_object(item, text);
         let domain = fields.get("domain").unwrap_or_default().to_owned();
-        let id = fields.get("ipv6_suffix").and_then(interface_id).map(|id| format!(";{id}")).unwrap_or_default();
+        let is_ipv6 = fields.find("ip_version").is_some_and(|version| version.value.eq_ignore_ascii_case("ipv6"));
+        let suffix = if is_ipv6 { fields.get("ipv6_suffix") } else { None };
+        let id = suffix.and_then(interface_id).map(|id| format!(";{id}")).unwrap_or_default();
         // Before version 2.7, `host` and `owner` contained the names below the domain.
         let owners = fields.get("host").or_else(|| fields.get("owner"));
         let below = if owners.is_some() { format!("~{}", domain.replace(',', "~")) } else { String::new() };

@@ -411,7 +411,9 @@ impl ImportedEntry {
         let extra = fields.iter_mut().find(|(name, _)| name == "extra");
         if let (Some(folder), Some((_, Value::Object(extra)))) = (folder, extra) {
             for member in extra {
-                if let Value::String(text) = &member.node.value {
+                if let Value::String(text) = &member.node.value
+                    && !text.is_empty()
+                {
                     // A name from the file must not lead out of the folder.
                     let plain =
                         |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };

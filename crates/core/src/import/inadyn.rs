@@ -34,9 +34,14 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
         let plain = name.split_once('@').map_or(name.as_str(), |(_, rest)| rest);
         // Like inadyn, take the first provider whose name contains the title.
         let known = input.table.services().find(|known| *known == plain);
-        let known = known.or_else(|| input.table.services().find(|known| plain.len() > 3 && known.contains(plain)));
+        let is_meant = |known: &str| plain.len() > 3 && known.contains(plain) || known.split('.').next() == Some(plain);
+        let known = known.or_else(|| input.table.services().find(|known| is_meant(known)));
         section.fields.give("service", known.unwrap_or(plain));
         section.fields.give("name", name.as_str());
+        // An empty text is in every response.
+        if section.fields.find("ddns-response").is_some_and(|setting| setting.value.is_empty()) {
+            section.fields.give("any-response", "yes");
+        }
         section.fields.add_unset(&file.globals);
         // A copied file may name a certificate that exists only on the other host.
         let ca = section.fields.find("ca-trust-file").map(|setting| setting.value.clone());

@@ -64,7 +64,15 @@ pub(super) fn seconds(text: &str) -> Option<u64> {
     }
 }
 
-/// Whether ddns takes the value of a key; an empty one means none.
+/// Why ddns cannot take the value of a key; an empty one means none.
+fn unfit(key: &str, text: &str, around: &PeerSurroundings<'_>) -> Option<&'static str> {
+    let is_word = |text: &str| ["true", "false", "auto"].iter().any(|word| word.eq_ignore_ascii_case(text));
+    if key == ".ssl" && !text.is_empty() && !is_word(text) && (around.read)(text).is_err() {
+        return Some("the file cannot be read here; copy it, and set `ssl` to its path");
+    }
+    (!is_valid(key, text)).then_some("ddns cannot take this value; set it yourself")
+}
+
 fn is_valid(key: &str, text: &str) -> bool {
     let most = match key {
         _ if text.is_empty() => return true,
@@ -73,7 +81,9 @@ fn is_valid(key: &str, text: &str) -> bool {
         ".interval" | ".min_interval" | ".cache_max_age" => u64::MAX,
         _ => return true,
     };
-    seconds(text).is_some_and(|number| (1..=most).contains(&number))
+    // 0: an address is always sent.
+    let least = u64::from(key != ".cache_max_age");
+    seconds(text).is_some_and(|number| (least..=most).contains(&number))
 }
 
 /// A duration for the configuration.
@@ -136,18 +146,15 @@ impl PeerSection {
             }
             if row.key != "-" {
                 known.insert(&row.key);
-                if is_valid(&row.key, &text) {
-                    self.fields.give_from(&row.key, text, read);
-                } else if let Some(setting) = read.first() {
-                    file.note(
-                        NotePart::Dropped,
-                        setting.line,
-                        &setting.name,
-                        "ddns cannot take this value; set it yourself",
-                    );
-                    for setting in &read {
-                        setting.mark();
+                match (unfit(&row.key, &text, around), read.first()) {
+                    (None, _) => self.fields.give_from(&row.key, text, read),
+                    (Some(why), Some(setting)) => {
+                        file.note(NotePart::Dropped, setting.line, &setting.name, why);
+                        for setting in &read {
+                            setting.mark();
+                        }
                     }
+                    (Some(_), None) => {}
                 }
             }
         }

@@ -35,6 +35,10 @@ fn l8_cloudflare_ddns_variables_become_entries() {
     );
     assert_eq!(shown(&off), ["cloudflare a.example.org:A public"]);
     assert!(off.settings.is_empty(), "{:?}", off.settings);
+    let unmanaged = "CF_API_TOKEN=t\nDOMAINS=a.example.org\nIP6_POLICY=unmanaged\nIP4_PROVIDER=cloudflare.trace\n";
+    let unmanaged = read(PeerClient::CloudflareDdns, unmanaged);
+    assert_eq!(shown(&unmanaged), ["cloudflare a.example.org:A public"]);
+    assert!(unmanaged.notes.is_empty(), "{:?}", unmanaged.notes);
     let sources = [
         ("cloudflare.doh", "public"),
         ("local.iface:eth0", "interface:eth0"),

@@ -101,6 +101,14 @@ fn l10_ddclient_addresses_become_sources() {
         ("use=fw, fw=192.168.1.1/s, fw-login=a, fw-password=b/c", "A url:http://a:b%2Fc@192.168.1.1/s"),
         ("use=netgear-rt3xx", "A public"),
         ("use=ip, ip=192.0.2.7", "A shell:echo 192.0.2.7"),
+        // One address for both families: it is sent by the one that it has.
+        ("use=ip, ip=2001:db8::5", "AAAA shell:echo 2001:db8::5"),
+        ("use=web, web=ipify-ipv6", "AAAA public"),
+        ("use=web, web=ip6only.me", "AAAA public"),
+        ("usev4=ifv4, use=web, web=noip-ipv6", "A h.example:AAAA default public"),
+        // Names of pages, not hosts.
+        ("usev4=webv4, webv4=he.net", "A public"),
+        ("use=web, web=ip4only.me", "A public"),
         ("use=ip, ip=192.0.2.7;id", "A shell:echo '192.0.2.7;id'"),
     ];
     for (settings, expected) in cases {
@@ -154,6 +162,14 @@ fn l8_ddclient_servers_and_protocols_become_recipes() {
     );
     assert!(global.entries.is_empty());
     assert_eq!(notes(&global, NotePart::LeftOut), ["2 cloudflare (h.example)"]);
+}
+
+#[test]
+fn l18_ddclient_google_domains_is_left_out_by_its_server_too() {
+    let text = "usev4=webv4\nprotocol=dyndns2, server=domains.google.com, login=u, password=p h.example\n";
+    let import = read(PeerClient::Ddclient, text);
+    assert!(import.entries.is_empty());
+    assert_eq!(notes(&import, NotePart::LeftOut), ["2 domains.google.com (h.example)"]);
 }
 
 #[test]

@@ -78,6 +78,14 @@ fn l9_inadyn_families_and_sources() {
         ),
         ("provider default@dynv6.com { username = t hostname = h.example }", "dynv6 h.example:AAAA public"),
         ("provider DYNV6.com:2 { username = t hostname = h.example }", "dynv6 h.example:A public"),
+        ("provider default@ipv4.dynv6.com { username = t hostname = h.example }", "dynv6 h.example:A public"),
+        ("provider ovh { username = u password = p hostname = h.example }", "ovh h.example:A public"),
+        // The name of Tunnelbroker in inadyn: an IPv4 address, and the number of a tunnel.
+        ("provider ipv6@he.net { username = u password = p hostname = 123456 }", "tunnelbroker 123456:A public"),
+        (
+            "allow-ipv6 = true provider easydns.com { username = u password = p hostname = h.example checkip-server = api6.ipify.org }",
+            "easydns h.example:AAAA public",
+        ),
         (
             "allow-ipv6 = yes provider dyndns { username = a@b.example password = p hostname = h.example checkip-command = 'ip -6 a' }",
             "dyn h.example:AAAA shell:ip -6 a",
@@ -136,6 +144,9 @@ fn l9_inadyn_families_and_sources() {
         Some("https://__USER__:__PASSWORD__@own.example/%2Fu%h/__DOMAIN__")
     );
     assert_eq!(entry.member("expect").and_then(|it| it.member("accept")).and_then(Value::text), Some("(?i)a, b|c"));
+    let anything =
+        "custom x { ddns-server = own.example ddns-response = '' username = u password = p hostname = h.example }";
+    assert!(written(&read(PeerClient::Inadyn, anything))[0].1.member("expect").is_none(), "any response is right");
     // A path without its slash must not become part of the host, which gets the password.
     let section = |more: &str| format!("custom x {{ username = u password = p hostname = h.example {more} }}");
     for (more, expected) in [

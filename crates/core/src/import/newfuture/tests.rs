@@ -51,6 +51,12 @@ fn l8_newfuture_entries_of_any_provider() {
         "DDNS_DNS=cloudflare\nDDNS_TOKEN=t\nDDNS_IPV4=a.example.org\nDDNS_CRON=*/9 * * * *\n",
     );
     assert_eq!(cron.settings, [("interval".to_owned(), Value::string("9m"))]);
+    let minutes = read(
+        PeerClient::NewFuture,
+        r#"{"dns": "he", "token": "k", "ipv4": "h.example", "interval": 10, "cache_max_age": 0}"#,
+    );
+    assert_eq!(minutes.settings, [("interval".to_owned(), Value::string("10m"))]);
+    assert_eq!(written(&minutes)[0].1.member("cache_max_age"), Some(&Value::Number("0".to_owned())));
 }
 
 #[test]
