@@ -297,14 +297,6 @@ mod tests {
     }
 
     #[test]
-    fn managers_are_found_by_name() {
-        for manager in Manager::ALL {
-            assert_eq!(Manager::parse(manager.key()), Some(manager));
-        }
-        assert_eq!(Manager::parse("runit"), None);
-    }
-
-    #[test]
     fn a_step_is_shown_as_it_can_be_typed() {
         assert_eq!(Step::run(&["chgrp", "ddns", "/a b"]).shown(), "chgrp ddns '/a b'\n");
         let table = Step::Run { words: vec!["crontab".to_owned()], input: Some("x".to_owned()), must_succeed: true };

@@ -52,14 +52,7 @@ pub enum Source {
 
 /// A valid regular expression. Two patterns are equal if their texts are.
 #[derive(Debug, Clone)]
-pub struct Pattern(Regex);
-
-impl Pattern {
-    /// The compiled expression.
-    pub fn regex(&self) -> &Regex {
-        &self.0
-    }
-}
+pub struct Pattern(pub Regex);
 
 impl PartialEq for Pattern {
     fn eq(&self, other: &Self) -> bool {

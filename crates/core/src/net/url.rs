@@ -358,6 +358,12 @@ fn push_encoded(out: &mut String, letter: char) {
 
 /// Undoes percent-encoding. Invalid encodings stay.
 pub(crate) fn percent_decode(text: &str) -> String {
+    let decoded = percent_decoded(text);
+    String::from_utf8(decoded).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// The same as bytes.
+pub(crate) fn percent_decoded(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -371,5 +377,5 @@ pub(crate) fn percent_decode(text: &str) -> String {
             at += 1;
         }
     }
-    String::from_utf8(decoded).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    decoded
 }

@@ -11,18 +11,8 @@ use crate::text::json::{Node, Span, Value};
 use crate::update::domain::Domain;
 
 /// For most questions, one of these is a valid answer.
-const SAMPLES: [&str; 10] = [
-    "example.com",
-    "https://example.com",
-    "http://example.com",
-    "me@example.com",
-    "1234",
-    "a1b2c3d4e5",
-    "A1B2C3D4E5F6G7H8",
-    "12345678-1234-1234-1234-123456789012",
-    "/a/key",
-    "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-];
+const SAMPLES: &str = "example.com https://example.com http://example.com me@example.com 1234 a1b2c3d4e5 A1B2C3D4E5F6G7H8 \
+    12345678-1234-1234-1234-123456789012 /a/key whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 /// The result of trying a recipe.
 #[derive(Debug, Default)]
@@ -52,7 +42,7 @@ impl Recipe {
             let Ok(mut form) = Form::new(self, domains) else { continue };
             for slot in form.unanswered() {
                 let own = form.question(&slot).and_then(|question| question.default.as_deref());
-                if !own.into_iter().chain(SAMPLES).any(|sample| form.answer(&slot, sample).is_ok()) {
+                if !own.into_iter().chain(SAMPLES.split(' ')).any(|sample| form.answer(&slot, sample).is_ok()) {
                     trial.unanswered.push(slot.name().to_owned());
                 }
             }

@@ -579,8 +579,20 @@ mod tests {
     fn g2_what_is_part_of_a_domain_is_no_secret() {
         let domains: Vec<String> = (0..5000).map(|number| format!("host{number}.example.com")).collect();
         let public: Vec<&str> = domains.iter().map(String::as_str).collect();
-        let literals =
-            ["com", "Host17", "EXAMPLE.com", "e", "t1", "ample.net", "xyz", "q", "hos", "203.0.113.7", "__IP__"];
+        let literals = [
+            "com",
+            "Host17",
+            "EXAMPLE.com",
+            "e",
+            "t1",
+            "ample.net",
+            "xyz",
+            "q",
+            "hos",
+            "203.0.113.7",
+            "__IP__",
+            "__domain__",
+        ];
         let secrets = Secrets::new(literals.map(str::to_owned), &public);
         assert_eq!(secrets.plain.0, ["ample.net", "xyz"], "one letter hides nothing");
         // Made of parts of the domains, but not part of any.

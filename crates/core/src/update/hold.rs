@@ -232,32 +232,17 @@ impl Hold {
                 ("sent", Value::Number(text)) => hold.sent = text.parse().ok()?,
                 ("wait", Value::Number(text)) => hold.wait_until = text.parse().ok()?,
                 ("unchanged", Value::Number(text)) => hold.unchanged = text.parse().ok()?,
-                ("stopped", Value::Array(parts)) => {
-                    let parts: Vec<&Value> = parts.iter().map(|part| &part.value).collect();
-                    let [Value::String(ip), Value::Number(at), Value::Bool(until_address), Value::String(why)] =
-                        parts[..]
-                    else {
-                        return None;
-                    };
-                    let (ip, at) = (ip.parse().ok()?, at.parse().ok()?);
-                    hold.stopped = Some(Stopped { ip, at, until_address: *until_address, why: why.clone() });
+                ("stopped", value) => {
+                    let (ip, at, until_address, why) = own_json::read(&one_line(value))?;
+                    hold.stopped = Some(Stopped { ip, at, until_address, why });
                 }
-                ("under_way", Value::Array(parts)) => {
-                    for part in parts {
-                        let Value::Array(parts) = &part.value else { return None };
-                        let [ip, until, by] = &parts[..] else { return None };
-                        let (Value::String(ip), Value::Number(until), Value::Number(by)) =
-                            (&ip.value, &until.value, &by.value)
-                        else {
-                            return None;
-                        };
-                        let (ip, until, by) = (ip.parse().ok()?, until.parse().ok()?, by.parse().ok()?);
-                        hold.under_way.push(UnderWay { ip, until, by });
-                    }
+                ("under_way", value) => {
+                    let all: Vec<(IpAddr, u64, u32)> = own_json::read(&one_line(value))?;
+                    hold.under_way.extend(all.into_iter().map(|(ip, until, by)| UnderWay { ip, until, by }));
                 }
                 // Nothing important depends on it, so a form of another version is ignored.
                 ("seen", value) => hold.seen = own_json::read(&one_line(value)),
-                ("sent" | "wait" | "unchanged" | "stopped" | "under_way", _) => return None,
+                ("sent" | "wait" | "unchanged", _) => return None,
                 _ => push_member(&mut hold.more, member),
             }
         }
@@ -278,7 +263,7 @@ impl HeldBy {
     /// The reason, for people.
     pub fn reason(self) -> &'static str {
         match self {
-            Self::Service => "the service asked to wait",
+            Self::Service => "the service's last answer calls for a wait",
             Self::MinInterval => "it was sent less than min_interval ago",
         }
     }

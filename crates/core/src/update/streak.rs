@@ -1,7 +1,8 @@
 //! Failures in a row of one update, and whether a notification reported them (I5). They are kept in the cache, so that
 //! single runs count them together and report them once. An update that does not fail has no streak.
 
-use crate::text::json::Value;
+use crate::text::json::{Value, one_line};
+use crate::text::own_json;
 
 /// What one notification remembers of one update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,19 +59,8 @@ impl Streak {
     }
 
     pub(super) fn from_value(value: &Value) -> Option<Self> {
-        let Value::Array(parts) = value else { return None };
-        let parts: Vec<&Value> = parts.iter().map(|part| &part.value).collect();
-        let [Value::Number(failures), Value::Number(flags), Value::Number(tries), Value::Number(at)] = parts[..] else {
-            return None;
-        };
-        let flags: u8 = flags.parse().ok()?;
-        Some(Self {
-            failures: failures.parse().ok()?,
-            is_stopped: flags & 2 != 0,
-            is_reported: flags & 1 != 0,
-            is_stop_reported: flags & 4 != 0,
-            tries: tries.parse().ok()?,
-            at: at.parse().ok()?,
-        })
+        let (failures, flags, tries, at): (u32, u8, u8, u64) = own_json::read(&one_line(value))?;
+        let [is_reported, is_stopped, is_stop_reported] = [1, 2, 4].map(|bit| flags & bit != 0);
+        Some(Self { failures, is_stopped, is_reported, is_stop_reported, tries, at })
     }
 }

@@ -16,7 +16,7 @@ pub(super) async fn ask(source: &Source, query: Query<'_>, client: &Client) -> R
         Source::Url(address) => url::ask(address, query, client).await,
         Source::Number(number) => local::nth_interface(*number, family, &interfaces::list()?),
         Source::Interface(name) => local::of_interface(name, family, &interfaces::list()?),
-        Source::Pattern(pattern) => local::matching(pattern.regex(), family, &interfaces::list()?),
+        Source::Pattern(pattern) => local::matching(&pattern.0, family, &interfaces::list()?),
         Source::Command(words) => Box::pin(command::ask(words, family)).await,
         Source::Shell(line) => {
             let words = ["sh".to_owned(), "-c".to_owned(), line.clone()];

@@ -4,7 +4,7 @@ use hmac::{Hmac, Mac as _};
 use sha2::{Digest as _, Sha256};
 
 use super::Signable;
-use crate::net::url::percent_encoded;
+use crate::net::url::{percent_decoded, percent_encoded};
 use crate::text::hex;
 use crate::text::order;
 use crate::text::secrets::MASK;
@@ -235,8 +235,9 @@ impl ValueForm {
 
 impl PathForm {
     fn of(self, path: &str) -> String {
-        let encoded =
-            |path: &str| path.split('/').map(|segment| percent_encoded(&decode(segment))).collect::<Vec<_>>().join("/");
+        let encoded = |path: &str| {
+            path.split('/').map(|segment| percent_encoded(&percent_decoded(segment))).collect::<Vec<_>>().join("/")
+        };
         match self {
             Self::Root => "/".to_owned(),
             Self::Encoded => encoded(path),
@@ -271,24 +272,11 @@ fn resolved(path: &str) -> String {
 fn sorted(query: &str) -> String {
     let pair = |text: &str| {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
-        (percent_encoded(&decode(name)), percent_encoded(&decode(value)))
+        (percent_encoded(&percent_decoded(name)), percent_encoded(&percent_decoded(value)))
     };
     let mut pairs: Vec<(String, String)> = query.split('&').filter(|text| !text.is_empty()).map(pair).collect();
     order::sort(&mut pairs);
     pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&")
-}
-
-/// Undoes percent-encoding.
-fn decode(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, behind @ ..] = rest {
-        let pair = (*first == b'%').then(|| behind.get(..2)).flatten();
-        let byte = pair.and_then(|pair| hex::bytes(std::str::from_utf8(pair).ok()?)?.first().copied());
-        bytes.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &behind[2..] } else { behind };
-    }
-    bytes
 }
 
 fn formatted(seconds: u64, form: &str) -> String {
