@@ -203,6 +203,9 @@ fn of_group(group: &Membership, form: ReportFormat) -> String {
 
 /// `12 min ago`
 fn age(accepted: Accepted, now: u64) -> String {
+    if accepted.at > now {
+        return "later than now (the clock was set back)".to_owned();
+    }
     format!("{} ago", duration(Duration::from_secs(now.saturating_sub(accepted.at))))
 }
 

@@ -85,6 +85,7 @@ impl LookupReport {
             local: local.collect::<Vec<_>>(),
             sources: sources.collect::<Vec<_>>(),
             chosen: object! { A: a, AAAA: aaaa },
+            hints: self.lists.iter().flat_map(SourceReport::doubts).collect::<Vec<_>>(),
         }
     }
 }

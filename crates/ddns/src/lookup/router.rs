@@ -58,8 +58,9 @@ async fn ask_within(router: Ipv4Addr, client: &Client) -> Result<Choice, String>
         Ok(Some(NatPmpAnswer::NoAddress)) => {
             Err(format!("{NO_PUBLIC_ADDRESS}, or has no address: it names none by NAT-PMP"))
         }
-        _ => {
-            let ip = by_upnp(router, client).await?;
+        by_natpmp => {
+            let is_refused = matches!(by_natpmp, Ok(Some(NatPmpAnswer::Refused)));
+            let ip = by_upnp(router, is_refused, client).await?;
             judged(router, ip, "UPnP")
         }
     }
@@ -75,11 +76,14 @@ fn judged(router: Ipv4Addr, ip: Ipv4Addr, how: &str) -> Result<Choice, String> {
     Err(format!("{NO_PUBLIC_ADDRESS}: it has {ip}"))
 }
 
-async fn by_upnp(router: Ipv4Addr, client: &Client) -> Result<Ipv4Addr, String> {
+async fn by_upnp(router: Ipv4Addr, is_refused: bool, client: &Client) -> Result<Ipv4Addr, String> {
     let (port, path) = upnp::FRITZBOX;
     let spare = Url::parse(&format!("http://{router}:{port}{path}")).ok();
     let found = search(router).await.ok().flatten();
-    let mut why = format!("the router {router} answers neither by NAT-PMP nor by UPnP");
+    let mut why = match is_refused {
+        true => format!("the router {router} refuses NAT-PMP (switched off there?), and does not answer by UPnP"),
+        false => format!("the router {router} answers neither by NAT-PMP nor by UPnP"),
+    };
     let mut services = Vec::new();
     for (url, is_found) in found.map(|url| (url, true)).into_iter().chain(spare.map(|url| (url, false))) {
         let description = get(Request::new(url.clone(), None), client).await;

@@ -187,7 +187,9 @@ pub(crate) fn closed_folder(environment: &Environment) -> Option<PathBuf> {
 pub(crate) fn note_closed_folder(environment: &Environment, command: &str) {
     if let Some(folder) = closed_folder(environment) {
         let folder = folder.display();
-        say(&format!("note: {folder} belongs to another user's service: `sudo ddns {command}` asks that service\n"));
+        say(&format!(
+            "note: {folder} belongs to another user, who may have a service: `sudo ddns {command}` asks it\n"
+        ));
     }
 }
 

@@ -164,7 +164,7 @@ fn h4_every_return_code_of_dyndns2_decides_what_the_next_runs_do() {
             UpToDate => (nothing.clone(), accepted, nothing.clone()),
             Again => (accepted.clone(), accepted, nothing.clone()),
             HeldBack(time) => {
-                let held = ((1, 0), format!("held back for {time}: the service asked to wait"));
+                let held = ((1, 0), format!("held back for {time}: the service's last answer calls for a wait"));
                 (held.clone(), held.clone(), held)
             }
             Stopped => {

@@ -184,7 +184,7 @@ fn h4_a_wait_is_remembered_and_respected_by_the_next_run() {
     let (sandbox, config) = (Sandbox::new(), expecting(&receiver, &json!("dyndns2")));
     sandbox.sync(&config).expect(1).prints("asks to wait: 200 `911`");
     *says.lock().unwrap() = (200, "good".to_owned());
-    sandbox.sync(&config).expect(1).prints("held back for").prints("the service asked to wait").prints("1 held back");
+    sandbox.sync(&config).expect(1).prints("held back for").prints("calls for a wait").prints("1 held back");
     assert_eq!(receiver.callbacks().len(), 1);
     let short = json!({"wait": {"body": "busy", "for": "1s"}});
     let (receiver, says) = saying(200, "busy");
@@ -203,8 +203,11 @@ fn h4_retry_after_says_how_long_a_wait_is_and_is_remembered() {
         let run = sandbox.sync(&config).expect(1).prints("asks to wait: 200");
         run.prints(&format!("it is not sent for {length}"));
         let status = sandbox.run(&["status"]).expect(3).stdout;
-        assert!(status.contains("held back for ") && status.contains(": the service asked to wait"), "{status}");
-        sandbox.sync(&config).expect(1).prints("held back for").prints("the service asked to wait");
+        assert!(
+            status.contains("held back for ") && status.contains(": the service's last answer calls for a wait"),
+            "{status}"
+        );
+        sandbox.sync(&config).expect(1).prints("held back for").prints("calls for a wait");
         assert_eq!(receiver.callbacks().len(), 1, "{asked}");
     }
 }

@@ -28,7 +28,7 @@ pub fn report(run: &Run) -> Value {
 /// What holds of every report.
 #[track_caller]
 pub fn check_form(report: &Value) {
-    for name in ["local", "sources"] {
+    for name in ["local", "sources", "hints"] {
         assert!(report[name].is_array(), "`{name}` is a list: {report:#}");
     }
     for row in local(report) {

@@ -424,7 +424,7 @@ fn i6_a_service_of_another_user_is_named_as_such() {
     }
     for (command, code) in [(&["status"][..], 3), (&["status", "--alive"], 3), (&["sync"], 1), (&["history"], 0)] {
         let run = Run::of(&sandbox.command_by(&starter, command).output().expect("unshare starts"));
-        run.expect(code).prints("run/ddns belongs to another user's service: `sudo ddns ");
+        run.expect(code).prints("run/ddns belongs to another user, who may have a service: `sudo ddns ");
     }
 }
 
