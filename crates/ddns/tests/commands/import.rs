@@ -343,9 +343,7 @@ fn l5_a_closed_folder_counts_only_where_nothing_else_was_found() {
     // Of the host, only /root is there, which is closed to most users.
     let setup =
         "for folder in /etc /root; do mount -t tmpfs -o mode=755 none $folder || exit 77; done; chmod 000 /root";
-    if !inside("commands::import::l5_a_closed_folder_counts_only_where_nothing_else_was_found", setup) {
-        return;
-    }
+    let Some(()) = inside(setup) else { return };
     let sandbox = Sandbox::new().env("DDNS_CONFIG_FILE_PATH", "closed/ddns-go.yaml");
     fs::create_dir(sandbox.path("closed")).expect("a folder");
     let run = |mode| {

@@ -126,12 +126,7 @@ fn init_half_a_file_is_not_left_behind() {
 
 #[test]
 fn init_a_folder_that_cannot_be_written_to_is_a_sentence() {
-    if !inside(
-        "commands::init::init_a_folder_that_cannot_be_written_to_is_a_sentence",
-        "mount -t tmpfs -o ro none /mnt || exit 77",
-    ) {
-        return;
-    }
+    let Some(()) = inside("mount -t tmpfs -o ro none /mnt || exit 77") else { return };
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
     let (id, index4) = (receiver.url("/?ip=__IP__"), receiver.index4());
     let init = |words: &[&str]| sandbox.run(&[&["init"][..], words, &options(&id, &index4)[1..]].concat());
@@ -185,9 +180,7 @@ fn init_a_source_that_gives_nothing_is_reported_and_the_file_is_written() {
 /// In a network without a router: `ddns init` would ask that of the host.
 #[test]
 fn init_at_a_terminal_asks_and_asks_again() {
-    if !inside("commands::init::init_at_a_terminal_asks_and_asks_again", LOOPBACK) {
-        return;
-    }
+    let Some(()) = inside(LOOPBACK) else { return };
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
     let (id, index4) = (receiver.url("/update?key=S3cret"), receiver.index4());
     let answers = [
@@ -224,9 +217,7 @@ fn init_at_a_terminal_asks_and_asks_again() {
 /// In a network without a router: `ddns init` would ask that of the host.
 #[test]
 fn init_at_a_terminal_a_source_that_failed_is_not_kept_without_a_word() {
-    if !inside("commands::init::init_at_a_terminal_a_source_that_failed_is_not_kept_without_a_word", LOOPBACK) {
-        return;
-    }
+    let Some(()) = inside(LOOPBACK) else { return };
     let sandbox = Sandbox::new();
     let args = ["--id", "https://example.com/?ip=__IP__", "--token", "", "--index6", "none"];
     let answers = ["home.example.com", "198.51.100.1", "pubic", "interface:nothing0", ""];

@@ -18,14 +18,14 @@ const STARTED: [&str; 3] =
     ["systemctl daemon-reload", "systemctl enable --quiet ddns.service", "systemctl restart ddns.service"];
 
 /// Empty folders in place of the host's, with the program in `/opt`, where a service sees it.
-fn host(test: &str, more: &str) -> bool {
+fn host(more: &str) -> Option<()> {
     let setup = format!(
         "for folder in /etc /run /opt; do mount -t tmpfs -o mode=755 none $folder || exit 77; done
          touch /opt/ddns; mount --bind '{}' /opt/ddns || exit 77
          mkdir -p /etc/ddns\n{more}",
         env!("CARGO_BIN_EXE_ddns")
     );
-    inside(&format!("commands::service_of_host::{test}"), &setup)
+    inside(&setup)
 }
 
 const SYSTEMD: &str = "mkdir -p /run/systemd/system";
@@ -36,9 +36,7 @@ fn place() -> FakePrograms {
 
 #[test]
 fn a_service_of_the_host_is_installed_and_removed() {
-    if !host("a_service_of_the_host_is_installed_and_removed", SYSTEMD) {
-        return;
-    }
+    let Some(()) = host(SYSTEMD) else { return };
     let place = place();
     place.run(&["service", "install"]).expect(2).prints("ddns init /etc/ddns/config.json");
     place.configure("/etc/ddns/config.json", 0o644, CONFIG);
@@ -65,9 +63,7 @@ fn a_service_of_the_host_is_installed_and_removed() {
 /// As `ddns init` leaves it: for its owner alone.
 #[test]
 fn closed_files_are_opened_to_the_group_of_the_service() {
-    if !host("closed_files_are_opened_to_the_group_of_the_service", SYSTEMD) {
-        return;
-    }
+    let Some(()) = host(SYSTEMD) else { return };
     let place = place();
     let with_file = CONFIG.replacen('{', r#"{"extra": {"__K__": {"file": "/etc/ddns/key"}}, "#, 1);
     let with_page = CONFIG.replacen('{', r#"{"web": {"token_file": "/etc/ddns/page", "allow_edit": true}, "#, 1);
@@ -104,9 +100,7 @@ fn closed_files_are_opened_to_the_group_of_the_service() {
 
 #[test]
 fn what_the_service_would_not_see_is_an_error_with_two_ways_out() {
-    if !host("what_the_service_would_not_see_is_an_error_with_two_ways_out", SYSTEMD) {
-        return;
-    }
+    let Some(()) = host(SYSTEMD) else { return };
     let place = place();
     place.configure("/etc/ddns/target.json", 0o644, CONFIG);
     sh("mount -t tmpfs -o mode=755 none /root");
@@ -135,9 +129,7 @@ fn what_the_service_would_not_see_is_an_error_with_two_ways_out() {
 fn the_unit_of_a_package_is_used() {
     let more =
         format!("{SYSTEMD}\n[ -d /usr/lib/systemd/system ] || exit 77\nmount -t tmpfs none /usr/lib/systemd/system");
-    if !host("the_unit_of_a_package_is_used", &more) {
-        return;
-    }
+    let Some(()) = host(&more) else { return };
     let place = place();
     let packaged = "/usr/lib/systemd/system/ddns.service";
     fs::write(packaged, "[Service]\nExecStart=/usr/bin/ddns watch -c /etc/ddns/config.json\n").expect("a unit");
@@ -183,9 +175,7 @@ esac
 
 #[test]
 fn openwrt_gets_an_init_script() {
-    if !host("openwrt_gets_an_init_script", "touch /etc/openwrt_release") {
-        return;
-    }
+    let Some(()) = host("touch /etc/openwrt_release") else { return };
     fs::write("/etc/rc.common", RC_COMMON).expect("a script");
     fs::write("/etc/passwd", "nobody:*:65534:65534:nobody:/var:/bin/false\n").expect("a user");
     let place = place();
@@ -210,9 +200,7 @@ fn openwrt_gets_an_init_script() {
 
 #[test]
 fn where_nothing_starts_services_that_is_said() {
-    if !host("where_nothing_starts_services_that_is_said", "") {
-        return;
-    }
+    let Some(()) = host("") else { return };
     let place = place();
     place.configure("/etc/ddns/config.json", 0o644, CONFIG);
     let run = place.run(&["service", "install"]).expect(0);

@@ -15,9 +15,7 @@ const FALSE: [u8; 4] = [198, 51, 100, 66];
 
 #[test]
 fn k6_lame_and_silent_servers_say_nothing() {
-    if !inside("seen_in_dns::servers::k6_lame_and_silent_servers_say_nothing", SETUP) {
-        return;
-    }
+    let Some(()) = inside(SETUP) else { return };
     let Some(_lab) = DnsLab::start() else { return };
     let (report, code) = verified(&config(&json!(["a.half.test", "a.lame.test", "a.gone.test"])));
     assert_eq!(code, 3, "one is visible, of the others nothing can be told: {report:#?}");
@@ -37,9 +35,7 @@ fn k6_lame_and_silent_servers_say_nothing() {
 /// The wrong ones come first, from a server of the test's own; then the right one.
 #[test]
 fn k6_wrong_packets_are_passed_over() {
-    if !inside("seen_in_dns::servers::k6_wrong_packets_are_passed_over", SETUP) {
-        return;
-    }
+    let Some(()) = inside(SETUP) else { return };
     let Some(_lab) = DnsLab::start() else { return };
     odd_server(|number, question| {
         let right = answer(question, [0x84, 0], &record(question, &RIGHT));
@@ -76,9 +72,7 @@ fn k6_wrong_packets_are_passed_over() {
 
 #[test]
 fn k7_an_answer_that_is_cut_off_over_tcp_too() {
-    if !inside("seen_in_dns::servers::k7_an_answer_that_is_cut_off_over_tcp_too", SETUP) {
-        return;
-    }
+    let Some(()) = inside(SETUP) else { return };
     let Some(_lab) = DnsLab::start() else { return };
     odd_server(|_, question| vec![answer(question, [0x86, 0], &[])]);
     let (report, code) = verified(&config(&json!(["a.odd.test"])));
@@ -88,9 +82,7 @@ fn k7_an_answer_that_is_cut_off_over_tcp_too() {
 /// Packets to port 53 get lost, or end at the resolver, as some routers do it.
 #[test]
 fn k7_k15_k16_blocked_and_redirected() {
-    if !inside("seen_in_dns::servers::k7_k15_k16_blocked_and_redirected", SETUP) {
-        return;
-    }
+    let Some(()) = inside(SETUP) else { return };
     let Some(nft) = tool("nft") else { return skipped("`nft` is not installed") };
     let Some(lab) = DnsLab::start() else { return };
     let rule = |rule: &str| Command::new(&nft).args(rule.split(' ')).output().expect("nft starts").status.success();
@@ -129,9 +121,7 @@ fn k7_k15_k16_blocked_and_redirected() {
 /// Case 32. BIND counts equal answers: different names pass, however fast, and what it drops is asked again, at last over TCP.
 #[test]
 fn k7_k14_a_servers_rate_limit_hides_nothing() {
-    if !inside("seen_in_dns::servers::k7_k14_a_servers_rate_limit_hides_nothing", SETUP) {
-        return;
-    }
+    let Some(()) = inside(SETUP) else { return };
     let Some(lab) = DnsLab::start() else { return };
     let all_visible = |names: Vec<String>| {
         let (report, code) = verified(&config(&json!(names)));
@@ -148,9 +138,7 @@ fn k7_k14_a_servers_rate_limit_hides_nothing() {
 /// Servers that the configuration names are asked in place of the zone's, whatever their port.
 #[test]
 fn k3_named_servers_take_the_place_of_the_zones() {
-    if !inside("seen_in_dns::servers::k3_named_servers_take_the_place_of_the_zones", SETUP) {
-        return;
-    }
+    let Some(()) = inside(SETUP) else { return };
     let Some(lab) = DnsLab::start() else { return };
     lab.set("home.example.test", "203.0.113.7");
     let mut named = config(&json!(["home.example.test"]));

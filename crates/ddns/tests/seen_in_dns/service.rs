@@ -56,10 +56,7 @@ fn at_powerdns(server: &PowerDns, more: &Value) -> Value {
 /// history and in the metrics.
 #[test]
 fn k12_k13_k23_k24_a_record_changed_by_hand_is_reported_and_repaired() {
-    let name = "seen_in_dns::service::k12_k13_k23_k24_a_record_changed_by_hand_is_reported_and_repaired";
-    if !inside(name, SETUP) {
-        return;
-    }
+    let Some(()) = inside(SETUP) else { return };
     let Some(_lab) = DnsLab::start() else { return };
     let place = Sandbox::new();
     let Some(server) = PowerDns::start(&place, "dyn.test", ("10.53.0.8", 53)) else { return };
@@ -146,9 +143,7 @@ fn k12_k13_k23_k24_a_record_changed_by_hand_is_reported_and_repaired() {
 /// A process that is killed between acceptance and verdict is followed by one that asks.
 #[test]
 fn k19_a_verdict_survives_a_kill() {
-    if !inside("seen_in_dns::service::k19_a_verdict_survives_a_kill", SETUP) {
-        return;
-    }
+    let Some(()) = inside(SETUP) else { return };
     let Some(lab) = DnsLab::start() else { return };
     lab.set("home.example.test", "203.0.113.7");
     lab.refresh();
@@ -169,9 +164,7 @@ fn k19_a_verdict_survives_a_kill() {
 /// A single run waits where somebody wants it, and its exit status is that of the updates.
 #[test]
 fn k22_a_single_run_waits_for_dns_and_its_exit_status_stays() {
-    if !inside("seen_in_dns::service::k22_a_single_run_waits_for_dns_and_its_exit_status_stays", SETUP) {
-        return;
-    }
+    let Some(()) = inside(SETUP) else { return };
     let Some(lab) = DnsLab::start() else { return };
     lab.set("home.example.test", "198.51.100.4");
     lab.refresh();
@@ -194,10 +187,7 @@ fn k22_a_single_run_waits_for_dns_and_its_exit_status_stays() {
 /// Where nobody can be asked, everything else goes on, and nothing is coloured.
 #[test]
 fn k16_where_port_53_is_blocked_it_is_unknown_and_nothing_else_changes() {
-    let name = "seen_in_dns::service::k16_where_port_53_is_blocked_it_is_unknown_and_nothing_else_changes";
-    if !inside(name, SETUP) {
-        return;
-    }
+    let Some(()) = inside(SETUP) else { return };
     if tool("nft").is_none() {
         return skipped("`nft` is not installed");
     }

@@ -22,9 +22,7 @@ fn shows(run: &Run, texts: &[&str]) {
 
 #[test]
 fn k8_k21_accepted_then_partly_then_visible() {
-    if !inside("seen_in_dns::verify::k8_k21_accepted_then_partly_then_visible", SETUP) {
-        return;
-    }
+    let Some(()) = inside(SETUP) else { return };
     let Some(lab) = DnsLab::start() else { return };
     lab.set("home.example.test", "198.51.100.4");
     lab.refresh();

@@ -38,9 +38,7 @@ fn verdict(report: &Value, family: &str) -> String {
 
 #[test]
 fn f2_f7_an_address_is_added_deprecated_and_removed() {
-    if !inside("sources::namespaces::f2_f7_an_address_is_added_deprecated_and_removed", &one_interface()) {
-        return;
-    }
+    let Some(()) = inside(&one_interface()) else { return };
     let report = addresses();
     assert_eq!(report["chosen"]["A"], Value::Null, "before: {report:#}");
 
@@ -83,9 +81,7 @@ fn f2_f7_an_address_is_added_deprecated_and_removed() {
 
 #[test]
 fn f7_an_address_of_an_interface_that_is_down_is_not_sent() {
-    if !inside("sources::namespaces::f7_an_address_of_an_interface_that_is_down_is_not_sent", &one_interface()) {
-        return;
-    }
+    let Some(()) = inside(&one_interface()) else { return };
     sh("ip addr add 203.0.113.7/24 dev d0; ip link set d0 down");
     let report = addresses();
     let off = row(&report, "203.0.113.7");
@@ -99,9 +95,7 @@ fn f7_an_address_of_an_interface_that_is_down_is_not_sent() {
 #[test]
 fn f2_the_stable_address_is_sent_in_place_of_the_temporary_one() {
     let setup = one_interface() + "\necho 2 >/proc/sys/net/ipv6/conf/d0/use_tempaddr || exit 77\n";
-    if !inside("sources::namespaces::f2_the_stable_address_is_sent_in_place_of_the_temporary_one", &setup) {
-        return;
-    }
+    let Some(()) = inside(&setup) else { return };
     sh("ip -6 addr add 2001:db8:1::7/64 dev d0 mngtmpaddr valid_lft 86400 preferred_lft 3600 nodad
         ip -6 addr add 2001:db8:2::a/64 dev d0 nodad
         ip -6 route add default dev d0");
@@ -143,9 +137,7 @@ fn f2_a_stable_address_that_is_tentative_is_waited_for() {
         echo 2 >/proc/sys/net/ipv6/conf/d0/use_tempaddr || exit 77
         echo 1 >/proc/sys/net/ipv6/conf/d0/accept_dad; echo 1 >/proc/sys/net/ipv6/conf/d0/dad_transmits
         ip -6 route add default dev d0\n";
-    if !inside("sources::namespaces::f2_a_stable_address_that_is_tentative_is_waited_for", &setup) {
-        return;
-    }
+    let Some(()) = inside(&setup) else { return };
     for source in ["default", "interface:d0", "0"] {
         sh("ip -6 addr add 2001:db8:1::7/64 dev d0 mngtmpaddr valid_lft 86400 preferred_lft 3600");
         assert_eq!(look_up(6, &json!(source)).sent.as_deref(), Some("2001:db8:1::7"), "{source}");
@@ -157,9 +149,7 @@ fn f2_a_stable_address_that_is_tentative_is_waited_for() {
 fn f7_a_tentative_address_and_a_link_local_one_are_not_sent() {
     // A dummy interface knows no tentative addresses.
     let setup = one_interface() + "\nip link show p-d0 >/dev/null 2>&1 || exit 77\n";
-    if !inside("sources::namespaces::f7_a_tentative_address_and_a_link_local_one_are_not_sent", &setup) {
-        return;
-    }
+    let Some(()) = inside(&setup) else { return };
     sh("echo 1 >/proc/sys/net/ipv6/conf/d0/accept_dad
         echo 60 >/proc/sys/net/ipv6/conf/d0/dad_transmits
         ip addr add 169.254.3.3/16 dev d0 scope link
@@ -185,9 +175,7 @@ fn f7_a_tentative_address_and_a_link_local_one_are_not_sent() {
 
 #[test]
 fn f5_numbers_names_and_patterns_choose_exactly() {
-    if !inside("sources::namespaces::f5_numbers_names_and_patterns_choose_exactly", &with_three_interfaces()) {
-        return;
-    }
+    let Some(()) = inside(&with_three_interfaces()) else { return };
     sh("ip addr add 169.254.3.3/16 dev d0
         ip addr add 192.168.1.2/24 dev d1; ip addr add 203.0.113.7/24 dev d1; ip addr add 10.0.0.3/8 dev d2
         ip -6 addr add fd00::2/64 dev d2 nodad; ip -6 addr add 2001:db8::7/64 dev d2 nodad");
@@ -227,10 +215,7 @@ fn f5_numbers_names_and_patterns_choose_exactly() {
 /// name, and the peer's address where one's own is expected.
 #[test]
 fn f5_labels_and_point_to_point_addresses_are_read_rightly() {
-    if !inside("sources::namespaces::f5_labels_and_point_to_point_addresses_are_read_rightly", &with_three_interfaces())
-    {
-        return;
-    }
+    let Some(()) = inside(&with_three_interfaces()) else { return };
     sh("ip addr add 203.0.113.7/24 dev d0 label d0:home
         ip addr add 198.51.100.7 peer 198.51.100.8/32 dev d1
         ip -6 addr add 2001:db8::7 peer 2001:db8::8/128 dev d2 nodad");
@@ -247,9 +232,7 @@ fn f5_labels_and_point_to_point_addresses_are_read_rightly() {
 /// More than one response of the kernel holds.
 #[test]
 fn f5_every_one_of_many_addresses_is_listed() {
-    if !inside("sources::namespaces::f5_every_one_of_many_addresses_is_listed", &one_interface()) {
-        return;
-    }
+    let Some(()) = inside(&one_interface()) else { return };
     let sandbox = Sandbox::new();
     let mut batch = String::new();
     for number in 1..=400 {
@@ -271,9 +254,7 @@ fn f5_every_one_of_many_addresses_is_listed() {
 
 #[test]
 fn f_addresses_a_host_without_any_address_is_reported_as_that() {
-    if !inside("sources::namespaces::f_addresses_a_host_without_any_address_is_reported_as_that", "true") {
-        return;
-    }
+    let Some(()) = inside("true") else { return };
     let report = addresses();
     assert_eq!(local(&report).len(), 0, "{report:#}");
     assert_eq!(report["chosen"], json!({"A": null, "AAAA": null}), "{report:#}");
@@ -284,9 +265,7 @@ fn f_addresses_a_host_without_any_address_is_reported_as_that() {
 /// The longest names and addresses that there are still fit a terminal; `--wide` may need more.
 #[test]
 fn f_addresses_lines_fit_a_terminal() {
-    if !inside("sources::namespaces::f_addresses_lines_fit_a_terminal", &(one_interface() + "\ninterface d1")) {
-        return;
-    }
+    let Some(()) = inside(&(one_interface() + "\ninterface d1")) else { return };
     sh("ip link set d1 down; ip link set d1 name wlan-0123456789; ip link set wlan-0123456789 up
         ip addr add 203.213.113.117/24 dev wlan-0123456789 valid_lft 600 preferred_lft 0
         ip -6 addr add 2001:db8:1234:5678:9abc:def0:1234:5678/64 dev wlan-0123456789 nodad \

@@ -77,9 +77,7 @@ fn f9_a_real_router_tells_its_outer_address() {
     if tool("miniupnpd").is_none() {
         return skipped("`miniupnpd` is not installed");
     }
-    if !inside("sources::router::f9_a_real_router_tells_its_outer_address", HOME) {
-        return;
-    }
+    let Some(()) = inside(HOME) else { return };
     let sandbox = Sandbox::new();
     let both = "enable_natpmp=yes\nenable_upnp=yes";
     let router = line(&sandbox, both);
@@ -115,9 +113,7 @@ fn f9_k_an_announcement_of_the_router_is_a_hint_to_ask_it() {
     if tool("miniupnpd").is_none() {
         return skipped("`miniupnpd` is not installed");
     }
-    if !inside("sources::router::f9_k_an_announcement_of_the_router_is_a_hint_to_ask_it", HOME) {
-        return;
-    }
+    let Some(()) = inside(HOME) else { return };
     let (files, sandbox, endpoint) = (Sandbox::new(), host(), Endpoint::new());
     let _router = line(&files, "enable_natpmp=yes\nenable_upnp=yes");
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({"index4": "router", "interval": "1h"})));
@@ -143,9 +139,7 @@ fn f9_m_init_offers_the_router_where_it_answers() {
     if tool("miniupnpd").is_none() {
         return skipped("`miniupnpd` is not installed");
     }
-    if !inside("sources::router::f9_m_init_offers_the_router_where_it_answers", HOME) {
-        return;
-    }
+    let Some(()) = inside(HOME) else { return };
     // No name is known here: no service on the internet is asked.
     sh("mount --bind /dev/null /etc/resolv.conf");
     let init = |more: &[&str]| {
@@ -222,9 +216,7 @@ fn told(ip: &str) -> String {
 
 #[test]
 fn f9_e_f_g_nothing_that_a_router_answers_leads_elsewhere() {
-    if !inside("sources::router::f9_e_f_g_nothing_that_a_router_answers_leads_elsewhere", LOOPBACK) {
-        return;
-    }
+    let Some(()) = inside(LOOPBACK) else { return };
     let serving =
         |call: String| move |line: &str| if line.starts_with("GET") { page(DESCRIPTION) } else { call.clone() };
     let at = |number: u8| format!("127.0.9.{number}");

@@ -6,6 +6,7 @@ use std::env;
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::thread;
 
 use crate::support::Sandbox;
 pub use crate::support::programs::{Ended, skipped, started, tool};
@@ -22,19 +23,22 @@ pub fn receiver_tool(path: &str) -> Option<PathBuf> {
     Some(folder.join(path)).filter(|file| file.is_file())
 }
 
-/// Runs the test of this name (`module::function`) inside a new network namespace, as a copy of this test program that
-/// runs nothing else, and says whether this process is that copy: `if !inside(…) { return; }` begins such a test.
+/// Runs the test that calls this inside a new network namespace, as a copy of this test program that runs nothing else;
+/// `Some` only in that copy: `let Some(()) = inside(…) else { return };` begins such a test. Its name (`module::function`)
+/// is that of its thread.
 ///
 /// `setup` is a shell script that is run in the namespace before; it ends with status 77 where the system lacks what it
 /// needs. Mounts made there are seen by nobody else.
 #[track_caller]
-pub fn inside(test: &str, setup: &str) -> bool {
+pub fn inside(setup: &str) -> Option<()> {
+    let thread = thread::current();
+    let test = thread.name().expect("the thread of a test has its name");
     if env::var_os(INSIDE).is_some_and(|name| name == test) {
-        return true;
+        return Some(());
     }
     let (Some(unshare), Some(_)) = (tool("unshare"), tool("ip")) else {
         skipped("`unshare` or `ip` is not installed");
-        return false;
+        return None;
     };
     let may = |options: &&&str| {
         let mut command = Command::new(&unshare);
@@ -43,7 +47,7 @@ pub fn inside(test: &str, setup: &str) -> bool {
     };
     let Some(options) = ["-nm", "-rnm"].iter().find(may) else {
         skipped("there is no right to make a network namespace");
-        return false;
+        return None;
     };
     let path = format!("{}:/usr/sbin:/sbin", env::var("PATH").unwrap_or_default());
     let script = format!("exec 2>&1\nset -eu\n{setup}\nexec \"$0\" --exact \"$1\" --include-ignored --nocapture\n");
@@ -60,14 +64,14 @@ pub fn inside(test: &str, setup: &str) -> bool {
     let status = copy.wait().expect("its status");
     if status.code() == Some(CANNOT) {
         skipped(&format!("this system cannot make what the namespace needs: {printed}"));
-        return false;
+        return None;
     }
     assert!(status.success(), "it failed inside the namespace ({status}); what it printed is above");
     assert!(printed.contains("1 passed"), "there is no test {test}:\n{printed}");
     if let Some(line) = printed.lines().find(|line| line.starts_with("skipped ")) {
         let _ = writeln!(io::stderr(), "{line}");
     }
-    false
+    None
 }
 
 /// Runs a line of shell in the namespace; fails the test where it fails.

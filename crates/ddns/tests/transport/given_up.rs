@@ -42,9 +42,7 @@ enum Way {
 /// sent of the old one must not arrive behind it.
 #[test]
 fn e4a_a_request_that_timed_out_does_not_arrive_after_a_newer_one() {
-    if !inside("transport::given_up::e4a_a_request_that_timed_out_does_not_arrive_after_a_newer_one", SETUP) {
-        return;
-    }
+    let Some(()) = inside(SETUP) else { return };
     for way in [Way::Plain, Way::Tls, Way::TlsThroughProxy] {
         let seen: Arc<Mutex<Vec<String>>> = Arc::default();
         let noted = seen.clone();

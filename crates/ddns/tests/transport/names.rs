@@ -60,9 +60,7 @@ fn config(good: &Endpoint, dead: usize, timeout: u64) -> Value {
 
 #[test]
 fn a6_names_that_are_never_resolved_do_not_delay_another_endpoint() {
-    if !inside("transport::names::a6_names_that_are_never_resolved_do_not_delay_another_endpoint", SETUP) {
-        return;
-    }
+    let Some(()) = inside(SETUP) else { return };
     let (sandbox, good) = (Sandbox::new(), Endpoint::new());
     nameserver(&sandbox);
     sandbox.write("config.json", config(&good, DEAD, 25).to_string());
@@ -74,9 +72,7 @@ fn a6_names_that_are_never_resolved_do_not_delay_another_endpoint() {
 
 #[test]
 fn a6_names_that_are_never_resolved_do_not_pile_up_in_a_service() {
-    if !inside("transport::names::a6_names_that_are_never_resolved_do_not_pile_up_in_a_service", SETUP) {
-        return;
-    }
+    let Some(()) = inside(SETUP) else { return };
     let (sandbox, good) = (host(), Endpoint::new());
     let asked = nameserver(&sandbox);
     let watch = Watch::start(&sandbox, &config(&good, DEAD, 1));
@@ -98,12 +94,7 @@ fn a6_names_that_are_never_resolved_do_not_pile_up_in_a_service() {
 /// Each of them has a thread for half a minute, and no more threads than there may be.
 #[test]
 fn a6_hundreds_of_names_that_are_never_resolved_do_not_delay_another_in_a_service() {
-    if !inside(
-        "transport::names::a6_hundreds_of_names_that_are_never_resolved_do_not_delay_another_in_a_service",
-        SETUP,
-    ) {
-        return;
-    }
+    let Some(()) = inside(SETUP) else { return };
     let (sandbox, good) = (host(), Endpoint::new());
     nameserver(&sandbox);
     // So many questions at once may fill the line of the nameserver: this name needs none.

@@ -13,9 +13,7 @@ use crate::support::{Receiver, Sandbox};
 
 #[test]
 fn e2_an_address_that_leads_nowhere_costs_a_moment() {
-    if !inside("transport::race::e2_an_address_that_leads_nowhere_costs_a_moment", SILENT) {
-        return;
-    }
+    let Some(()) = inside(SILENT) else { return };
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
     // Whichever family the system puts first, the silent address is among those that are tried before the last.
     hosts(&sandbox, "198.51.100.2 two.example.com\n2001:db8:1::2 two.example.com\n127.0.0.1 two.example.com");
@@ -28,9 +26,7 @@ fn e2_an_address_that_leads_nowhere_costs_a_moment() {
 
 #[test]
 fn e2_every_address_that_was_tried_is_reported_within_the_limit() {
-    if !inside("transport::race::e2_every_address_that_was_tried_is_reported_within_the_limit", SILENT) {
-        return;
-    }
+    let Some(()) = inside(SILENT) else { return };
     let sandbox = Sandbox::new();
     hosts(&sandbox, "198.51.100.2 two.example.com\n2001:db8:1::2 two.example.com\n127.0.0.1 two.example.com");
     let begun = Instant::now();
@@ -42,9 +38,7 @@ fn e2_every_address_that_was_tried_is_reported_within_the_limit() {
 
 #[test]
 fn f4_the_other_family_is_asked_only_where_the_right_one_fails() {
-    if !inside("transport::race::f4_the_other_family_is_asked_only_where_the_right_one_fails", SILENT) {
-        return;
-    }
+    let Some(()) = inside(SILENT) else { return };
     let (sandbox, receiver) = (Sandbox::new(), Receiver::new());
     hosts(&sandbox, "2001:db8:1::2 two.example.com\n127.0.0.1 two.example.com");
     let source = format!("url:http://two.example.com:{}/ip6", receiver.port());
@@ -60,9 +54,7 @@ fn f4_the_other_family_is_asked_only_where_the_right_one_fails() {
 
 #[test]
 fn e2_a_stuck_lookup_is_shared_and_does_not_delay_the_end() {
-    if !inside("transport::race::e2_a_stuck_lookup_is_shared_and_does_not_delay_the_end", "ip link set lo up") {
-        return;
-    }
+    let Some(()) = inside("ip link set lo up") else { return };
     let sandbox = Sandbox::new();
     let resolver = UdpSocket::bind("127.0.0.1:53").expect("nobody else is in the namespace");
     let file = sandbox.write("resolv.conf", "nameserver 127.0.0.1\noptions timeout:30 attempts:1\n");
@@ -88,9 +80,7 @@ fn e2_a_stuck_lookup_is_shared_and_does_not_delay_the_end() {
 /// That a name does not exist is asked once, however many updates go there one after another.
 #[test]
 fn e2_a_lookup_that_fails_is_remembered() {
-    if !inside("transport::race::e2_a_lookup_that_fails_is_remembered", "ip link set lo up") {
-        return;
-    }
+    let Some(()) = inside("ip link set lo up") else { return };
     let sandbox = Sandbox::new();
     let resolver = UdpSocket::bind("127.0.0.1:53").expect("nobody else is in the namespace");
     let file = sandbox.write("resolv.conf", "nameserver 127.0.0.1\noptions timeout:5 attempts:1\n");

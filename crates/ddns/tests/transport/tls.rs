@@ -136,10 +136,7 @@ fn d6_auto_lets_nothing_else_pass() {
 
 #[test]
 fn d6_a_public_host_is_never_trusted_unverified_by_itself() {
-    let test = "transport::tls::d6_a_public_host_is_never_trusted_unverified_by_itself";
-    if !inside(test, "ip link set lo up") {
-        return;
-    }
+    let Some(()) = inside("ip link set lo up") else { return };
     let sandbox = Authority::new("known").trusted();
     let hosts = sandbox.write("hosts", "127.0.0.1 localhost dns.example.com\n");
     sh(&format!("mount --bind {} /etc/hosts", hosts.display()));

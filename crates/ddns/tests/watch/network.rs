@@ -62,9 +62,7 @@ fn one_is_sent_within(
 
 #[test]
 fn watch_a_new_address_is_sent_in_under_100_ms() {
-    if !inside("watch::network::watch_a_new_address_is_sent_in_under_100_ms", &interfaces(&["d0"])) {
-        return;
-    }
+    let Some(()) = inside(&interfaces(&["d0"])) else { return };
     sh("ip addr add 10.0.0.1/24 dev d0; ip route add default dev d0");
     let (sandbox, steps) = (host(), 1..=5);
     let (endpoint, watch) = watching(&sandbox, "default");
@@ -80,10 +78,7 @@ fn watch_a_new_address_is_sent_in_under_100_ms() {
 /// Step by step, with a pause between: the first step is looked at at once, the others together a second later.
 #[test]
 fn watch_a_change_of_several_steps_is_sent_within_two_seconds() {
-    let name = "watch::network::watch_a_change_of_several_steps_is_sent_within_two_seconds";
-    if !inside(name, &interfaces(&["d0"])) {
-        return;
-    }
+    let Some(()) = inside(&interfaces(&["d0"])) else { return };
     sh("ip addr add 203.0.113.1/24 dev d0; ip route add default dev d0");
     let sandbox = host();
     let (endpoint, watch) = watching(&sandbox, "default");
@@ -123,10 +118,7 @@ impl Drop for Ip {
 /// must be as quick: the machine may be busy with something else.
 #[test]
 fn watch_an_address_that_takes_the_place_of_another_is_sent_within_10_ms() {
-    let name = "watch::network::watch_an_address_that_takes_the_place_of_another_is_sent_within_10_ms";
-    if !inside(name, &interfaces(&["d0"])) {
-        return;
-    }
+    let Some(()) = inside(&interfaces(&["d0"])) else { return };
     sh("ip addr add 203.0.113.1/24 dev d0");
     let sandbox = host();
     let (endpoint, watch) = watching(&sandbox, "interface:d0");
@@ -162,10 +154,7 @@ fn replace(ip: &mut Ip, from: usize, to: usize) -> Instant {
 /// An address that is new each time is no flap: every change is sent at once.
 #[test]
 fn watch_addresses_that_are_new_each_time_are_sent_in_under_100_ms() {
-    let name = "watch::network::watch_addresses_that_are_new_each_time_are_sent_in_under_100_ms";
-    if !inside(name, &interfaces(&["d0"])) {
-        return;
-    }
+    let Some(()) = inside(&interfaces(&["d0"])) else { return };
     sh("ip addr add 203.0.113.1/24 dev d0");
     let sandbox = host();
     let (endpoint, watch) = watching(&sandbox, "interface:d0");
@@ -184,10 +173,7 @@ fn watch_addresses_that_are_new_each_time_are_sent_in_under_100_ms() {
 
 #[test]
 fn watch_addresses_that_go_back_and_forth_are_damped_and_the_last_one_is_sent() {
-    let name = "watch::network::watch_addresses_that_go_back_and_forth_are_damped_and_the_last_one_is_sent";
-    if !inside(name, &interfaces(&["d0"])) {
-        return;
-    }
+    let Some(()) = inside(&interfaces(&["d0"])) else { return };
     sh("ip addr add 203.0.113.1/24 dev d0");
     let sandbox = host();
     let (endpoint, watch) = watching(&sandbox, "interface:d0");
@@ -204,10 +190,7 @@ fn watch_addresses_that_go_back_and_forth_are_damped_and_the_last_one_is_sent() 
 /// As dial-up does it: the old one goes, then the new one comes, with its route.
 #[test]
 fn watch_an_address_that_goes_before_the_next_comes_is_sent_in_under_100_ms() {
-    let name = "watch::network::watch_an_address_that_goes_before_the_next_comes_is_sent_in_under_100_ms";
-    if !inside(name, &interfaces(&["d0"])) {
-        return;
-    }
+    let Some(()) = inside(&interfaces(&["d0"])) else { return };
     sh("ip addr add 203.0.113.1/24 dev d0; ip route add default dev d0");
     let sandbox = host();
     let (endpoint, watch) = watching(&sandbox, "default");
@@ -227,12 +210,9 @@ fn watch_an_address_that_goes_before_the_next_comes_is_sent_in_under_100_ms() {
 
 #[test]
 fn watch_a_tentative_address_is_sent_once_when_it_is_good() {
-    let name = "watch::network::watch_a_tentative_address_is_sent_once_when_it_is_good";
     let setup = "\necho 1 >/proc/sys/net/ipv6/conf/d0/accept_dad
         echo 1 >/proc/sys/net/ipv6/conf/d0/dad_transmits\n";
-    if !inside(name, &(interfaces(&["d0"]) + setup)) {
-        return;
-    }
+    let Some(()) = inside(&(interfaces(&["d0"]) + setup)) else { return };
     sh("ip -6 addr add 2001:db8::1/64 dev d0 nodad");
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let config = endpoint.config(&json!({"ipv4": Value::Null, "ipv6": "home.example.com", "index6": "interface:d0"}));
@@ -258,9 +238,7 @@ fn watch_a_tentative_address_is_sent_once_when_it_is_good() {
 
 #[test]
 fn watch_another_default_route_is_sent() {
-    if !inside("watch::network::watch_another_default_route_is_sent", &interfaces(&["d0", "d1"])) {
-        return;
-    }
+    let Some(()) = inside(&interfaces(&["d0", "d1"])) else { return };
     sh("ip addr add 203.0.113.7/24 dev d0; ip addr add 198.51.100.7/24 dev d1; ip route add default via 203.0.113.1");
     let sandbox = host();
     let (endpoint, watch) = watching(&sandbox, "default");
@@ -273,9 +251,7 @@ fn watch_another_default_route_is_sent() {
 /// The kernel's notification of a new route does not mention the route that it replaces.
 #[test]
 fn watch_a_route_that_is_replaced_and_comes_back_is_sent() {
-    if !inside("watch::network::watch_a_route_that_is_replaced_and_comes_back_is_sent", &interfaces(&["d0", "d1"])) {
-        return;
-    }
+    let Some(()) = inside(&interfaces(&["d0", "d1"])) else { return };
     sh("ip addr add 203.0.113.7/24 dev d0; ip addr add 198.51.100.7/24 dev d1");
     sh("ip route add default via 203.0.113.1");
     let sandbox = host();
@@ -293,10 +269,7 @@ fn watch_a_route_that_is_replaced_and_comes_back_is_sent() {
 
 #[test]
 fn watch_a_thousand_flaps_are_few_requests_and_the_last_address_is_sent() {
-    let name = "watch::network::watch_a_thousand_flaps_are_few_requests_and_the_last_address_is_sent";
-    if !inside(name, &interfaces(&["d0"])) {
-        return;
-    }
+    let Some(()) = inside(&interfaces(&["d0"])) else { return };
     sh("ip addr add 203.0.113.1/24 dev d0");
     let sandbox = host();
     let (endpoint, watch) = watching(&sandbox, "interface:d0");
@@ -323,10 +296,7 @@ fn watch_a_thousand_flaps_are_few_requests_and_the_last_address_is_sent() {
 
 #[test]
 fn watch_a_link_that_goes_down_and_comes_back_with_another_address_is_sent() {
-    let name = "watch::network::watch_a_link_that_goes_down_and_comes_back_with_another_address_is_sent";
-    if !inside(name, &interfaces(&["d0"])) {
-        return;
-    }
+    let Some(()) = inside(&interfaces(&["d0"])) else { return };
     sh("ip addr add 203.0.113.7/24 dev d0");
     let sandbox = host();
     let (endpoint, watch) = watching(&sandbox, "interface:d0");
@@ -351,10 +321,7 @@ fn watch_a_link_that_goes_down_and_comes_back_with_another_address_is_sent() {
 
 #[test]
 fn watch_no_network_at_the_start_is_waited_out_and_logged_once() {
-    let name = "watch::network::watch_no_network_at_the_start_is_waited_out_and_logged_once";
-    if !inside(name, &interfaces(&["d0"])) {
-        return;
-    }
+    let Some(()) = inside(&interfaces(&["d0"])) else { return };
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let mut watch = Watch::start(&sandbox, &endpoint.config(&json!({"index4": "default"})));
     watch.prints("no IPv4 address found");
@@ -378,10 +345,7 @@ fn watch_no_network_at_the_start_is_waited_out_and_logged_once() {
 /// A VPN takes the internet in two halves, which win over the default route without touching it.
 #[test]
 fn watch_the_two_halves_of_a_vpn_are_noticed_at_once() {
-    let name = "watch::network::watch_the_two_halves_of_a_vpn_are_noticed_at_once";
-    if !inside(name, &interfaces(&["d0", "tun0"])) {
-        return;
-    }
+    let Some(()) = inside(&interfaces(&["d0", "tun0"])) else { return };
     sh("ip addr add 203.0.113.1/24 dev d0; ip route add default dev d0; ip addr add 10.8.0.2/24 dev tun0");
     let sandbox = host();
     let (endpoint, watch) = watching(&sandbox, "default");
@@ -394,10 +358,7 @@ fn watch_the_two_halves_of_a_vpn_are_noticed_at_once() {
 
 #[test]
 fn watch_a_rule_that_chooses_another_table_is_noticed_at_once() {
-    let name = "watch::network::watch_a_rule_that_chooses_another_table_is_noticed_at_once";
-    if !inside(name, &interfaces(&["d0", "d1"])) {
-        return;
-    }
+    let Some(()) = inside(&interfaces(&["d0", "d1"])) else { return };
     sh("ip addr add 203.0.113.1/24 dev d0; ip route add default dev d0; ip addr add 198.51.100.1/24 dev d1
         ip route add default dev d1 table 100");
     let sandbox = host();

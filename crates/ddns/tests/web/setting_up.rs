@@ -335,9 +335,7 @@ fn i2_a_saved_file_keeps_its_access_control_list() {
 /// The first file on a disk that is really full: a sentence, and no half of a file; what was typed is still there.
 #[test]
 fn i1_set_up_on_a_full_disk_leaves_no_file() {
-    if !inside("web::setting_up::i1_set_up_on_a_full_disk_leaves_no_file", LOOPBACK) {
-        return;
-    }
+    let Some(()) = inside(LOOPBACK) else { return };
     let sandbox = host();
     let disk = sandbox.path("disk").display().to_string();
     sh(&format!("mkdir {disk} && mount -t tmpfs -o size=64k tmpfs {disk}"));

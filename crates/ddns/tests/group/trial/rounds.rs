@@ -142,10 +142,7 @@ fn faults(random: &mut Random) -> Vec<Fault> {
 
 #[test]
 fn j1_j3_j4_j5_the_endpoint_holds_the_address_of_the_holder_after_every_fault() {
-    let test = "group::trial::rounds::j1_j3_j4_j5_the_endpoint_holds_the_address_of_the_holder_after_every_fault";
-    if !inside(test, SETUP) {
-        return;
-    }
+    let Some(()) = inside(SETUP) else { return };
     let Some(store) = Store::new() else { return skipped("`etcd` is not installed") };
     let seed = number("DDNS_TRIAL_SEED").unwrap_or_else(|| Random::new().below(1_000_000) as u64);
     println!("DDNS_TRIAL_SEED={seed}");
