@@ -155,8 +155,7 @@ fn f_addresses_refuses_a_wrong_configuration_and_unknown_options() {
         assert_eq!(run.stdout, "", "{args:?}: an error is no report");
         assert!(run.stderr.contains("error"), "{args:?}:\n{}", run.stderr);
     }
-    let run = sandbox.run(&["adresses"]).expect(2);
-    assert!(run.stderr.contains("ddns addresses"), "the nearest command:\n{}", run.stderr);
+    sandbox.run(&["adresses"]).expect(2).prints("ddns addresses");
 }
 
 /// `ddns addresses | head -1`: whoever reads may stop at any time.
@@ -178,8 +177,7 @@ fn f_addresses_a_closed_pipe_is_no_crash() {
 
 #[test]
 fn f_addresses_stands_in_the_help() {
-    let run = Sandbox::new().run(&["--help"]).expect(0);
-    assert!(run.stdout.contains("addresses"), "{}", run.stdout);
+    Sandbox::new().run(&["--help"]).expect(0).shows("addresses");
 }
 
 #[test]

@@ -77,11 +77,9 @@ fn check_warns_where_the_endpoint_is_not_told_the_address() {
     let base = json!({"dns": "callback", "ipv4": "a.example.com"});
     let told = "neither `id` nor `token` contains __IP__";
     for id in ["https://h.example/hook", "https://h.example/hook?name=__DOMAIN__"] {
-        let run = check(&sandbox, &with(&base, &json!({"id": id})), &[]).expect(0);
-        assert!(run.stdout.contains(told) && run.stdout.contains("No errors, 1 warning."), "{}", run.stdout);
+        check(&sandbox, &with(&base, &json!({"id": id})), &[]).expect(0).shows(told).shows("No errors, 1 warning.");
         let body = json!({"id": id, "token": {"deep": ["__IP__"]}});
-        let run = check(&sandbox, &with(&base, &body), &[]).expect(0);
-        assert!(run.stdout.contains("No errors, no warnings."), "{}", run.stdout);
+        check(&sandbox, &with(&base, &body), &[]).expect(0).shows("No errors, no warnings.");
     }
 }
 
@@ -114,8 +112,7 @@ fn check_reports_all_errors_and_still_shows_the_settings() {
     let report = report(&check_text(&sandbox, config, &["--json"]).expect(2));
     assert_eq!(report["errors"].as_array().map(Vec::len), Some(4), "{report:#}");
     assert_eq!(report["errors"][1]["place"], "config.json:3:25", "{report:#}");
-    let run = check_text(&sandbox, "{ no json", &[]).expect(2);
-    assert!(run.stdout.contains("not valid JSON"), "{}", run.stdout);
+    check_text(&sandbox, "{ no json", &[]).expect(2).shows("not valid JSON");
     sandbox.run(&["check", "-c", "missing.json"]).expect(2);
     Sandbox::new().run(&["check"]).expect(2).prints("no configuration found");
     sandbox.run(&["check", "--onlin"]).expect(2).prints("--online");
@@ -154,8 +151,7 @@ fn check_warns_of_likely_mistakes() {
     // The same callback in another file.
     let sandbox = Sandbox::new();
     sandbox.write("other.json", base.to_string());
-    let run = check(&sandbox, &base, &["other.json", "--wide"]).expect(0);
-    assert!(run.stdout.contains("to the same endpoint as config.json, entry 1"), "{}", run.stdout);
+    check(&sandbox, &base, &["other.json", "--wide"]).expect(0).shows("to the same endpoint as config.json, entry 1");
 }
 
 #[test]
@@ -315,8 +311,7 @@ fn check_online_reports_which_step_fails() {
     assert!(plain.callbacks().is_empty());
     let sandbox = Sandbox::new();
     let config = with(&home(&plain.url("/")), &json!({"index4": "interface:nope"}));
-    let run = check(&sandbox, &config, &["--online"]).expect(1);
-    assert!(run.stdout.contains("✗ IPv4         interface:nope gave no address"), "{}", run.stdout);
+    check(&sandbox, &config, &["--online"]).expect(1).shows("✗ IPv4         interface:nope gave no address");
     check(&sandbox, &config, &[]).expect(0);
 }
 

@@ -255,12 +255,7 @@ fn init_at_a_terminal_a_post_has_the_body_that_was_typed() {
 fn init_the_end_of_the_answers_writes_nothing() {
     let sandbox = Sandbox::new();
     let Some(run) = typed(&sandbox, &[], &["https://example.com/?ip=__IP__", "", "EOF"]) else { return };
-    let run = run.expect(1);
-    assert!(
-        run.stdout.contains("error: the input ended before the last question: nothing was written"),
-        "{}",
-        run.stdout
-    );
+    run.expect(1).shows("error: the input ended before the last question: nothing was written");
     assert_eq!(fs::read_dir(sandbox.path(".")).expect("the folder").count(), 0);
 }
 

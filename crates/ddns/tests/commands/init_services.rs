@@ -102,8 +102,7 @@ fn h12_a_url_of_ones_own_from_an_empty_folder_to_an_accepted_update() {
     let (sandbox, endpoint) = (Sandbox::new(), Receiver::new());
     let url = endpoint.url("/update?name=__DOMAIN__&ip=__IP__&key=s3cret");
     let Some(run) = typed(&sandbox, &endpoint.index4(), &["0", &url, "", "home.example.com", "yes"]) else { return };
-    let run = run.expect(0);
-    assert!(run.stdout.contains("Sent once, accepted: home.example.com A 203.0.113.7 (200 OK)"), "{}", run.stdout);
+    run.expect(0).shows("Sent once, accepted: home.example.com A 203.0.113.7 (200 OK)");
     assert_eq!(endpoint.only().target(), "/update?name=home.example.com&ip=203.0.113.7&key=s3cret");
     sandbox.run(&[]).expect(0);
     assert_eq!(endpoint.callbacks().len(), 1, "it was sent again");

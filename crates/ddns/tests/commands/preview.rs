@@ -198,8 +198,7 @@ fn preview_shows_secrets_only_where_that_is_meant() {
     assert_eq!(run.stdout, "");
     run.prints("standard output is not a terminal").prints("--yes").never_prints("my-secret-key");
     preview(&sandbox, &config, &["--yes"]).expect(0).never_prints("my-secret-key");
-    let run = preview(&sandbox, &config, &["--show-secrets", "--yes"]).expect(0);
-    assert!(run.stdout.contains("key=my-secret-key"), "{}", run.stdout);
+    preview(&sandbox, &config, &["--show-secrets", "--yes"]).expect(0).shows("key=my-secret-key");
 }
 
 /// In a terminal the user who asks for secrets sees them; the rest of the text is that of a pipe.
@@ -310,8 +309,7 @@ fn preview_names_the_entry_where_there_are_several() {
     let entry =
         |path: &str| json!({"provider": "callback", "id": format!("http://127.0.0.1:9/{path}"), "ipv4": "a.example"});
     let config = json!({"index4": SOURCE, "providers": [entry("x"), entry("y")]});
-    let run = preview(&sandbox, &config, &[]).expect(0);
-    assert!(run.stdout.contains("  of       config.json, entry 2\n"), "{}", run.stdout);
+    preview(&sandbox, &config, &[]).expect(0).shows("  of       config.json, entry 2\n");
 }
 
 #[test]
@@ -340,8 +338,7 @@ fn preview_of_ten_thousand_is_short_and_quick() {
     let domains: Vec<String> = (0..10_000).map(|n| format!("d{n}.example.com")).collect();
     let config = with(&home("http://127.0.0.1:9/?d=__DOMAIN__&k=s3cr3t"), &json!({"ipv4": domains}));
     let begun = Instant::now();
-    let run = preview(&sandbox, &config, &[]).expect(0);
-    assert!(run.stdout.contains("\n… and 9,980 more alike (--json shows all)\n"), "{}", run.stdout);
+    let run = preview(&sandbox, &config, &[]).expect(0).shows("\n… and 9,980 more alike (--json shows all)\n");
     assert!(run.stdout.ends_with("would send 10,000 of 10,000 updates.\n"));
     assert_eq!(run.stdout.matches("  verdict  ").count(), 20);
     assert_eq!(items(&preview(&sandbox, &config, &["--json"]).expect(0)).len(), 10_000);
@@ -398,8 +395,7 @@ fn h16_preview_names_a_ttl_and_a_line_that_are_not_known_yet() {
     let found = json!({"id": receiver.url("/find"), "take": {"/ttl": "__TTL__", "/line": "__LINE__"}});
     let more = json!({"before": found, "token": "{\"ttl\": __TTL__, \"line\": \"__LINE__\", \"ip\": \"__IP__\"}"});
     let config = with(&home(&receiver.url("/u?ttl=__TTL__")), &more);
-    let run = preview(&sandbox, &config, &["--wide"]).expect(0);
-    assert!(run.stdout.contains("ddns asks the service for __TTL__ and __LINE__ first."), "{}", run.stdout);
+    preview(&sandbox, &config, &["--wide"]).expect(0).shows("ddns asks the service for __TTL__ and __LINE__ first.");
     let request = items(&preview(&sandbox, &config, &["--json"]).expect(0))[0]["request"].clone();
     assert!(request["url"].as_str().is_some_and(|url| url.ends_with("/u?ttl=__TTL__")), "{request}");
     let body: Value = serde_json::from_str(request["body"].as_str().expect("a body")).expect("JSON");

@@ -50,8 +50,7 @@ fn a_users_service_is_installed_updated_and_removed() {
     }
     assert_eq!(run.stderr, "");
 
-    let again = own(&place, "install", &[]).expect(0);
-    assert!(again.stdout.contains("ddns.service is up to date\n"), "{}", again.stdout);
+    own(&place, "install", &[]).expect(0).shows("ddns.service is up to date\n");
     place.configure("other.json", 0o600, CONFIG);
     let other = own(&place, "install", &["-c", "other.json"]).expect(0);
     assert!(other.stdout.contains("Updated ") && place.sandbox.read(UNIT).contains("/other.json\n"));
@@ -63,8 +62,7 @@ fn a_users_service_is_installed_updated_and_removed() {
     assert!(!place.sandbox.path(UNIT).exists() && place.sandbox.path("other.json").exists());
     assert_eq!(place.calls(), ["systemctl --user disable --now ddns.service", "systemctl --user daemon-reload"]);
     assert!(gone.stdout.contains("other.json") && gone.stdout.contains(".local/state/ddns"), "{}", gone.stdout);
-    let twice = own(&place, "uninstall", &[]).expect(0);
-    assert!(twice.stdout.contains("ddns.service does not exist"), "{}", twice.stdout);
+    own(&place, "uninstall", &[]).expect(0).shows("ddns.service does not exist");
     assert!(place.calls().is_empty());
 }
 
@@ -121,8 +119,7 @@ fn variables_of_the_shell_do_not_count() {
             .env("https_proxy", "http://p:1"),
     );
     place.configure("config.json", 0o600, r#"{"dns": "callback", "id": "https://h/?ip=__IP__"}"#);
-    let run = own(&place, "install", &[]).expect(2).never_prints("s3cret");
-    assert!(run.stderr.contains("domain"), "{}", run.stderr);
+    let run = own(&place, "install", &[]).expect(2).never_prints("s3cret").prints("domain");
     for name in ["DDNS_IPV4", "DDNS_TOKEN", "https_proxy", "not for the service"] {
         assert!(run.stderr.contains(name), "{name}: {}", run.stderr);
     }
@@ -142,12 +139,8 @@ fn a_step_that_fails_is_reported_with_the_way_back() {
     let place = place();
     place.sandbox.write("fails", "--user restart ddns.service");
     let run = own(&place, "install", &[]).expect(1);
-    assert!(
-        run.stderr.contains("`systemctl --user restart ddns.service` failed: systemctl: no luck today"),
-        "{}",
-        run.stderr
-    );
-    assert!(run.stderr.contains("`ddns service uninstall --user --manager systemd` undoes it"), "{}", run.stderr);
+    run.prints("`systemctl --user restart ddns.service` failed: systemctl: no luck today")
+        .prints("`ddns service uninstall --user --manager systemd` undoes it");
     fs::remove_file(place.sandbox.path("fails")).expect("it was there");
     own(&place, "install", &[]).expect(0);
     fs::remove_file(place.sandbox.path("bin/systemctl")).expect("it was there");
@@ -247,8 +240,7 @@ fn status_shows_the_unit_and_the_updates_in_short() {
     let endpoint = Endpoint::new();
     let place = FakePrograms::new(host());
     place.sandbox.write("config.json", endpoint.config(&json!({})).to_string());
-    let nothing = own(&place, "status", &[]).expect(3);
-    assert!(nothing.stdout.contains("No ddns service is installed"), "{}", nothing.stdout);
+    own(&place, "status", &[]).expect(3).shows("No ddns service is installed");
     own(&place, "logs", &[]).expect(3).prints("no ddns service is installed");
     own(&place, "install", &[]).expect(0);
 
@@ -272,8 +264,7 @@ fn status_shows_the_unit_and_the_updates_in_short() {
     // Without --user too: the only one there is.
     for more in [&["--user"][..], &[]] {
         let run = place.run(&[&["service", "status", "--manager", "systemd"], more].concat()).expect(0);
-        assert!(run.stdout.contains("active (running), enabled\n"), "{}", run.stdout);
-        assert!(run.stdout.contains("1 record up to date (process "), "{}", run.stdout);
+        run.shows("active (running), enabled\n").shows("1 record up to date (process ");
     }
     watch.stop();
     place.calls();

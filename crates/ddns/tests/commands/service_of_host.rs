@@ -55,8 +55,7 @@ fn a_service_of_the_host_is_installed_and_removed() {
     assert!(run.stdout.contains("/etc/ddns/config.json, /var/lib/ddns"), "{}", run.stdout);
 
     sh("mount -o remount,ro /etc");
-    let run = place.run(&["service", "install"]).expect(1);
-    assert!(run.stderr.contains("ddns.service cannot be written (Read-only file system"), "{}", run.stderr);
+    place.run(&["service", "install"]).expect(1).prints("ddns.service cannot be written (Read-only file system");
     assert!(place.calls().is_empty());
 }
 
@@ -75,8 +74,7 @@ fn closed_files_are_opened_to_the_group_of_the_service() {
     let notify = r#"{"notify": {"id": "https://n.example/?m=__MESSAGE__", "ssl": "/etc/ddns/ca.pem"}, "#;
     place.configure("/etc/ddns/config.json", 0o644, &CONFIG.replacen('{', notify, 1));
     place.configure("/etc/ddns/ca.pem", 0o600, &Authority::new("a test").pem);
-    let run = place.run(&["service", "install", "--print"]).expect(0);
-    assert!(run.stdout.contains("chgrp ddns /etc/ddns/ca.pem\n"), "{}", run.stdout);
+    place.run(&["service", "install", "--print"]).expect(0).shows("chgrp ddns /etc/ddns/ca.pem\n");
     place.configure("/etc/ddns/config.json", 0o600, &with_file);
     place.configure("/etc/ddns/key", 0o400, "s3cret");
     place.run(&["service", "install"]).expect(0).never_prints("s3cret");
@@ -203,8 +201,7 @@ fn where_nothing_starts_services_that_is_said() {
     let Some(()) = host("") else { return };
     let place = place();
     place.configure("/etc/ddns/config.json", 0o644, CONFIG);
-    let run = place.run(&["service", "install"]).expect(0);
-    assert!(run.stdout.contains("every five minutes") && run.stdout.contains("runs as root"), "{}", run.stdout);
+    place.run(&["service", "install"]).expect(0).shows("every five minutes").shows("runs as root");
     fs::remove_file(place.sandbox.path("bin/crontab")).expect("it was there");
     if !Path::new("/usr/bin/crontab").exists() {
         place.run(&["service", "install"]).expect(2).prints("no service manager found");

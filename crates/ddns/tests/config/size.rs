@@ -74,8 +74,7 @@ fn b8_many_errors_are_counted_and_the_first_ones_shown() {
 
     let sandbox = Sandbox::new();
     sandbox.write("config.json", config.to_string());
-    let run = sandbox.run(&["check", "-c", "config.json"]).expect(2);
-    assert!(run.stdout.contains("\n1,235 errors, 1 warning."), "{}", run.stdout);
+    sandbox.run(&["check", "-c", "config.json"]).expect(2).shows("\n1,235 errors, 1 warning.");
 }
 
 #[test]

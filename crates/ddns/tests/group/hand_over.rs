@@ -29,8 +29,7 @@ fn j1_one_of_two_sends_and_the_other_takes_over_at_once_when_it_ends() {
         (&json!("stand-by"), &json!("one"), 0)
     );
     assert_eq!(standing["updates"][0]["state"], "stand_by", "{standing:#}");
-    let asked = other.sandbox.run(&["sync", "-c", "config.json"]).expect(0);
-    assert!(asked.stdout.contains("is on standby: one holds the lease"), "{}", asked.stdout);
+    other.sandbox.run(&["sync", "-c", "config.json"]).expect(0).shows("is on standby: one holds the lease");
     assert_eq!(endpoint.count(), 1, "who stands by sends nothing");
 
     let log = first.stop();

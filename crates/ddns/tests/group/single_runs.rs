@@ -69,8 +69,7 @@ fn j4_a_single_run_without_its_store_fails_with_a_sentence() {
     let endpoint = Endpoint::new();
     let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({"store": "etcd://127.0.0.1:9"}));
     let run = one.sandbox.sync(&one.single(&json!({}))).expect(1);
-    assert!(run.stderr.contains("the store of group home cannot be used: "), "{}", run.stderr);
-    assert!(run.stderr.contains("nothing was sent"), "{}", run.stderr);
+    run.prints("the store of group home cannot be used: ").prints("nothing was sent");
     assert_eq!(endpoint.count(), 0);
 }
 
@@ -92,8 +91,7 @@ fn j6_files_of_one_run_are_in_one_group() {
     one.sandbox.write("other.json", endpoint.config(&json!({})).to_string());
     for command in [&["-c", "config.json", "-c", "other.json"][..], &["watch", "-c", "config.json", "-c", "other.json"]]
     {
-        let run = one.sandbox.run(command).expect(2);
-        assert!(run.stderr.contains("`group` differs from config.json"), "{}", run.stderr);
+        one.sandbox.run(command).expect(2).prints("`group` differs from config.json");
     }
     assert_eq!(endpoint.count(), 0);
 }
@@ -105,9 +103,7 @@ fn j2_preview_and_status_ask_no_store_and_say_what_they_do_not_know() {
     let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({"store": "etcd://127.0.0.1:9"}));
     one.sandbox.write("config.json", one.single(&json!({})).to_string());
     let preview = one.sandbox.run(&["preview", "--wide", "-c", "config.json"]).expect(0);
-    assert!(preview.stdout.contains("would be sent: if this host holds the lease"), "{}", preview.stdout);
-    assert!(preview.stdout.contains("A run now would send at most 1 of 1 updates"), "{}", preview.stdout);
-    let status = one.sandbox.run(&["status", "-c", "config.json"]).expect(3);
-    assert!(status.stdout.contains("The store of the group knows"), "{}", status.stdout);
+    preview.shows("would be sent: if this host holds the lease").shows("A run now would send at most 1 of 1 updates");
+    one.sandbox.run(&["status", "-c", "config.json"]).expect(3).shows("The store of the group knows");
     assert_eq!(endpoint.count(), 0);
 }

@@ -18,8 +18,7 @@ fn i5_notify_sends_each_once_and_shows_the_response() {
     let failed = inbox.notify(&json!({"on": "failed", "after": 5}));
     configured(&sandbox, &json!([inbox.notify(&json!({})), failed]));
     let run = sandbox.run(&["notify", "-c", "config.json"]).expect(0).never_prints(SECRET);
-    assert!(run.stdout.contains("`changed` to http://127.0.0.1:"), "{}", run.stdout);
-    assert!(run.stdout.contains("arrived: 200 OK") && run.stdout.contains("thanks for ***"), "{}", run.stdout);
+    run.shows("`changed` to http://127.0.0.1:").shows("arrived: 200 OK").shows("thanks for ***");
     assert_eq!(inbox.events(), ["changed", "failed"]);
     assert_eq!(inbox.messages()[1]["message"], "an example: home.example.com A failed 5 times in a row: 503");
     assert!(!sandbox.cache_file().exists(), "nothing is remembered of it");
@@ -58,8 +57,7 @@ fn i5_an_address_alone_gets_the_message_as_text() {
         assert!(body["text"].as_str().is_some_and(|text| text.contains("home.example.com")), "{body}");
     }
     configured(&sandbox, &json!("ftp://h/hook"));
-    let run = sandbox.run(&["check", "-c", "config.json"]).expect(2);
-    assert!(run.stdout.contains("error: `notify`"), "{}", run.stdout);
+    sandbox.run(&["check", "-c", "config.json"]).expect(2).shows("error: `notify`");
 }
 
 #[test]
@@ -68,11 +66,7 @@ fn i5_notify_ends_with_1_where_one_does_not_arrive() {
     let (good, bad) = (Inbox::new(), Inbox::responding(|_| Response::status(401)));
     configured(&sandbox, &json!([bad.notify(&json!({})), good.notify(&json!({}))]));
     let run = sandbox.run(&["notify", "-c", "config.json"]).expect(1).never_prints(SECRET);
-    assert!(
-        run.stdout.contains("not accepted: 401 Unauthorized") && run.stdout.contains("arrived: 200 OK"),
-        "{}",
-        run.stdout
-    );
+    run.shows("not accepted: 401 Unauthorized").shows("arrived: 200 OK");
     configured(&sandbox, &json!([]));
     sandbox.run(&["notify", "-c", "config.json"]).expect(2).prints("the configuration has no `notify`");
 }
@@ -126,12 +120,7 @@ fn i5_a_wrong_notification_stops_the_run_before_anything_is_sent() {
     let (sandbox, endpoint) = (Sandbox::new(), Receiver::new());
     let config = json!({"dns": "callback", "id": endpoint.url("/?ip=__IP__"), "ipv4": "home.example.com",
         "index4": endpoint.index4(), "notify": {"id": "https://n.example/__MESSAGE__", "on": "fail"}});
-    let run = sandbox.sync(&config).expect(2);
-    assert!(
-        run.stderr.contains("`on` has no event `fail`") && run.stderr.contains("did you mean `failed`?"),
-        "{}",
-        run.stderr
-    );
+    sandbox.sync(&config).expect(2).prints("`on` has no event `fail`").prints("did you mean `failed`?");
     assert!(endpoint.callbacks().is_empty());
 }
 
@@ -167,8 +156,7 @@ fn i5_init_writes_a_notification_from_a_recipe() {
         sandbox.run(&[&args[..], more].concat())
     };
     with(&[]).expect(2).prints("--set notify.topic=…");
-    let run = with(&["--set", "notify.topic=my-t0pic"]).expect(0);
-    assert!(run.stdout.contains("  ddns notify    send each notification once"), "{}", run.stdout);
+    with(&["--set", "notify.topic=my-t0pic"]).expect(0).shows("  ddns notify    send each notification once");
     let text = sandbox.read("config.json");
     assert!(text.contains("\"notify\": {") && text.contains("my-t0pic") && text.contains("t0ken-of-mine"), "{text}");
     sandbox.run(&["check", "-c", "config.json"]).expect(0).never_prints("my-t0pic");

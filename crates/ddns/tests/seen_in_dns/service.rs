@@ -173,12 +173,10 @@ fn k22_a_single_run_waits_for_dns_and_its_exit_status_stays() {
     let config = json!({"dns": "callback", "id": receiver.url("/?ip=__IP__"), "ipv4": ["home.example.test"],
         "index4": "cmd:echo 203.0.113.7"});
     sandbox.write("config.json", config.to_string());
-    let run = sandbox.run(&["--verify", "3s"]).expect(0);
-    assert!(run.stderr.contains("home.example.test A: DNS: not yet ("), "{}", run.stderr);
+    sandbox.run(&["--verify", "3s"]).expect(0).prints("home.example.test A: DNS: not yet (");
     lab.set("home.example.test", "203.0.113.7");
     lab.refresh();
-    let run = sandbox.run(&["--verify", "20s"]).expect(0);
-    assert!(run.stderr.contains("visible in DNS"), "{}", run.stderr);
+    sandbox.run(&["--verify", "20s"]).expect(0).prints("visible in DNS");
     assert_eq!(receiver.callbacks().len(), 1);
     sandbox.run(&["--verify", "soon"]).expect(2).prints("`soon` is no time such as 90s or 5m");
     sandbox.run(&["--verify"]).expect(2).prints("--verify needs");

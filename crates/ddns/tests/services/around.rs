@@ -455,13 +455,10 @@ fn h14_everything_is_seen_before_it_is_sent() {
     // Where everything is up to date, it says so.
     sandbox.run(&[]).expect(0);
     receiver.take();
-    let run = sandbox.run(&["preview", "--lookup"]).expect(0);
-    assert!(run.stdout.contains("the service was not asked: the update is up to date"), "{}", run.stdout);
+    sandbox.run(&["preview", "--lookup"]).expect(0).shows("the service was not asked: the update is up to date");
     assert_eq!(receiver.take().len(), 0);
-    let run = sandbox.run(&["check"]).expect(0).never_prints("s3cr3t");
-    assert!(run.stdout.contains("before") && run.stdout.contains("absent"), "{}", run.stdout);
+    sandbox.run(&["check"]).expect(0).never_prints("s3cr3t").shows("before").shows("absent");
     let empty = finding(r#"{"list": []}"#);
     sandbox.write("config.json", config(&empty, &json!({})).to_string());
-    let run = sandbox.run(&["preview", "--lookup", "--wide"]).expect(1);
-    assert!(run.stdout.contains("nothing matches /name home.example.com"), "{}", run.stdout);
+    sandbox.run(&["preview", "--lookup", "--wide"]).expect(1).shows("nothing matches /name home.example.com");
 }

@@ -107,12 +107,10 @@ fn h5_a_stopped_update_is_not_sent_again_before_somebody_says_so() {
     let again = sandbox.sync(&config).expect(1);
     again.prints("refused it permanently with `badauth`").prints("--retry-stopped").prints("1 stopped");
     assert_eq!(receiver.callbacks().len(), 1);
-    let report = sandbox.run(&["status", "-c", "config.json"]);
-    assert!(report.stdout.contains("stopped: the service said `badauth`"), "{}", report.stdout);
+    sandbox.run(&["status", "-c", "config.json"]).shows("stopped: the service said `badauth`");
     let history = sandbox.run(&["history", "--wide", "-c", "config.json"]).expect(0).stdout;
     assert!(history.contains("stopped: the service said `badauth` with status 200"), "{history}");
-    let preview = sandbox.run(&["preview", "-c", "config.json"]);
-    assert!(preview.stdout.contains("stopped: the service refused it"), "{}", preview.stdout);
+    sandbox.run(&["preview", "-c", "config.json"]).shows("stopped: the service refused it");
 
     *says.lock().unwrap() = (200, "good".to_owned());
     sandbox.run(&["-c", "config.json", "--retry-stopped"]).expect(0).prints("accepted");

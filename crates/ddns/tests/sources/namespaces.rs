@@ -258,8 +258,7 @@ fn f_addresses_a_host_without_any_address_is_reported_as_that() {
     let report = addresses();
     assert_eq!(local(&report).len(), 0, "{report:#}");
     assert_eq!(report["chosen"], json!({"A": null, "AAAA": null}), "{report:#}");
-    let run = Sandbox::new().run(&["addresses"]).expect(0);
-    assert!(run.stdout.contains("default"), "{}", run.stdout);
+    Sandbox::new().run(&["addresses"]).expect(0).shows("default");
 }
 
 /// The longest names and addresses that there are still fit a terminal; `--wide` may need more.

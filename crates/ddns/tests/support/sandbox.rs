@@ -181,6 +181,13 @@ impl Run {
         self
     }
 
+    /// Fails the test unless standard output holds `text`.
+    #[track_caller]
+    pub fn shows(self, text: &str) -> Self {
+        assert!(self.stdout.contains(text), "standard output lacks {text:?}:\n{}", self.stdout);
+        self
+    }
+
     /// Fails the test unless it ended well without a word, as it does where everything was up to date already.
     #[track_caller]
     pub fn says_nothing(self) {

@@ -38,8 +38,7 @@ fn sync_waits_and_reports_what_it_came_to() {
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
     watch.prints("accepted");
-    let again = sandbox.run(&["sync", "-c", "config.json"]).expect(0);
-    assert!(again.stdout.contains("1 already up to date"), "{}", again.stdout);
+    sandbox.run(&["sync", "-c", "config.json"]).expect(0).shows("1 already up to date");
     assert_eq!(endpoint.count(), 1);
 
     endpoint.receiver.set_ip("203.0.113.8");
@@ -148,8 +147,7 @@ fn status_of_a_service_with_a_failing_endpoint_shows_why_and_when() {
     let endpoint = Endpoint::responding(|_| Response::status(503).header("Retry-After", "60"));
     let watch = Watch::start(&sandbox, &endpoint.config(&json!({})));
     watch.prints("failed");
-    let run = sandbox.run(&["status", "-c", "config.json"]).expect(1);
-    assert!(run.stdout.contains("0 of 1 record"), "{}", run.stdout);
+    let run = sandbox.run(&["status", "-c", "config.json"]).expect(1).shows("0 of 1 record");
     assert!(run.stdout.contains("retrying in ") && run.stdout.contains("503"), "{}", run.stdout);
     assert!(run.stdout.contains("never"), "{}", run.stdout);
     fits(&run.stdout);
@@ -177,9 +175,8 @@ fn status_of_a_service_without_an_address_and_with_long_names_fits_the_screen() 
     endpoint.wait(2, SOON);
     watch.prints("no IPv6 address found");
     until(SOON, "both are accepted", || watch.lines_with("accepted") == 2);
-    let run = sandbox.run(&["status", "-c", "config.json"]).expect(1);
-    assert!(run.stdout.contains("no address"), "{}", run.stdout);
-    assert!(run.stdout.contains("2 of 3 records up to date"), "{}", run.stdout);
+    let run =
+        sandbox.run(&["status", "-c", "config.json"]).expect(1).shows("no address").shows("2 of 3 records up to date");
     assert!(run.stdout.contains(&long), "{}", run.stdout);
     for line in run.stdout.lines().filter(|line| !line.starts_with(&long)) {
         fits(line);
@@ -221,8 +218,7 @@ fn status_without_a_service_is_what_the_cache_remembers() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     sandbox.write("config.json", endpoint.config(&json!({})).to_string());
     let before = sandbox.run(&["status", "-c", "config.json"]).expect(3);
-    assert!(before.stdout.contains("No running service found"), "{}", before.stdout);
-    assert!(before.stdout.contains("not accepted yet") && before.stdout.contains("never"), "{}", before.stdout);
+    before.shows("No running service found").shows("not accepted yet").shows("never");
     assert!(!sandbox.cache_file().exists(), "looking leaves nothing behind");
     sandbox.run(&["-c", "config.json"]).expect(0);
     let after = sandbox.run(&["status", "-c", "config.json"]);
@@ -350,8 +346,7 @@ fn i6_status_shows_what_is_wrong_with_a_new_configuration() {
     until(SOON, "up to date", || status(&sandbox).1 == 0);
     sandbox.write("config.json", endpoint.config(&json!({"timeout": "soon"})).to_string());
     watch.prints("keeping the previous one");
-    let run = sandbox.run(&["status"]).expect(1);
-    assert!(run.stdout.contains("is invalid") && run.stdout.contains("timeout"), "{}", run.stdout);
+    sandbox.run(&["status"]).expect(1).shows("is invalid").shows("timeout");
     watch.stop();
 }
 
@@ -431,8 +426,7 @@ fn i6_a_service_of_another_user_is_named_as_such() {
 #[test]
 fn i6_status_without_a_service_and_without_a_configuration_ends_with_3() {
     let sandbox = host();
-    let run = sandbox.run(&["status"]).expect(3);
-    assert!(run.stdout.contains("No running service found. No configuration was found"), "{}", run.stdout);
+    sandbox.run(&["status"]).expect(3).shows("No running service found. No configuration was found");
     assert_eq!(sandbox.run(&["status", "--json"]).expect(3).stdout.trim(), "[]");
 }
 

@@ -172,8 +172,7 @@ fn watch_a_second_one_on_the_same_cache_reports_who_holds_it() {
     let mut first = Watch::start(&sandbox, &endpoint.config(&json!({})));
     endpoint.wait(1, SOON);
     let second = sandbox.run(&["watch", "-c", "config.json"]).expect(1);
-    assert!(second.stderr.contains(&format!("process {}", first.process())), "{}", second.stderr);
-    assert!(second.stderr.contains("cache"), "{}", second.stderr);
+    second.prints(&format!("process {}", first.process())).prints("cache");
     assert!(first.is_running() && endpoint.count() == 1);
     assert_eq!(status(&sandbox).1, 0, "the first is still heard");
     // On another cache there may be another, and both are asked by name.
