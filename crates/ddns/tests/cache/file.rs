@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::given::{files, home, with};
 use crate::support::secret_forms;
-use crate::support::tools::{skipped, tool};
+use crate::support::tools::needed;
 use crate::support::watching::{Endpoint, SOON, Watch, host, until};
 use crate::support::{Receiver, Run, Sandbox, mode};
 
@@ -233,7 +233,7 @@ fn e5_without_a_home_the_temporary_folder_is_used() {
 /// A process can write the file as soon as it is in its place, while the one that put it there still syncs the folder.
 #[test]
 fn e4_what_another_process_writes_while_the_folder_is_synced_is_kept() {
-    let Some(strace) = tool("strace") else { return skipped("`strace` is not installed") };
+    let Some(strace) = needed("strace") else { return };
     let (sandbox, endpoint) = (host(), Endpoint::new());
     sandbox.write("config.json", endpoint.config(&json!({})).to_string());
     sandbox.write("other.json", endpoint.config(&json!({"ipv4": ["other.example.com"]})).to_string());

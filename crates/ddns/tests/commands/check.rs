@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::support::authority::{Authority, params_for};
 use crate::support::given::{SOURCE, home, with};
 use crate::support::terminal::fits;
-use crate::support::tools::{skipped, tool};
+use crate::support::tools::needed;
 use crate::support::{Receiver, Run, Sandbox};
 
 /// Writes the configuration for its owner's eyes only, and checks it with these options.
@@ -85,7 +85,7 @@ fn check_warns_where_the_endpoint_is_not_told_the_address() {
 
 #[test]
 fn check_in_a_terminal_prints_the_same() {
-    let Some(script) = tool("script") else { return skipped("script is not installed") };
+    let Some(script) = needed("script") else { return };
     let sandbox = Sandbox::new();
     let in_pipe = check_text(&sandbox, WHOLE, &[]).expect(0).stdout;
     let line = format!("{} check -c config.json", env!("CARGO_BIN_EXE_ddns"));

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
 use crate::support::Sandbox;
-use crate::support::tools::{skipped, tool};
+use crate::support::tools::{needed, skipped, tool};
 
 fn printed(args: &[&str]) -> String {
     let run = Sandbox::new().run(args).expect(0);
@@ -49,9 +49,7 @@ fn offered(line: &[&str]) -> Vec<String> {
 
 #[test]
 fn completions_bash_offers_what_can_stand_there() {
-    if tool("bash").is_none() {
-        return skipped("`bash` is not installed");
-    }
+    let Some(_) = needed("bash") else { return };
     is_silent(&fed(Command::new("bash").arg("-n"), &printed(&["completions", "bash"])));
     assert_eq!(offered(&["addr"]), ["addresses"]);
     assert_eq!(offered(&["addresses", "--wi"]), ["--wide"]);
@@ -109,7 +107,7 @@ fn man_is_a_page_without_a_fault() {
     for line in page.lines().filter(|line| line.starts_with(['.', '\''])) {
         assert!(requests.iter().any(|known| line.split(' ').next() == Some(known)), "{line}");
     }
-    let Some(groff) = tool("groff") else { return skipped("`groff` is not installed") };
+    let Some(groff) = needed("groff") else { return };
     let output = fed(Command::new(groff).args(["-man", "-Tutf8", "-ww", "-P-c"]), &page);
     is_silent(&output);
     // Bold letters are struck twice.

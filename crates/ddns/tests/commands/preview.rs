@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::given::{SOURCE, home, with};
 use crate::support::terminal::fits;
-use crate::support::tools::{skipped, tool};
+use crate::support::tools::needed;
 use crate::support::{Received, Receiver, Response, Run, Sandbox};
 
 const ALL: [&[&str]; 4] = [&[], &["--wide"], &["--curl"], &["--json"]];
@@ -157,7 +157,7 @@ fn assert_same(a: &Received, b: &Received) {
 
 #[test]
 fn preview_curl_sends_the_same_bytes() {
-    let Some(_) = tool("curl") else { return skipped("curl is not installed") };
+    let Some(_) = needed("curl") else { return };
     let receiver = Receiver::new();
     for callback in odd_callbacks(&receiver) {
         let sandbox = Sandbox::new();
@@ -204,7 +204,7 @@ fn preview_shows_secrets_only_where_that_is_meant() {
 /// In a terminal the user who asks for secrets sees them; the rest of the text is that of a pipe.
 #[test]
 fn preview_in_a_terminal() {
-    let Some(script) = tool("script") else { return skipped("script is not installed") };
+    let Some(script) = needed("script") else { return };
     let sandbox = Sandbox::new();
     let config = home("http://127.0.0.1:9/?key=my-secret-key");
     let in_pipe = preview(&sandbox, &config, &[]).expect(0).stdout;

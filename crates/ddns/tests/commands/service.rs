@@ -9,7 +9,7 @@ use ddns_core::service::{ServiceScope, ServiceSpec, Starts, systemd};
 use serde_json::json;
 
 use crate::support::stand_ins::FakePrograms;
-use crate::support::tools::{skipped, tool};
+use crate::support::tools::{needed, skipped, tool};
 use crate::support::watching::{Endpoint, SOON, Watch, host};
 use crate::support::{Run, Sandbox, mode};
 
@@ -168,7 +168,7 @@ fn what_cannot_be_written_is_a_sentence() {
 #[test]
 fn the_host_is_for_root() {
     let place = place();
-    let Some(unshare) = tool("unshare") else { return skipped("`unshare` is not installed") };
+    let Some(unshare) = needed("unshare") else { return };
     let as_nobody = |words: &[&str]| {
         let plain = place.command(&[&["service"], words, &["--manager", "systemd"]].concat());
         let mut command = Command::new(&unshare);
@@ -287,7 +287,7 @@ fn options_belong_to_their_actions() {
 /// Whatever the paths contain.
 #[test]
 fn systemd_reads_every_unit_that_is_written() {
-    let Some(analyze) = tool("systemd-analyze") else { return skipped("`systemd-analyze` is not installed") };
+    let Some(analyze) = needed("systemd-analyze") else { return };
     let sandbox = Sandbox::new();
     let program = sandbox.write("my tools/100% $HOME/ddns", "#!/bin/sh\n");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it can be run");

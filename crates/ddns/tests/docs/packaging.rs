@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::authority::Authority;
 use crate::support::given::files;
-use crate::support::tools::{skipped, tool};
+use crate::support::tools::{needed, skipped, tool};
 use crate::support::{Receiver, Sandbox, mode};
 
 /// Where the units expect the program.
@@ -67,10 +67,7 @@ pub(super) fn output_of(output: &Output) -> String {
 /// Runs `systemd-analyze`; none, and the test is skipped, where it is not installed.
 #[track_caller]
 fn analyze(arguments: &[&str]) -> Option<Output> {
-    let Some(program) = tool("systemd-analyze") else {
-        skipped("`systemd-analyze` is not installed");
-        return None;
-    };
+    let program = needed("systemd-analyze")?;
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
     Some(output.expect("systemd-analyze starts"))
 }
@@ -160,7 +157,7 @@ fn traced(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn systemd_lets_through_what_a_run_calls() {
-    let Some(strace) = tool("strace") else { return skipped("`strace` is not installed") };
+    let Some(strace) = needed("strace") else { return };
     let filter = unit("ddns.service");
     // What a service always may.
     let mut words = vec!["@default".to_owned()];

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::packaging::{image_environment, instruction, output_of, started_in, yaml};
 use crate::support::given::files;
 use crate::support::pages::{blocks_of, root};
-use crate::support::tools::{skipped, tool};
+use crate::support::tools::{needed, skipped, tool};
 use crate::support::{Run, Sandbox};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -87,9 +87,7 @@ fn release_has_the_same_bytes_when_it_is_packed_again_and_its_parts_run() {
 
 /// The last step of `packaging/release`.
 fn each_tried(release: &Path) {
-    if tool("skopeo").is_none() {
-        return skipped("`skopeo` is not installed");
-    }
+    let Some(_) = needed("skopeo") else { return };
     let tried = || run(Command::new(root().join("packaging/try-release")).arg(VERSION).arg(release));
     let whole = tried().expect(0);
     for file in files(release) {
@@ -106,9 +104,7 @@ fn each_tried(release: &Path) {
 
 /// The lines of the page, with the folder in place of the forge.
 fn downloaded(release: &Path) {
-    if tool("curl").is_none() {
-        return skipped("`curl` is not installed");
-    }
+    let Some(_) = needed("curl") else { return };
     let sandbox = Sandbox::new();
     let place = format!("file://{}/", release.display());
     let lines: Vec<_> = blocks_of("docs/install.md", "console").iter().flat_map(|block| commands(block)).collect();
@@ -251,7 +247,7 @@ fn in_container(release: &Path) {
     let compose = fs::read_to_string(release.join("compose.yaml")).expect("the file");
     assert!(compose.contains(&format!("image: ddns:{VERSION}\n")) && !compose.contains("build"), "{compose}");
     // README's line, into a folder: there is no daemon.
-    let Some(_) = tool("skopeo") else { return skipped("`skopeo` is not installed") };
+    let Some(_) = needed("skopeo") else { return };
     let line =
         commands(&read("README.md")).into_iter().find(|line| line.starts_with("skopeo ")).expect("README loads it");
     let (copy, daemon) = line.rsplit_once(' ').expect("two places");
@@ -274,10 +270,7 @@ fn install_page_says_of_every_line_whether_it_was_tried() {
 
 /// A clone with what `packaging/release` looks at before it builds.
 fn clone() -> Option<Sandbox> {
-    if tool("git").is_none() {
-        skipped("`git` is not installed");
-        return None;
-    }
+    needed("git")?;
     let sandbox = Sandbox::new();
     for file in ["packaging/release", "packaging/sizes.md"] {
         sandbox.write(&format!("clone/{file}"), read(file));
@@ -377,9 +370,7 @@ fn workflows_use_nothing_of_others_and_the_compilers_of_the_tree() {
 
 #[test]
 fn every_dependency_has_a_licence_that_is_allowed() {
-    if tool("python3").is_none() {
-        return skipped("`python3` is not installed");
-    }
+    let Some(_) = needed("python3") else { return };
     let printed = run(Command::new(root().join("packaging/dependencies")).arg("licences")).expect(0).stdout;
     assert!(printed.contains("all with an allowed licence"), "{printed}");
 }
@@ -400,9 +391,7 @@ fn scripts_are_ones_that_their_shells_read() {
         let output = Command::new("bash").arg("-n").arg(script).output().expect("bash starts");
         assert!(output.status.success(), "{}", output_of(&output));
     }
-    if tool("python3").is_none() {
-        return skipped("`python3` is not installed");
-    }
+    let Some(_) = needed("python3") else { return };
     for script in python {
         let read = "import ast, sys; ast.parse(open(sys.argv[1]).read())";
         let output = Command::new("python3").args(["-c", read]).arg(script).output().expect("Python starts");

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::names::{config, verified};
 use crate::support::Sandbox;
 use crate::support::dns_lab::{DnsLab, ODD, RESOLVER, SETUP, answer, odd_server, record};
-use crate::support::tools::{inside, sh, skipped, tool};
+use crate::support::tools::{inside, needed, sh, skipped};
 
 const RIGHT: [u8; 4] = [203, 0, 113, 7];
 const FALSE: [u8; 4] = [198, 51, 100, 66];
@@ -82,7 +82,7 @@ fn k7_an_answer_that_is_cut_off_over_tcp_too() {
 #[test]
 fn k7_k15_k16_blocked_and_redirected() {
     let Some(()) = inside(SETUP) else { return };
-    let Some(nft) = tool("nft") else { return skipped("`nft` is not installed") };
+    let Some(nft) = needed("nft") else { return };
     let Some(lab) = DnsLab::start() else { return };
     let rule = |rule: &str| Command::new(&nft).args(rule.split(' ')).output().expect("nft starts").status.success();
     if !rule("add table ip t") || !rule("add chain ip t out { type filter hook output priority 0 ; }") {

@@ -10,7 +10,7 @@ use crate::support::dns_lab::{DnsLab, SETUP};
 use crate::support::inbox::Inbox;
 use crate::support::page::Page;
 use crate::support::powerdns::PowerDns;
-use crate::support::tools::{inside, sh, skipped, tool};
+use crate::support::tools::{inside, needed, sh};
 use crate::support::watching::{Endpoint, SOON, Watch, host, status, until};
 use crate::support::{Receiver, Response, Sandbox};
 
@@ -186,9 +186,7 @@ fn k22_a_single_run_waits_for_dns_and_its_exit_status_stays() {
 #[test]
 fn k16_where_port_53_is_blocked_it_is_unknown_and_nothing_else_changes() {
     let Some(()) = inside(SETUP) else { return };
-    if tool("nft").is_none() {
-        return skipped("`nft` is not installed");
-    }
+    let Some(_) = needed("nft") else { return };
     sh("nft add table inet t && nft 'add chain inet t out { type filter hook output priority 0; }' && \
         nft 'add rule inet t out meta l4proto { tcp, udp } th dport 53 reject'");
     let page = Page::with(&json!({}), &json!({"verify": true}));

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::service::{age, dns_of};
 use crate::support::dns_lab::{DnsLab, SETUP, answer, record};
-use crate::support::tools::{inside, skipped, tool};
+use crate::support::tools::{inside, needed};
 use crate::support::{Receiver, Response, Run, Sandbox};
 
 #[track_caller]
@@ -90,7 +90,7 @@ fn k1_wrong_settings_are_refused() {
 /// Case 37: the system is asked what was sent where.
 #[test]
 fn k1_without_verify_nothing_goes_to_port_53() {
-    let Some(strace) = tool("strace") else { return skipped("`strace` is not installed") };
+    let Some(strace) = needed("strace") else { return };
     let receiver = Receiver::responding(|_| Response::status(204));
     let sandbox = Sandbox::new();
     let config = json!({"dns": "callback", "id": receiver.url("/?ip=__IP__"), "ipv4": "home.example.com",

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::Sandbox;
 use crate::support::given::{by_recipe, home, with};
-use crate::support::tools::{Ended, skipped, started, tool};
+use crate::support::tools::{Ended, needed, started};
 
 const UNSATISFIED: &str = "Hook rules were not satisfied.";
 
@@ -37,7 +37,7 @@ fn webhook(program: &Path, place: &Sandbox) -> (Ended, u16) {
 
 #[test]
 fn h4_webhook_runs_a_hook_whose_rules_are_satisfied_and_no_other() {
-    let Some(program) = tool("webhook") else { return skipped("`webhook` is not installed") };
+    let Some(program) = needed("webhook") else { return };
     let place = Sandbox::new();
     let (_server, port) = webhook(&program, &place);
     let url = format!("url=http://127.0.0.1:{port}/hooks/record");
@@ -63,7 +63,7 @@ fn h4_webhook_runs_a_hook_whose_rules_are_satisfied_and_no_other() {
 
 #[test]
 fn h4_webhook_says_200_to_a_wrong_key_and_the_status_alone_would_be_believed() {
-    let Some(program) = tool("webhook") else { return skipped("`webhook` is not installed") };
+    let Some(program) = needed("webhook") else { return };
     let place = Sandbox::new();
     let (_server, port) = webhook(&program, &place);
     let token = json!({"domain": "__DOMAIN__", "type": "__RECORDTYPE__", "ip": "__IP__"});

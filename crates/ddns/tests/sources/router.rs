@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::support::lookup::refused;
-use crate::support::tools::{Ended, LOOPBACK, inside, sh, skipped, tool};
+use crate::support::tools::{Ended, LOOPBACK, inside, needed, sh, tool};
 use crate::support::watching::{Endpoint, SOON, Watch, host, until};
 use crate::support::{Run, Sandbox};
 
@@ -74,9 +74,7 @@ fn gives(source: &str, expected: &str) {
 
 #[test]
 fn f9_a_real_router_tells_its_outer_address() {
-    if tool("miniupnpd").is_none() {
-        return skipped("`miniupnpd` is not installed");
-    }
+    let Some(_) = needed("miniupnpd") else { return };
     let Some(()) = inside(HOME) else { return };
     let sandbox = Sandbox::new();
     let both = "enable_natpmp=yes\nenable_upnp=yes";
@@ -110,9 +108,7 @@ fn f9_a_real_router_tells_its_outer_address() {
 
 #[test]
 fn f9_k_an_announcement_of_the_router_is_a_hint_to_ask_it() {
-    if tool("miniupnpd").is_none() {
-        return skipped("`miniupnpd` is not installed");
-    }
+    let Some(_) = needed("miniupnpd") else { return };
     let Some(()) = inside(HOME) else { return };
     let (files, sandbox, endpoint) = (Sandbox::new(), host(), Endpoint::new());
     let _router = line(&files, "enable_natpmp=yes\nenable_upnp=yes");
@@ -136,9 +132,7 @@ fn f9_k_an_announcement_of_the_router_is_a_hint_to_ask_it() {
 /// `ddns init` asks the router when it comes to the question, and offers it where it has a public address.
 #[test]
 fn f9_m_init_offers_the_router_where_it_answers() {
-    if tool("miniupnpd").is_none() {
-        return skipped("`miniupnpd` is not installed");
-    }
+    let Some(_) = needed("miniupnpd") else { return };
     let Some(()) = inside(HOME) else { return };
     // No name is known here: no service on the internet is asked.
     sh("mount --bind /dev/null /etc/resolv.conf");

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::support::Sandbox;
 use crate::support::lookup::{look_up, refused};
 use crate::support::odd_server::refusing;
-use crate::support::tools::{skipped, tool};
+use crate::support::tools::{needed, skipped};
 
 const COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
 const BINDING_REQUEST: u16 = 0x0001;
@@ -455,10 +455,7 @@ fn real_server(turnserver: &Path, sandbox: &Sandbox) -> Option<(Ended, u16)> {
 
 #[test]
 fn f_stun_a_real_server_sends_the_address() {
-    let Some(turnserver) = tool("turnserver") else {
-        skipped("coturn (`turnserver`) is not installed");
-        return;
-    };
+    let Some(turnserver) = needed("turnserver") else { return };
     let sandbox = Sandbox::new();
     let started = (0..4).find_map(|_| real_server(&turnserver, &sandbox));
     let (_server, port) = started.expect("turnserver responds");

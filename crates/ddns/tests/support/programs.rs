@@ -26,6 +26,16 @@ pub fn skipped(why: &str) {
     let _ = writeln!(io::stderr(), "skipped {test}: {why}");
 }
 
+/// Where a program is that a test needs; reports that the test is skipped where it is not installed.
+#[track_caller]
+pub fn needed(name: &str) -> Option<PathBuf> {
+    let found = tool(name);
+    if found.is_none() {
+        skipped(&format!("`{name}` is not installed"));
+    }
+    found
+}
+
 /// A program that is ended with the test, however that goes.
 pub struct Ended(pub Child);
 

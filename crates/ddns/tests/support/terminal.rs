@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::support::tools::{skipped, tool};
+use crate::support::tools::needed;
 use crate::support::{Run, Sandbox};
 
 /// Answers one question after the other.
@@ -37,10 +37,7 @@ sys.exit(os.waitstatus_to_exitcode(status) & 255)
 /// Runs a program, and types these answers, at a terminal that is so many columns wide; 0 columns where it does not know.
 /// All of the output is in `stdout`. None where the system cannot.
 pub fn at_terminal(sandbox: &Sandbox, columns: u16, program: &[&str], answers: &[&str]) -> Option<Run> {
-    let Some(python) = tool("python3") else {
-        skipped("`python3` is not installed");
-        return None;
-    };
+    let python = needed("python3")?;
     let mut command = Command::new(python);
     command.args(["-c", TYPIST, &answers.join("\x1f"), &columns.to_string()]).args(program);
     command.current_dir(sandbox.path(".")).env_clear().envs(sandbox.environment()).stdin(Stdio::null());

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use crate::support::Sandbox;
-pub use crate::support::programs::{Ended, skipped, started, tool};
+pub use crate::support::programs::{Ended, needed, skipped, started, tool};
 
 /// Set for the copy of the test program that runs inside a namespace: the one test that it runs.
 const INSIDE: &str = "DDNS_TEST_INSIDE_NAMESPACE";

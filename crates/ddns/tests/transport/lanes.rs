@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::given::{home, with};
 use crate::support::odd_server::stalling;
 use crate::support::scripted::{Server, Step, say};
-use crate::support::tools::{skipped, tool};
+use crate::support::tools::needed;
 use crate::support::watching::{host, until};
 use crate::support::{Received, Receiver, Response, Sandbox};
 
@@ -188,7 +188,7 @@ fn two_files_for_one_origin_share_its_lane() {
 
 #[test]
 fn a_long_run_shows_on_a_terminal_how_far_it_is_and_nothing_of_it_in_a_pipe() {
-    let Some(script) = tool("script") else { return skipped("`script` is not installed") };
+    let Some(script) = needed("script") else { return };
     let receiver = Receiver::responding(|_| Response::status(200).after(Duration::from_millis(300)));
     let config =
         with(&home(&receiver.url("/__DOMAIN__")), &json!({"ipv4": names(10), "concurrency": 1, "cache": false}));

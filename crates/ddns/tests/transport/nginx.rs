@@ -12,8 +12,7 @@ use serde_json::{Value, json};
 use crate::support::Sandbox;
 use crate::support::authority::{Authority, params_for};
 use crate::support::given::{home, with};
-use crate::support::tools::{Ended, started};
-use crate::support::tools::{skipped, tool};
+use crate::support::tools::{Ended, needed, started};
 
 /// nginx that responds with 204 and logs each request to `access.log`.
 fn nginx(program: &Path, sandbox: &Sandbox, (certificate, key): &(String, String), more: &str) -> (Ended, u16) {
@@ -61,10 +60,7 @@ fn requests(sandbox: &Sandbox, count: usize) -> Vec<String> {
 
 #[test]
 fn d6_nginx_with_a_private_ca() {
-    let Some(program) = tool("nginx") else {
-        skipped("`nginx` is not installed");
-        return;
-    };
+    let Some(program) = needed("nginx") else { return };
     let (own, system) = (Authority::new("own"), Authority::new("system"));
     for protocol in ["TLSv1.2", "TLSv1.3"] {
         let place = Sandbox::new();
@@ -85,10 +81,7 @@ fn d6_nginx_with_a_private_ca() {
 
 #[test]
 fn d6_nginx_with_a_certificate_that_is_wrong() {
-    let Some(program) = tool("nginx") else {
-        skipped("`nginx` is not installed");
-        return;
-    };
+    let Some(program) = needed("nginx") else { return };
     let own = Authority::new("own");
     let mut expired = params_for("localhost");
     (expired.not_before, expired.not_after) = (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1));
@@ -106,10 +99,7 @@ fn d6_nginx_with_a_certificate_that_is_wrong() {
 
 #[test]
 fn d6_nginx_with_a_certificate_that_signed_itself() {
-    let Some(program) = tool("nginx") else {
-        skipped("`nginx` is not installed");
-        return;
-    };
+    let Some(program) = needed("nginx") else { return };
     let key = rcgen::KeyPair::generate().expect("a key");
     let mut params: CertificateParams = params_for("localhost");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -126,10 +116,7 @@ fn d6_nginx_with_a_certificate_that_signed_itself() {
 
 #[test]
 fn e2_nginx_that_wants_a_clients_certificate_is_reported() {
-    let Some(program) = tool("nginx") else {
-        skipped("`nginx` is not installed");
-        return;
-    };
+    let Some(program) = needed("nginx") else { return };
     let own = Authority::new("own");
     let place = Sandbox::new();
     let file = place.write("clients.pem", &own.pem);

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::authority::Authority;
 use crate::support::given::with;
 use crate::support::proxies::by;
-use crate::support::tools::{Ended, skipped, started, tool};
+use crate::support::tools::{Ended, needed, started};
 use crate::support::{Receiver, Sandbox};
 
 fn tinyproxy(program: &Path, sandbox: &Sandbox, more: &str) -> (Ended, u16) {
@@ -48,10 +48,7 @@ fn delivers(right: &str, wrong: &[(String, &str)]) {
 
 #[test]
 fn d5_tinyproxy_hands_on_and_gives_tunnels() {
-    let Some(program) = tool("tinyproxy") else {
-        skipped("`tinyproxy` is not installed");
-        return;
-    };
+    let Some(program) = needed("tinyproxy") else { return };
     let sandbox = Sandbox::new();
     let (_server, port) = tinyproxy(&program, &sandbox, "");
     delivers(&format!("127.0.0.1:{port}"), &[]);
@@ -59,10 +56,7 @@ fn d5_tinyproxy_hands_on_and_gives_tunnels() {
 
 #[test]
 fn d5_tinyproxy_with_a_login() {
-    let Some(program) = tool("tinyproxy") else {
-        skipped("`tinyproxy` is not installed");
-        return;
-    };
+    let Some(program) = needed("tinyproxy") else { return };
     let sandbox = Sandbox::new();
     let (_server, port) = tinyproxy(&program, &sandbox, "BasicAuth right-user right-word");
     let route = |login: &str| format!("http://{login}127.0.0.1:{port}");
@@ -76,10 +70,7 @@ fn d5_tinyproxy_with_a_login() {
 
 #[test]
 fn e2_tinyproxy_cannot_get_at_the_endpoint() {
-    let Some(program) = tool("tinyproxy") else {
-        skipped("`tinyproxy` is not installed");
-        return;
-    };
+    let Some(program) = needed("tinyproxy") else { return };
     let sandbox = Sandbox::new();
     let (_server, port) = tinyproxy(&program, &sandbox, "");
     let nobody = crate::support::odd_server::refusing();
@@ -91,10 +82,7 @@ fn e2_tinyproxy_cannot_get_at_the_endpoint() {
 
 #[test]
 fn d5_microsocks_with_and_without_a_login() {
-    let Some(program) = tool("microsocks") else {
-        skipped("`microsocks` is not installed");
-        return;
-    };
+    let Some(program) = needed("microsocks") else { return };
     let start = |login: &'static [&'static str]| {
         started(|port| {
             let mut command = Command::new(&program);

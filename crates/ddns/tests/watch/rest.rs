@@ -11,7 +11,7 @@ use std::thread;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::support::tools::{LOOPBACK, inside, sh, skipped, tool};
+use crate::support::tools::{LOOPBACK, inside, needed, sh};
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms, status, until};
 
 /// As much as a pipe holds that nobody reads.
@@ -168,7 +168,7 @@ fn watch_a_read_only_folder_is_logged_once_and_changes_are_sent() {
 /// Where the kernel's notifications are not available, the interval remains, and that is reported once.
 #[test]
 fn watch_without_netlink_falls_back_to_the_interval_and_reports_it_once() {
-    let Some(strace) = tool("strace") else { return skipped("`strace` is not installed") };
+    let Some(strace) = needed("strace") else { return };
     let (sandbox, endpoint) = (host(), Endpoint::new());
     sandbox.write("config.json", endpoint.config(&json!({"interval": "10s"})).to_string());
     let ddns = sandbox.command(&["watch", "-c", "config.json"]);
@@ -241,7 +241,7 @@ fn g3_where_a_log_file_cannot_be_opened_again_lines_go_to_standard_error() {
 /// Where a limit of the system is reached, changed files are still noticed, later, and that is reported once.
 #[test]
 fn watch_without_inotify_looks_at_its_files_when_it_wakes_and_reports_it_once() {
-    let Some(strace) = tool("strace") else { return skipped("`strace` is not installed") };
+    let Some(strace) = needed("strace") else { return };
     for (call, error) in [("inotify_init1", "EMFILE"), ("inotify_add_watch", "ENOSPC")] {
         let (sandbox, endpoint) = (host(), Endpoint::new());
         sandbox.write("config.json", endpoint.config(&json!({})).to_string());

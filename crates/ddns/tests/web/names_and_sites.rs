@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::Sandbox;
 use crate::support::page::{Page, cookie_of};
-use crate::support::tools::{skipped, started, tool};
+use crate::support::tools::{needed, started};
 use crate::support::watching::SOON;
 
 #[test]
@@ -154,7 +154,7 @@ fn i2_what_came_through_a_proxy_is_refused_without_a_password() {
 /// Nothing but `proxy_pass`: nginx names the page by its own address, adds no header, and speaks HTTP/1.0.
 #[test]
 fn i2_a_real_proxy_that_says_nothing_is_refused_without_a_password() {
-    let Some(program) = tool("nginx") else { return skipped("`nginx` is not installed") };
+    let Some(program) = needed("nginx") else { return };
     let (page, place) = (Page::open(), Sandbox::new());
     let folder = place.path("").display().to_string();
     place.write("error.log", "");
