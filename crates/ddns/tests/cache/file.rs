@@ -27,8 +27,7 @@ fn e4_the_file_is_for_its_owner_only_and_its_folder_is_made() {
         (json!("deep/er/state.json"), "deep/er/state.json"),
         (json!("plain.json"), "plain.json"),
     ] {
-        let receiver = Receiver::new();
-        let sandbox = Sandbox::new();
+        let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
         let config = with(&home(&receiver.url("/")), &json!({"cache": cache}));
         sandbox.sync(&config).expect(0);
         assert!(sandbox.path(place).is_file(), "cache {cache}: no {place} among {:?}", files(&sandbox.path("")));
@@ -51,8 +50,7 @@ fn e4_a_file_that_others_could_read_is_closed_when_it_is_written() {
 
 #[test]
 fn e4_the_folder_of_the_file_holds_no_secret() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     let config = secret_forms::config(&format!("127.0.0.1:{}", receiver.port()));
     sandbox.sync(&with(&config, &json!({"cache": "state/cache.json"}))).expect(0);
     receiver.only();
@@ -157,8 +155,7 @@ fn e4_a_file_that_cannot_be_written_is_a_warning_and_the_update_counts() {
 #[test]
 fn e4_without_a_cache_every_run_sends_and_nothing_is_written() {
     for cache in [json!(false), json!("false")] {
-        let receiver = Receiver::new();
-        let sandbox = Sandbox::new();
+        let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
         let config = with(&home(&receiver.url("/")), &json!({"cache": cache}));
         for _ in 0..2 {
             sandbox.sync(&config).expect(0).prints("1 accepted");
@@ -214,8 +211,7 @@ fn e5_the_default_place_is_the_state_folder() {
 
 #[test]
 fn e5_without_a_home_the_temporary_folder_is_used() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("config.json", home(&receiver.url("/")).to_string());
     fs::create_dir(sandbox.path("tmp")).expect("the folder is made");
     for _ in 0..2 {

@@ -132,8 +132,7 @@ fn e4_a_claim_in_a_locked_file_is_not_believed() {
 
 #[test]
 fn e4_a_connection_that_was_never_made_leaves_the_claim() {
-    let sandbox = Sandbox::new();
-    let receiver = Receiver::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.sync(&config(&receiver, "203.0.113.7", "cache.json")).expect(0);
     let through = |ip, proxy: &str| {
         let mut config = config(&receiver, ip, "cache.json");
@@ -172,8 +171,7 @@ fn e4_what_is_no_regular_file_is_left_alone() {
 
 #[test]
 fn e4_a_link_beside_the_cache_is_not_written_through() {
-    let sandbox = Sandbox::new();
-    let receiver = Receiver::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("victim", "precious");
     symlink(sandbox.path("victim"), sandbox.path("cache.json.new")).expect("a link");
     sandbox.sync(&config(&receiver, "203.0.113.7", "cache.json")).expect(0);
@@ -183,8 +181,7 @@ fn e4_a_link_beside_the_cache_is_not_written_through() {
 
 #[test]
 fn e4_no_link_is_followed() {
-    let sandbox = Sandbox::new();
-    let receiver = Receiver::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("victim", "precious");
     for target in ["victim", "nowhere"] {
         for name in ["cache.json", "cache.json.watch"] {
@@ -232,8 +229,7 @@ fn e4_a_link_that_is_planted_while_the_service_runs_is_not_followed() {
 
 #[test]
 fn e4_a_second_damaged_file_does_not_replace_the_first() {
-    let sandbox = Sandbox::new();
-    let receiver = Receiver::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     for text in ["first", "second"] {
         sandbox.write("cache.json", text);
         sandbox.sync(&config(&receiver, "203.0.113.7", "cache.json")).expect(0).prints("moved to");
@@ -244,8 +240,7 @@ fn e4_a_second_damaged_file_does_not_replace_the_first() {
 
 #[test]
 fn e4_a_configuration_cannot_be_its_own_cache() {
-    let sandbox = Sandbox::new();
-    let receiver = Receiver::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     let text = config(&receiver, "203.0.113.7", "config.json").to_string();
     sandbox.sync_text(&text).expect(2).prints("which is a configuration");
     assert_eq!(sandbox.read("config.json"), text);
@@ -263,8 +258,7 @@ fn e4_a_configuration_cannot_be_its_own_cache() {
 
 #[test]
 fn e4_no_file_that_is_read_or_written_otherwise_is_a_cache_or_a_log() {
-    let sandbox = Sandbox::new();
-    let receiver = Receiver::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("id", receiver.url("/hook"));
     let ca = Authority::new("own").pem;
     sandbox.write("ca.pem", &ca);

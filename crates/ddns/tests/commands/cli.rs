@@ -103,8 +103,7 @@ fn cli_g2_a_value_in_the_wrong_place_is_not_printed() {
 
 #[test]
 fn cli_check_and_preview_take_the_file_as_a_word() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("other.json", basic(&receiver).to_string());
     for command in ["check", "preview"] {
         let run = sandbox.run(&[command, "other.json"]).expect(0);
@@ -116,8 +115,7 @@ fn cli_check_and_preview_take_the_file_as_a_word() {
 
 #[test]
 fn cli_a_command_comes_first_and_a_hint_suggests_nothing_that_sends() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("c.json", basic(&receiver).to_string());
     sandbox.run(&["-c", "c.json", "check"]).expect(2).prints("`check` is a command").prints("`ddns check …`");
     let run = sandbox.run(&["c.json"]).expect(2);
@@ -131,8 +129,7 @@ fn cli_a_command_comes_first_and_a_hint_suggests_nothing_that_sends() {
 
 #[test]
 fn e8_force_sends_the_named_domains_once_more() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     let names = json!({"id": receiver.url("/__DOMAIN__"), "ipv4": ["a.example", "b.example"], "interval": "5m"});
     sandbox.write("config.json", with(&basic(&receiver), &names).to_string());
     sandbox.run(&["--force", "b.example", "A.example"]).expect(0);
@@ -147,8 +144,7 @@ fn e8_force_sends_the_named_domains_once_more() {
 
 #[test]
 fn e8_h6_force_respects_a_pause_that_the_configuration_wants() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("config.json", with(&basic(&receiver), &json!({"min_interval": "1h"})).to_string());
     sandbox.run(&[]).expect(0);
     sandbox.run(&["--force", "home.example.com"]).prints("held back");
@@ -163,8 +159,7 @@ fn cli_watch_names_the_options_that_make_it_a_service_with_a_page() {
 
 #[test]
 fn b_an_interval_in_minutes_that_was_hardly_meant_is_named() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     for (interval, is_named) in [(json!(300), true), (json!("300"), true), (json!(60), false), (json!("300m"), false)] {
         sandbox.write("config.json", with(&basic(&receiver), &json!({"interval": interval})).to_string());
         let run = sandbox.run(&["check", "--wide"]).expect(0);
@@ -174,8 +169,7 @@ fn b_an_interval_in_minutes_that_was_hardly_meant_is_named() {
 
 #[test]
 fn f6_cmd_with_a_pipe_is_a_hint_at_shell() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("config.json", with(&basic(&receiver), &json!({"index4": "cmd:echo 203.0.113.7 | cat"})).to_string());
     let shown = |sandbox: &Sandbox| sandbox.run(&["check", "--wide"]).expect(0).stdout;
     let named = shown(&sandbox);

@@ -72,8 +72,7 @@ fn b11_commands_and_options_of_the_other_client_lead_to_what_takes_their_place()
 
 #[test]
 fn b11_of_several_words_after_line_the_first_counts() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("config.json", with(&basic(&receiver), &json!({"id": receiver.url("/__LINE__")})).to_string());
     sandbox.run(&["--line", "one", "two"]).expect(0).prints("only the first one, `one`, is used");
     let listed = sandbox.run(&["check", "--line", "one", "two"]).expect(0).stdout;
@@ -94,8 +93,7 @@ fn b7_a_token_that_switches_itself_off_gets_a_hint() {
 
 #[test]
 fn b13_words_and_numbers_of_the_other_client_mean_the_same() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     let config = |more| with(&with(&basic(&receiver), &json!({"id": receiver.url("/__TTL__")})), &more);
     sandbox.sync(&config(json!({"ttl": 1.5}))).expect(0).prints("`ttl` is rounded to 2 seconds");
     assert_eq!(receiver.take()[0].target(), "/2");
@@ -150,8 +148,7 @@ fn b13_none_and_false_are_neither_domains_nor_files() {
 
 #[test]
 fn b12_a_file_may_be_named_as_a_url() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("here.json", basic(&receiver).to_string());
     let url = format!("file://{}", sandbox.path("here.json").display());
     sandbox.run(&["-c", &url]).expect(0);
@@ -200,8 +197,7 @@ fn b11_a_variable_that_sets_nothing_says_so() {
 
 #[test]
 fn h_one_value_of_extra_may_be_an_option() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write(
         "config.json",
         with(&basic(&receiver), &json!({"id": receiver.url("/__KEY__/__ZONE_ID__")})).to_string(),
@@ -307,8 +303,7 @@ fn b11_levels_of_the_log_may_be_numbers() {
 fn b13_numbers_stand_for_what_they_mean() {
     assert_eq!(sent("/__TTL__/__LINE__", &json!({"ttl": 300.0, "line": 10})).target(), "/300/10");
     for (cache, is_kept) in [(json!(1), true), (json!(0), false)] {
-        let receiver = Receiver::new();
-        let sandbox = Sandbox::new();
+        let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
         sandbox.sync(&with(&basic(&receiver), &json!({"cache": cache}))).expect(0);
         assert_eq!(sandbox.cache_file().exists(), is_kept, "cache: {cache}");
         assert!(!sandbox.path("1").exists());

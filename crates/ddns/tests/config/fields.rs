@@ -527,8 +527,7 @@ fn b13_environment_and_options_take_more_words_in_any_case() {
     {
         for word in words {
             for by_option in [false, true] {
-                let receiver = Receiver::new();
-                let sandbox = Sandbox::new();
+                let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
                 sandbox.write("config.json", basic(&receiver).to_string());
                 let (sandbox, args) = if by_option {
                     (sandbox, vec!["-c", "config.json", "--cache", word])

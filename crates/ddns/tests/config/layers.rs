@@ -242,8 +242,7 @@ fn b11_options_alone_are_a_configuration() {
 
 #[test]
 fn b11_cache_max_age_and_bare_ssl_are_options_over_the_file() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("config.json", with(&basic(&receiver), &json!({"cache_max_age": 3600})).to_string());
     for expected in [1, 2] {
         sandbox.run(&["-c", "config.json", "--cache-max-age", "0", "--ssl"]).expect(0);
@@ -270,8 +269,7 @@ fn b11_log_options_have_three_spellings() {
 
 #[test]
 fn b11_secrets_are_read_from_files() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     let id = sandbox.write("secrets/id", format!("{}\n", receiver.url("/hook/own")));
     let token = sandbox.write("secrets/token", "{\"key\": \"s3cr3t-key-0123456789\"}\n");
     let sandbox = sandbox.env("DDNS_ID_FILE", id.to_string_lossy()).env("DDNS_TOKEN_FILE", token.to_string_lossy());
@@ -332,8 +330,7 @@ fn b11_layers_reach_into_providers_and_into_every_file() {
 
 #[test]
 fn b12_without_a_named_file_the_first_place_that_exists_is_taken() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     let home = sandbox.path("home");
     let sandbox = sandbox.env("HOME", home.to_string_lossy());
     let places = ["config.json", "home/.ddns/config.json", "home/.ddns.json"];

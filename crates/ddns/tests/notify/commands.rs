@@ -46,8 +46,7 @@ fn i5_notify_tries_every_event() {
 
 #[test]
 fn i5_an_address_alone_gets_the_message_as_text() {
-    let sandbox = Sandbox::new();
-    let receiver = Receiver::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     for notify in [json!(receiver.url("/hook")), json!([receiver.url("/hook")])] {
         configured(&sandbox, &notify);
         sandbox.run(&["notify", "-c", "config.json"]).expect(0);

@@ -86,8 +86,7 @@ fn h1_a_redirection_keeps_the_method_but_for_303() {
 /// What was accepted stays so: only another request is sent again (E3).
 #[test]
 fn h1_another_method_is_another_callback() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     for (method, count) in
         [(Value::Null, 1), (json!("GET"), 1), (json!("PUT"), 2), (json!("put"), 2), (json!("GET"), 2)]
     {

@@ -86,8 +86,7 @@ fn h11a_keys_of_rsa_come_from_files_of_several_lines() {
     let der: String = PEM.lines().filter(|line| !line.starts_with('-')).collect();
     let key = RsaKeyPair::from_pkcs8(&STANDARD.decode(der).expect("base64")).expect("a key");
     let public = key.public_key().as_ref().to_vec();
-    let sandbox = Sandbox::new();
-    let receiver = Receiver::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("key.pem", PEM);
     let account =
         json!({"type": "service_account", "private_key": PEM, "client_email": "ddns@example", "private_key_id": "7"});

@@ -146,8 +146,7 @@ fn h11_options_and_variables_set_it() {
 
 #[test]
 fn h13_values_come_from_files() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("keys/one", "k&1\n");
     sandbox.write("two", "two");
     sandbox.write("sign", format!("{SECRET}\r\n"));
@@ -169,8 +168,7 @@ fn h13_values_come_from_files() {
 
 #[test]
 fn h13_what_is_wrong_with_a_file_is_an_error() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("empty.txt", "\n");
     sandbox.write("lines.txt", "s3cret\nmore\n");
     fs::create_dir(sandbox.path("folder.d")).expect("a folder");

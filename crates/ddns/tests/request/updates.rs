@@ -232,8 +232,7 @@ fn a6_a_failing_provider_entry_keeps_no_other_from_being_sent() {
 
 #[test]
 fn a6_a_failing_configuration_file_keeps_no_other_from_being_sent() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("first.json", with(&basic(&receiver), &json!({"id": NOBODY, "timeout": 5})).to_string());
     sandbox.write("second.json", basic(&receiver).to_string());
     sandbox.run(&["-c", "first.json", "second.json"]).expect(1);

@@ -252,8 +252,7 @@ fn h7_placeholders_without_a_single_meaning_are_errors() {
 
 #[test]
 fn h7_preview_shows_one_request_for_all_members() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("config.json", both(&receiver, &json!({})).to_string());
     let shown = sandbox.run(&["preview", "-c", "config.json", "--show-secrets", "--yes", "--wide"]).expect(0).stdout;
     assert_eq!(shown.matches("?d=home.example.com&a=203.0.113.7&aaaa=2001:db8::7").count(), 1, "{shown}");

@@ -336,8 +336,7 @@ fn h4_a_service_sends_again_when_a_wait_is_over() {
 
 #[test]
 fn h4_check_shows_the_conditions() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("config.json", expecting(&receiver, &json!({"accept": ["^OK", {"status": 304}]})).to_string());
     let shown = sandbox.run(&["check", "--wide"]).expect(0).stdout;
     assert!(shown.contains(r#"expect = {"accept": ["^OK",{"status": 304}]}"#), "{shown}");

@@ -61,8 +61,7 @@ fn h6_a_failure_counts_as_sent() {
     let status = sandbox.run(&["status"]).expect(3).stdout;
     assert!(status.contains("held back for ") && status.contains("min_interval ago"), "{status}");
     // What was accepted is not due.
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.sync(&every(&receiver, "1h")).expect(0);
     let status = sandbox.run(&["status"]).expect(3).stdout;
     assert!(status.contains("accepted") && !status.contains("held back"), "{status}");
@@ -87,8 +86,7 @@ fn h6_a_service_sends_the_newest_address_when_the_interval_has_passed() {
 #[test]
 fn h6_what_must_be_remembered_is_not_sent_where_the_cache_cannot_be_written() {
     // Root may write anywhere.
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     let folder = sandbox.path("locked");
     fs::create_dir(&folder).expect("a folder");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).expect("its mode");

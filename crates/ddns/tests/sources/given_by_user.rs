@@ -255,8 +255,7 @@ fn f6_shell_runs_a_whole_line_of_shell() {
 
 #[test]
 fn f6_cmd_understands_quotes_and_knows_no_shell() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     sandbox.write("show.sh", "for part; do echo \"<$part>\"; done >arguments.txt; echo 203.0.113.7");
     let more = json!({"index4": r#"cmd:sh show.sh 'a  b' "c; d" $HOME > file, | * e"#});
     sandbox.sync(&with(&home(&receiver.url("/__IP__")), &more)).expect(0);
@@ -278,8 +277,7 @@ fn f6_the_first_address_of_the_right_family_in_the_output() {
 #[test]
 fn f6_commands_have_no_standard_input() {
     for source in ["shell:cat; echo 203.0.113.7", "cmd:sh -c 'cat; echo 203.0.113.7'"] {
-        let receiver = Receiver::new();
-        let sandbox = Sandbox::new();
+        let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
         sandbox.write("config.json", with(&home(&receiver.url("/__IP__")), &json!({"index4": [source]})).to_string());
         let begun = Instant::now();
         let mut child = sandbox
@@ -300,8 +298,7 @@ fn f6_commands_have_no_standard_input() {
 /// Takes half a minute by its nature, but only waits.
 #[test]
 fn f6_a_command_that_hangs_is_ended_with_its_children() {
-    let receiver = Receiver::new();
-    let sandbox = Sandbox::new();
+    let (receiver, sandbox) = (Receiver::new(), Sandbox::new());
     let hang = "shell:sleep 200 & echo $! >child.pid; wait";
     let begun = Instant::now();
     sandbox.sync(&with(&home(&receiver.url("/")), &json!({"index4": [hang]}))).expect(1);
