@@ -6,15 +6,12 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::support::etcd::Etcd;
-use crate::support::members::{LEASE, Member, TAKEN_OVER};
+use crate::support::members::{LEASE, Member, TAKEN_OVER, two};
 use crate::support::watching::{Endpoint, SOON, ms, status, until};
 
 #[test]
 fn j3_a_holder_that_was_stopped_for_longer_than_its_lease_sends_nothing_before_it_holds_again() {
-    let Some(etcd) = Etcd::start() else { return };
-    let endpoint = Endpoint::new();
-    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
-    let other = Member::new("other", "203.0.113.2", &etcd, &endpoint, &json!({}));
+    let Some((_etcd, endpoint, one, other)) = two(["203.0.113.1", "203.0.113.2"]) else { return };
     let first = one.watch();
     endpoint.wait(1, SOON);
     let second = other.watch();
@@ -36,10 +33,7 @@ fn j3_a_holder_that_was_stopped_for_longer_than_its_lease_sends_nothing_before_i
 
 #[test]
 fn j4_without_its_store_nobody_sends_after_the_lease_and_everything_goes_on_when_it_is_back() {
-    let Some(etcd) = Etcd::start() else { return };
-    let endpoint = Endpoint::new();
-    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
-    let other = Member::new("other", "203.0.113.2", &etcd, &endpoint, &json!({}));
+    let Some((etcd, endpoint, one, other)) = two(["203.0.113.1", "203.0.113.2"]) else { return };
     let first = one.watch();
     endpoint.wait(1, SOON);
     let second = other.watch();

@@ -6,15 +6,12 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::support::etcd::Etcd;
-use crate::support::members::{LEASE, Member, TAKEN_OVER};
+use crate::support::members::{LEASE, Member, TAKEN_OVER, two};
 use crate::support::watching::{Endpoint, SOON, Watch, status, until};
 
 #[test]
 fn j1_one_of_two_sends_and_the_other_takes_over_at_once_when_it_ends() {
-    let Some(etcd) = Etcd::start() else { return };
-    let endpoint = Endpoint::new();
-    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
-    let other = Member::new("other", "203.0.113.2", &etcd, &endpoint, &json!({}));
+    let Some((etcd, endpoint, one, other)) = two(["203.0.113.1", "203.0.113.2"]) else { return };
     let first = one.watch();
     first.prints("holds the lease of group home: sending");
     assert_eq!(endpoint.wait(1, SOON).ip(), "203.0.113.1");
@@ -43,10 +40,7 @@ fn j1_one_of_two_sends_and_the_other_takes_over_at_once_when_it_ends() {
 
 #[test]
 fn j1_when_the_holder_is_killed_the_other_sends_its_own_address_within_the_lease() {
-    let Some(etcd) = Etcd::start() else { return };
-    let endpoint = Endpoint::new();
-    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
-    let other = Member::new("other", "203.0.113.2", &etcd, &endpoint, &json!({}));
+    let Some((_etcd, endpoint, one, other)) = two(["203.0.113.1", "203.0.113.2"]) else { return };
     let first = one.watch();
     endpoint.wait(1, SOON);
     let second = other.watch();
@@ -58,11 +52,8 @@ fn j1_when_the_holder_is_killed_the_other_sends_its_own_address_within_the_lease
 
 #[test]
 fn j2_what_was_accepted_is_not_sent_again_by_the_next_holder() {
-    let Some(etcd) = Etcd::start() else { return };
-    let endpoint = Endpoint::new();
     // Both have the same address: two routers of one line.
-    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
-    let other = Member::new("other", "203.0.113.1", &etcd, &endpoint, &json!({}));
+    let Some((_etcd, endpoint, one, other)) = two(["203.0.113.1", "203.0.113.1"]) else { return };
     let first = one.watch();
     endpoint.wait(1, SOON);
     let second = other.watch();
@@ -83,10 +74,7 @@ fn j2_what_was_accepted_is_not_sent_again_by_the_next_holder() {
 
 #[test]
 fn j2_a_host_with_a_callback_of_its_own_sends_again_after_another_did() {
-    let Some(etcd) = Etcd::start() else { return };
-    let endpoint = Endpoint::new();
-    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
-    let other = Member::new("other", "203.0.113.2", &etcd, &endpoint, &json!({}));
+    let Some((_etcd, endpoint, one, other)) = two(["203.0.113.1", "203.0.113.2"]) else { return };
     let own = other.single(&json!({"id": endpoint.receiver.url("/other?name=__DOMAIN__&ip=__IP__")}));
     one.sandbox.sync(&one.single(&json!({}))).expect(0);
     other.sandbox.sync(&own).expect(0);
@@ -97,10 +85,7 @@ fn j2_a_host_with_a_callback_of_its_own_sends_again_after_another_did() {
 
 #[test]
 fn j5_a_holder_without_an_address_gives_the_lease_to_a_host_that_has_one() {
-    let Some(etcd) = Etcd::start() else { return };
-    let endpoint = Endpoint::new();
-    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
-    let other = Member::new("other", "203.0.113.2", &etcd, &endpoint, &json!({}));
+    let Some((_etcd, endpoint, one, other)) = two(["203.0.113.1", "203.0.113.2"]) else { return };
     let first = one.watch();
     endpoint.wait(1, SOON);
     let second = other.watch();
@@ -120,10 +105,7 @@ fn j5_a_holder_without_an_address_gives_the_lease_to_a_host_that_has_one() {
 
 #[test]
 fn j5_a_holder_that_reaches_no_endpoint_gives_the_lease_to_another() {
-    let Some(etcd) = Etcd::start() else { return };
-    let endpoint = Endpoint::new();
-    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
-    let other = Member::new("other", "203.0.113.2", &etcd, &endpoint, &json!({}));
+    let Some((_etcd, endpoint, one, other)) = two(["203.0.113.1", "203.0.113.2"]) else { return };
     let config = one.single(&json!({"interval": "1m", "id": "http://127.0.0.1:9/?name=__DOMAIN__&ip=__IP__"}));
     let first = Watch::start(&one.sandbox, &config);
     first.prints("holds the lease of group home: sending");

@@ -3,15 +3,12 @@
 use serde_json::json;
 
 use crate::support::etcd::Etcd;
-use crate::support::members::Member;
+use crate::support::members::{Member, two};
 use crate::support::watching::{Endpoint, SOON};
 
 #[test]
 fn j1_a_single_run_takes_the_lease_sends_and_gives_it_back() {
-    let Some(etcd) = Etcd::start() else { return };
-    let endpoint = Endpoint::new();
-    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
-    let other = Member::new("other", "203.0.113.2", &etcd, &endpoint, &json!({}));
+    let Some((etcd, endpoint, one, other)) = two(["203.0.113.1", "203.0.113.2"]) else { return };
     one.sandbox.sync(&one.single(&json!({}))).expect(0).prints("accepted");
     let keys = etcd.control(&["get", "--prefix", "ddns/home/", "--keys-only"]);
     assert!(!keys.contains("holder") && !keys.contains("members"), "{keys}");
@@ -39,10 +36,7 @@ fn e3_what_a_host_had_sent_alone_does_not_count_after_its_group() {
 
 #[test]
 fn h6_min_interval_in_a_group_holds_back_the_second_request_and_not_the_first() {
-    let Some(etcd) = Etcd::start() else { return };
-    let endpoint = Endpoint::new();
-    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
-    let other = Member::new("other", "203.0.113.2", &etcd, &endpoint, &json!({}));
+    let Some((_etcd, endpoint, one, other)) = two(["203.0.113.1", "203.0.113.2"]) else { return };
     one.sandbox.sync(&one.single(&json!({"min_interval": "1h"}))).expect(0).prints("accepted");
     other.sandbox.sync(&other.single(&json!({"min_interval": "1h"}))).expect(1).prints("held back for 60 min");
     assert_eq!(endpoint.ips(), ["203.0.113.1"], "the other waits its turn");
@@ -50,10 +44,7 @@ fn h6_min_interval_in_a_group_holds_back_the_second_request_and_not_the_first() 
 
 #[test]
 fn j1_a_single_run_beside_a_holder_says_so_and_ends_well() {
-    let Some(etcd) = Etcd::start() else { return };
-    let endpoint = Endpoint::new();
-    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
-    let other = Member::new("other", "203.0.113.2", &etcd, &endpoint, &json!({}));
+    let Some((_etcd, endpoint, one, other)) = two(["203.0.113.1", "203.0.113.2"]) else { return };
     let holder = one.watch();
     endpoint.wait(1, SOON);
     let run = other.sandbox.sync(&other.single(&json!({}))).expect(0);

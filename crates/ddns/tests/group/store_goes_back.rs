@@ -6,16 +6,13 @@ use std::process::Command;
 use serde_json::json;
 
 use crate::support::etcd::Etcd;
-use crate::support::members::{Member, TAKEN_OVER};
+use crate::support::members::{Member, TAKEN_OVER, two};
 use crate::support::tools::tool;
 use crate::support::watching::{Endpoint, SOON, status, until};
 
 #[test]
 fn j7_after_the_store_was_wiped_one_of_the_same_members_holds_and_sends() {
-    let Some(mut etcd) = Etcd::start() else { return };
-    let endpoint = Endpoint::new();
-    let one = Member::new("one", "203.0.113.1", &etcd, &endpoint, &json!({}));
-    let other = Member::new("other", "203.0.113.2", &etcd, &endpoint, &json!({}));
+    let Some((mut etcd, endpoint, one, other)) = two(["203.0.113.1", "203.0.113.2"]) else { return };
     let first = one.watch();
     endpoint.wait(1, SOON);
     let second = other.watch();

@@ -53,3 +53,11 @@ impl Member {
         config
     }
 }
+
+/// The hosts `one` and `other` with these addresses, their store and their endpoint; none where etcd is not installed.
+pub fn two([one, other]: [&str; 2]) -> Option<(Etcd, Endpoint, Member, Member)> {
+    let (etcd, endpoint) = (Etcd::start()?, Endpoint::new());
+    let one = Member::new("one", one, &etcd, &endpoint, &json!({}));
+    let other = Member::new("other", other, &etcd, &endpoint, &json!({}));
+    Some((etcd, endpoint, one, other))
+}
