@@ -44,8 +44,7 @@ fn e4_a_kill_in_a_long_run_loses_at_most_a_second_of_news() {
     });
     let all = names("host", 120);
     let config = with(&home(&receiver.url("/__DOMAIN__")), &json!({"ipv4": all, "concurrency": 1}));
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", config.to_string());
+    let sandbox = Sandbox::new().configure(&config);
     let mut child = sandbox.command(&["-c", "config.json"]).stderr(Stdio::null()).spawn().expect("the program starts");
     wait_until("60 callbacks", || receiver.callbacks().len() >= 60);
     let killed = Instant::now();

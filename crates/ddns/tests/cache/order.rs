@@ -118,8 +118,7 @@ fn e4a_h18_two_processes_make_one_record() {
     let step = json!({"id": "/find", "in": "", "where": {"/name": "__DOMAIN__"}, "take": {"/id": "__ID__"}});
     let more = json!({"id": receiver.url("/records/__ID__?ip=__IP__"), "before": step,
         "absent": {"id": "/records", "method": "POST"}});
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", with(&config(&receiver, OLD, 20), &more).to_string());
+    let sandbox = Sandbox::new().configure(&with(&config(&receiver, OLD, 20), &more));
     let mut first = sandbox.command(&["-c", "config.json"]).spawn().expect("the program starts");
     let posts = || receiver.callbacks().iter().filter(|request| request.method() == "POST").count();
     until(SOON, "the record is being made", || posts() == 1);

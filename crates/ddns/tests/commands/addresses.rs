@@ -100,10 +100,9 @@ fn f_addresses_asks_every_source_of_the_configuration_and_sends_nothing() {
 
 #[test]
 fn f_addresses_reports_why_there_is_none() {
-    let sandbox = Sandbox::new();
     let dead = format!("url:http://{}/", refusing());
     let more = json!({"index4": [99, "interface:lo", dead], "index6": "shell:echo fd00::7"});
-    sandbox.write("config.json", config("http://127.0.0.1:9/", &more).to_string());
+    let sandbox = Sandbox::new().configure(&config("http://127.0.0.1:9/", &more));
     let report = report(&sandbox.run(&["addresses", "--json", "-c", "config.json"]).expect(0));
     assert_eq!(report["chosen"]["A"], Value::Null, "{report:#}");
     assert!(report["hints"][0].as_str().is_some_and(|hint| hint.starts_with("It is private")), "{report:#}");
@@ -141,8 +140,7 @@ fn f_addresses_g2_shows_no_secret() {
 
 #[test]
 fn f_addresses_refuses_a_wrong_configuration_and_unknown_options() {
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", config("http://127.0.0.1:9/", &json!({"index4": "nonsense"})).to_string());
+    let sandbox = Sandbox::new().configure(&config("http://127.0.0.1:9/", &json!({"index4": "nonsense"})));
     for args in [
         &["addresses", "-c", "config.json"][..],
         &["addresses", "--json", "-c", "config.json"],

@@ -353,8 +353,7 @@ fn check_of_ten_thousand_is_short_and_quick() {
 
 #[test]
 fn check_a_closed_pipe_is_no_crash() {
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", home("http://127.0.0.1:9/").to_string());
+    let sandbox = Sandbox::new().configure(&home("http://127.0.0.1:9/"));
     for options in [&["check"][..], &["check", "--json"], &["check", "--wide", "--all"]] {
         let mut command = sandbox.command(options);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");

@@ -350,8 +350,7 @@ fn preview_of_ten_thousand_is_short_and_quick() {
 
 #[test]
 fn preview_a_closed_pipe_is_no_crash() {
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", home("http://127.0.0.1:9/").to_string());
+    let sandbox = Sandbox::new().configure(&home("http://127.0.0.1:9/"));
     for options in ALL {
         let mut command = sandbox.command(&[&["preview"], options].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
@@ -415,8 +414,7 @@ fn h16_g2_lookup_shows_no_part_of_a_session() {
     let login = json!({"id": "/login", "secret": {"/session": "__SESSION__"}});
     let find = json!({"id": "/find", "headers": {"X-Session": "__SESSION__"}, "take": {"/id": "__ID__"}});
     let config = with(&home(&receiver.url("/records/__ID__?ip=__IP__")), &json!({"before": [login, find]}));
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", config.to_string());
+    let sandbox = Sandbox::new().configure(&config);
     let run = sandbox.run(&["preview", "--lookup", "--wide"]).expect(1);
     assert!(run.stdout.contains("403 Forbidden: xxx") && !run.stdout.contains("s3ss"), "{}", run.stdout);
 }

@@ -43,9 +43,8 @@ fn cli_help_fits_the_terminal_and_breaks_no_word() {
 #[test]
 fn cli_reports_and_log_lines_fit_the_terminal_and_break_no_word() {
     let receiver = Receiver::responding(|_| Response::status(405).header("Allow", "PUT"));
-    let sandbox = Sandbox::new();
     let config = with(&basic(&receiver), &json!({"ipv4": [LONG, "b.example.com"], "concurrency": 1}));
-    sandbox.write("config.json", config.to_string());
+    let sandbox = Sandbox::new().configure(&config);
     for args in [&[][..], &["check"], &["preview"], &["status"], &["addresses"], &["--ttl", "many"], &["--debug"]] {
         let Some(printed) = printed(&sandbox, args) else { return };
         for (width, text) in printed {

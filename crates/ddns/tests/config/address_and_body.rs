@@ -163,8 +163,7 @@ fn b7_an_empty_object_or_array_in_a_string_is_a_body() {
     for (token, body) in [("{}", "{}"), (" { } ", "{}"), ("[]", "[]")] {
         is_post(&sent_by(&receiver, &with(&basic(&receiver), &json!({"token": token})), token), body, token);
     }
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", basic(&receiver).to_string());
+    let sandbox = Sandbox::new().configure(&basic(&receiver));
     sandbox.run(&["--token", "{}"]).expect(0);
     is_post(&receiver.take().remove(0), "{}", "--token");
 }

@@ -84,8 +84,7 @@ fn b11_of_several_words_after_line_the_first_counts() {
 #[test]
 fn b7_a_token_that_switches_itself_off_gets_a_hint() {
     for (token, typed) in [(json!("None"), "None"), (json!(false), "false")] {
-        let sandbox = Sandbox::new();
-        sandbox.write("config.json", basic(&Receiver::new()).to_string());
+        let sandbox = Sandbox::new().configure(&basic(&Receiver::new()));
         sandbox.run(&["--token", typed]).expect(2).prints("leave `token` out to send a GET");
         sandbox.sync(&with(&basic(&Receiver::new()), &json!({"token": token}))).expect(2).prints("leave `token` out");
     }
@@ -234,8 +233,7 @@ fn b11_an_option_for_one_value_of_extra_leaves_the_others() {
     let receiver = Receiver::new();
     let config =
         with(&basic(&receiver), &json!({"id": receiver.url("/__A__/__B__"), "extra": {"__A__": "a", "__B__": "b"}}));
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", config.to_string());
+    let sandbox = Sandbox::new().configure(&config);
     let listed = sandbox.run(&["check", "--extra.__B__", "option"]).expect(0).stdout;
     assert!(listed.contains("__A__") && listed.contains("__B__"), "{listed}");
     sandbox.run(&["--extra.__B__", "option"]).expect(0);
@@ -314,8 +312,7 @@ fn b13_numbers_stand_for_what_they_mean() {
 fn f1_local_is_default_and_none_switches_a_family_off() {
     let receiver = Receiver::new();
     let config = with(&basic(&receiver), &json!({"ipv6": "six.example.com", "index6": "none", "index4": "local"}));
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", config.to_string());
+    let sandbox = Sandbox::new().configure(&config);
     let run = sandbox.run(&["addresses", "--json", "-c", "config.json"]);
     let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("a report");
     let sources = report["sources"].as_array().expect("a list");

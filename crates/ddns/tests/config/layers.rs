@@ -257,8 +257,7 @@ fn b11_log_options_have_three_spellings() {
     let receiver = Receiver::new();
     for joint in ["-", "_", "."] {
         let option = |name: &str| format!("--log{joint}{name}");
-        let sandbox = Sandbox::new();
-        sandbox.write("config.json", basic(&receiver).to_string());
+        let sandbox = Sandbox::new().configure(&basic(&receiver));
         let [level, file, format, date] = ["level", "file", "format", "datefmt"].map(option);
         let args = [&level, "INFO", &file, "own.log", &format, "%(asctime)s|%(message)s", &date, "in %Y"];
         ends(&sandbox.run(&[&["-c", "config.json"], &args[..]].concat()), 0, joint);

@@ -72,8 +72,7 @@ fn b8_many_errors_are_counted_and_the_first_ones_shown() {
     let run = run.prints("`host..17`").prints("1,215 more errors are not shown").prints("unknown field `tll`");
     assert_eq!(run.stderr.matches("is not a domain name").count(), 19, "{}", run.stderr);
 
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", config.to_string());
+    let sandbox = Sandbox::new().configure(&config);
     sandbox.run(&["check", "-c", "config.json"]).expect(2).shows("\n1,235 errors, 1 warning.");
 }
 

@@ -104,11 +104,10 @@ fn i5_preview_and_check_show_notifications_without_secrets() {
 
 #[test]
 fn i5_check_online_connects_to_notifications_too() {
-    let sandbox = Sandbox::new();
     let endpoint = Receiver::new();
     let config = json!({"dns": "callback", "id": endpoint.url("/?ip=__IP__"), "ipv4": "home.example.com",
         "index4": "shell:echo 203.0.113.7", "proxy": "DIRECT", "notify": {"id": "http://127.0.0.1:9/__MESSAGE__"}});
-    sandbox.write("config.json", config.to_string());
+    let sandbox = Sandbox::new().configure(&config);
     let shown = sandbox.run(&["check", "--online", "-c", "config.json"]).expect(1).stdout;
     assert!(shown.contains("http://127.0.0.1:9"), "{shown}");
     assert!(endpoint.callbacks().is_empty());

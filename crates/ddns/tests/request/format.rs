@@ -85,8 +85,7 @@ fn h3_literals_are_secrets_in_every_format() {
         let receiver = Receiver::new();
         let config = with(&basic(&receiver), &json!({"format": format, "token": token, "debug": true}));
         Sandbox::new().sync(&config).expect(0).never_prints("s3cret").prints(&format!("> {shown}"));
-        let sandbox = Sandbox::new();
-        sandbox.write("config.json", config.to_string());
+        let sandbox = Sandbox::new().configure(&config);
         sandbox.run(&["check", "-c", "config.json"]).expect(0).never_prints("s3cret");
     }
 }

@@ -82,8 +82,7 @@ fn h2_a_line_end_in_a_value_fails_that_update_unsent() {
         let run = Sandbox::new().sync(&with(&basic(&receiver), &more));
         run.expect(1).prints("control character into the header `X-Line`");
         assert!(receiver.take().is_empty(), "{bad:?}");
-        let preview = Sandbox::new();
-        preview.write("config.json", with(&basic(&receiver), &more).to_string());
+        let preview = Sandbox::new().configure(&with(&basic(&receiver), &more));
         preview.run(&["preview", "-c", "config.json"]).expect(1).shows("cannot be sent: a value would put");
     }
     let fine = json!({"headers": {"X-Line": "__LINE__"}, "line": "a\tb ü"});
@@ -103,8 +102,7 @@ fn h2_values_are_secrets() {
     }
     let run = run.never_prints("s3cret-one").never_prints("secret:two");
     run.never_prints(&base64(b"secret:two"));
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", config.to_string());
+    let sandbox = Sandbox::new().configure(&config);
     for args in [&["check"][..], &["preview"], &["preview", "--curl"], &["preview", "--json"], &["check", "--json"]] {
         let run = sandbox.run(&[args, &["-c", "config.json"]].concat());
         run.expect(0).never_prints("s3cret-one").never_prints(&base64(b"secret:two"));

@@ -114,8 +114,7 @@ fn h11_neither_secret_nor_signature_is_shown() {
     let run = Sandbox::new().sync(&config).expect(1).never_prints("MfKQ9r8").prints("Webhook-Signature: v1,*** v1,***");
     let signature = receiver.only().header("webhook-signature").expect("a signature").to_owned();
     run.never_prints(&signature[3..20]);
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", config.to_string());
+    let sandbox = Sandbox::new().configure(&config);
     for args in [&["check"][..], &["preview"], &["preview", "--curl"], &["preview", "--json"]] {
         sandbox.run(&[args, &["-c", "config.json"]].concat()).expect(0).never_prints("MfKQ9r8").never_prints("C2FVsBQ");
     }

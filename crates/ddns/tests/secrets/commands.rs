@@ -87,8 +87,7 @@ fn g2_neither_preview_nor_check_shows_a_secret() {
     for number in 0..40 {
         let mut secrets = Vec::new();
         let config = configuration(&mut dice, &mut secrets);
-        let sandbox = Sandbox::new();
-        sandbox.write("config.json", config.to_string());
+        let sandbox = Sandbox::new().configure(&config);
         for options in [
             &["preview"][..],
             &["preview", "--wide"],

@@ -30,9 +30,8 @@ fn g3_no_response_drives_the_terminal() {
     let words = |_: &_| Response::with_body(200, &format!("badauth {HARMFUL}"));
     let receivers = [Receiver::responding(redirect), Receiver::responding(body), Receiver::responding(words)];
     for (at, receiver) in receivers.iter().enumerate() {
-        let sandbox = host();
         let more = if at == 2 { json!({"expect": {"stop": "badauth"}}) } else { json!({}) };
-        sandbox.write("config.json", with(&home(&receiver.url("/hook")), &more).to_string());
+        let sandbox = host().configure(&with(&home(&receiver.url("/hook")), &more));
         is_harmless(&sandbox.run(&["--debug"]).expect(1));
         for args in [&["--log-format", "json"][..], &["status"], &["history"], &["--retry-stopped"]] {
             is_harmless(&sandbox.run(args));

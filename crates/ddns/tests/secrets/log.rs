@@ -234,9 +234,8 @@ fn g3_no_escape_codes_where_there_is_no_terminal() {
 #[test]
 fn g3_a_closed_pipe_is_no_panic_and_the_update_counts() {
     let receiver = accepting();
-    let sandbox = Sandbox::new();
     let config = with(&home(&receiver.url("/")), &json!({"debug": true}));
-    sandbox.write("config.json", config.to_string());
+    let sandbox = Sandbox::new().configure(&config);
     let mut command = sandbox.command(&["-c", "config.json"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
     drop((child.stdout.take(), child.stderr.take()));
@@ -249,8 +248,7 @@ fn g3_a_closed_pipe_is_no_panic_and_the_update_counts() {
 #[test]
 fn g3_closed_outputs_are_no_panic() {
     let receiver = accepting();
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", home(&receiver.url("/hook")).to_string());
+    let sandbox = Sandbox::new().configure(&home(&receiver.url("/hook")));
     let program = sandbox.command(&[]);
     let mut shell = Command::new("sh");
     shell.args(["-c", "exec \"$0\" -c config.json <&- >&- 2>&-"]).arg(program.get_program());

@@ -171,8 +171,7 @@ fn g2_a_key_in_the_place_of_a_path_is_not_shown() {
             json!({"sign": {"file": key}}),
             json!({"group": {"store": "etcds://127.0.0.1:9", "name": "home", "user": "u", "password_file": key}}),
         ] {
-            let sandbox = Sandbox::new();
-            sandbox.write("config.json", with(&base, &more).to_string());
+            let sandbox = Sandbox::new().configure(&with(&base, &more));
             for command in [&["check"][..], &[]] {
                 let run = sandbox.run(&[command, &["-c", "config.json"]].concat()).expect(2);
                 assert!(format!("{}{}", run.stdout, run.stderr).contains("the file that it names"), "{run:?}");

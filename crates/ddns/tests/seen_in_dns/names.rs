@@ -14,8 +14,7 @@ pub(super) fn config(domains: &Value) -> Value {
 /// What `ddns verify --json` says of each domain, and its exit status.
 #[track_caller]
 pub(super) fn verified(config: &Value) -> (Vec<Value>, i32) {
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", config.to_string());
+    let sandbox = Sandbox::new().configure(config);
     let run = sandbox.run(&["verify", "--json"]);
     let report = serde_json::from_str(&run.stdout).unwrap_or_else(|why| panic!("{why}: {}{}", run.stdout, run.stderr));
     (report, run.code)

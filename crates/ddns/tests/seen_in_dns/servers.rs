@@ -26,8 +26,7 @@ fn k6_lame_and_silent_servers_say_nothing() {
         (&report[2]["verdict"], &report[2]["reason"]),
         (&json!("unknown"), &json!("ns.gone.test cannot be reached"))
     );
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", config(&json!("a.lame.test")).to_string());
+    let sandbox = Sandbox::new().configure(&config(&json!("a.lame.test")));
     sandbox.run(&["verify", "--wide"]).expect(3).shows("unknown: ns.lame.test says REFUSED");
 }
 

@@ -169,10 +169,9 @@ fn k22_a_single_run_waits_for_dns_and_its_exit_status_stays() {
     lab.set("home.example.test", "198.51.100.4");
     lab.refresh();
     let receiver = Receiver::responding(|_| Response::status(204));
-    let sandbox = Sandbox::new();
     let config = json!({"dns": "callback", "id": receiver.url("/?ip=__IP__"), "ipv4": ["home.example.test"],
         "index4": "cmd:echo 203.0.113.7"});
-    sandbox.write("config.json", config.to_string());
+    let sandbox = Sandbox::new().configure(&config);
     sandbox.run(&["--verify", "3s"]).expect(0).prints("home.example.test A: DNS: not yet (");
     lab.set("home.example.test", "203.0.113.7");
     lab.refresh();

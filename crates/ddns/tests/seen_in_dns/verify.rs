@@ -27,10 +27,9 @@ fn k8_k21_accepted_then_partly_then_visible() {
     lab.set("home.example.test", "198.51.100.4");
     lab.refresh();
     let receiver = Receiver::responding(|_| Response::status(204));
-    let sandbox = Sandbox::new();
     let config = json!({"dns": "callback", "id": receiver.url("/?ip=__IP__"), "ipv4": ["home.example.test", "other.example.test"],
         "index4": "cmd:echo 203.0.113.7"});
-    sandbox.write("config.json", config.to_string());
+    let sandbox = Sandbox::new().configure(&config);
     // Nothing was accepted: the sources say what is expected.
     let one = ["verify", "home.example.test", "--wide"];
     shows(&sandbox.run(&one).expect(1), &["never; from cmd:echo  not visible: ns"]);
@@ -75,9 +74,8 @@ fn k1_wrong_settings_are_refused() {
         assert!(run.stderr.contains(expected), "{verify}: {}", run.stderr);
     }
     assert!(receiver.callbacks().is_empty());
-    let sandbox = Sandbox::new();
     let config = json!({"dns": "callback", "id": "https://h.example/__IP__", "ipv4": ["localhost", "bücher.example"], "verify": true});
-    sandbox.write("config.json", config.to_string());
+    let sandbox = Sandbox::new().configure(&config);
     let run = sandbox.run(&["check", "--wide"]).expect(0);
     let said = run.stdout + &run.stderr;
     for expected in
@@ -92,10 +90,9 @@ fn k1_wrong_settings_are_refused() {
 fn k1_without_verify_nothing_goes_to_port_53() {
     let Some(strace) = needed("strace") else { return };
     let receiver = Receiver::responding(|_| Response::status(204));
-    let sandbox = Sandbox::new();
     let config = json!({"dns": "callback", "id": receiver.url("/?ip=__IP__"), "ipv4": "home.example.com",
         "index4": "cmd:echo 203.0.113.7"});
-    sandbox.write("config.json", config.to_string());
+    let sandbox = Sandbox::new().configure(&config);
     let calls = |args: &[&str]| {
         let ddns = sandbox.command(args);
         let mut command = Command::new(&strace);

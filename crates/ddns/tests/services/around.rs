@@ -308,8 +308,7 @@ fn h22_preview_asks_once_for_all_names_and_counts_what_would_be_sent() {
         "same": {"/to": "__IP__"}, "take": {"/id": "__ID__"}});
     let login = json!({"id": "/login", "secret": {"/session": "__SESSION__"}});
     let more = json!({"ipv4": ["a.example.com", "b.example.com", "c.example.com"], "before": [login, find]});
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", config(&receiver, &more).to_string());
+    let sandbox = Sandbox::new().configure(&config(&receiver, &more));
     let run = sandbox.run(&["preview", "--lookup", "--wide"]).expect(1);
     assert_eq!(targets(&receiver), ["GET /login", "GET /find"]);
     for text in ["the service already has this address", "/records/2?ip=203.0.113.7", "would send 1 of 3 updates"] {
@@ -431,8 +430,7 @@ fn h14_everything_is_seen_before_it_is_sent() {
     let receiver = finding(FOUND);
     let more = json!({"absent": {"method": "POST", "id": "/records"}, "after": {"method": "POST", "id": "/refresh"},
         "headers": {"Authorization": "Bearer s3cr3t-t0ken"}});
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", config(&receiver, &more).to_string());
+    let sandbox = Sandbox::new().configure(&config(&receiver, &more));
     let run = sandbox.run(&["preview"]).expect(0).never_prints("s3cr3t");
     let parts = ["before 1 of 1: GET", "the update: GET", "where nothing is found: POST", "after: POST"];
     let places = parts.map(|text| run.stdout.find(text).unwrap_or_else(|| panic!("{text}: {}", run.stdout)));

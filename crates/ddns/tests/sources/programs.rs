@@ -58,9 +58,8 @@ fn f6_what_a_program_leaves_in_the_background_is_not_waited_for() {
 #[test]
 fn f6_a_run_that_a_signal_ends_leaves_no_program_behind() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
-        let sandbox = Sandbox::new();
         let hang = "shell:sleep 200 & echo $! >child.pid; wait";
-        sandbox.write("config.json", with(&home("http://127.0.0.1:9/"), &json!({"index4": hang})).to_string());
+        let sandbox = Sandbox::new().configure(&with(&home("http://127.0.0.1:9/"), &json!({"index4": hang})));
         // In the background of a script, signals may be ignored.
         let defaults = ["env", "--default-signal=INT,TERM,HUP"];
         let mut run = sandbox.command_by(&defaults, &[]).spawn().expect("the program starts");

@@ -59,6 +59,12 @@ impl Sandbox {
         path
     }
 
+    /// With this `config.json`.
+    pub fn configure(self, config: &Value) -> Self {
+        self.write("config.json", config.to_string());
+        self
+    }
+
     pub fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).expect("the file can be read")
     }

@@ -114,8 +114,7 @@ fn e4a_a_request_of_a_service_that_was_stopped_at_once_does_not_arrive_later() {
 #[test]
 fn e4a_a_slow_request_of_a_run_that_was_killed_does_not_arrive_later() {
     let (unread, config) = unread(&json!({"timeout": 60}));
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", config.to_string());
+    let sandbox = Sandbox::new().configure(&config);
     let mut killed = sandbox.command(&["-c", "config.json"]).spawn().expect("the program starts");
     unread.wait();
     thread::sleep(ms(2000));

@@ -53,8 +53,7 @@ fn a6_an_endpoint_that_hangs_does_not_hold_the_others() {
     for concurrency in [json!("auto"), json!(3)] {
         let good = Receiver::new();
         let config = hanging_and(&good, &json!({ "concurrency": concurrency }));
-        let sandbox = Sandbox::new();
-        sandbox.write("config.json", config.to_string());
+        let sandbox = Sandbox::new().configure(&config);
         let mut child = sandbox.command(&[]).stderr(Stdio::null()).spawn().expect("the program starts");
         let begun = Instant::now();
         while good.callbacks().len() < 40 {
@@ -77,8 +76,7 @@ fn a6_names_that_hang_do_not_hold_the_others_of_their_origin() {
             });
             let names = names(hanging).into_iter().chain((0..good).map(|number| format!("good{number}.example.com")));
             let more = json!({"ipv4": names.collect::<Vec<_>>(), "timeout": timeout});
-            let sandbox = host();
-            sandbox.write("config.json", with(&home(&server.url("/__DOMAIN__")), &more).to_string());
+            let sandbox = host().configure(&with(&home(&server.url("/__DOMAIN__")), &more));
             let mut child = sandbox.command(command).stderr(Stdio::null()).spawn().expect("the program starts");
             let mut seen = server.take();
             until(Duration::from_secs(limit), &format!("{good} behind {hanging} that hang"), || {

@@ -19,13 +19,12 @@ fn a6_a_thousand_origins_need_few_open_files() {
         (0..ORIGINS).map(|number| format!("127.1.{}.{}", number / 250, number % 250 + 1)).collect();
     for through_proxy in [false, true] {
         let receiver = Receiver::on("0.0.0.0:0", |_| Response::status(200));
-        let sandbox = Sandbox::new();
         let proxy = if through_proxy { format!("http://127.0.0.1:{}", receiver.port()) } else { "DIRECT".to_owned() };
         let config = with(
             &home(&format!("http://__DOMAIN__:{}/", receiver.port())),
             &json!({"ipv4": hosts, "proxy": [proxy], "log": {"level": "WARNING"}, "cache": false}),
         );
-        sandbox.write("config.json", config.to_string());
+        let sandbox = Sandbox::new().configure(&config);
         let begun = Instant::now();
         let run = sandbox.limited(FILES, &[]);
         let first: Vec<&str> = run.stderr.lines().take(5).collect();

@@ -147,8 +147,7 @@ fn d5_a_wrong_item_of_proxy_is_an_error_that_shows_no_secret() {
             .prints("use http://HOST:PORT")
             .never_prints("proxy-user")
             .never_prints("word@");
-        let sandbox = Sandbox::new();
-        sandbox.write("config.json", home(ID).to_string());
+        let sandbox = Sandbox::new().configure(&home(ID));
         if !item.is_empty() {
             let run = sandbox.run(&["-c", "config.json", "--proxy", item]).expect(2);
             run.prints("--proxy").never_prints("proxy-user").never_prints("word@");
@@ -159,8 +158,7 @@ fn d5_a_wrong_item_of_proxy_is_an_error_that_shows_no_secret() {
 #[test]
 fn d5_options_and_variables_name_proxies() {
     let proxy = Receiver::new();
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", with(&home(ID), &json!({"cache": false})).to_string());
+    let sandbox = Sandbox::new().configure(&with(&home(ID), &json!({"cache": false})));
     sandbox.run(&["-c", "config.json", "--proxy", &proxy.url("")]).expect(0);
     let sandbox = sandbox.env("DDNS_PROXY", format!("{};DIRECT", proxy.url("")));
     sandbox.run(&["-c", "config.json"]).expect(0);

@@ -30,14 +30,13 @@ pub struct Member {
 impl Member {
     /// The member with this number, from 1; started.
     pub fn new(number: u8, endpoint: &str) -> Self {
-        let sandbox = host();
         let name = format!("host-{number}");
         let group = json!({"store": Store::url(), "name": "trial", "lease": format!("{}s", LEASE.as_secs()),
             "member": name});
         let config = json!({"dns": "callback", "id": endpoint, "ipv4": ["home.example.com"], "index4": "interface:wan0",
             "proxy": "DIRECT", "timeout": 3, "group": group, "debug": true,
             "log": {"format": "%(asctime)s %(levelname)s %(message)s"}});
-        sandbox.write("config.json", config.to_string());
+        let sandbox = host().configure(&config);
         let mut member = Self { name, host: Host(number), sandbox, generation: 0, watch: None, past: String::new() };
         member.host.change_address(None, member.ip());
         member.start();

@@ -88,8 +88,7 @@ fn h18_two_runs_that_share_a_cache_create_a_record_once() {
         }
         _ => Response::status(200),
     });
-    let sandbox = Sandbox::new();
-    sandbox.write("config.json", config(&receiver, &json!({"absent": {"id": "/new"}})).to_string());
+    let sandbox = Sandbox::new().configure(&config(&receiver, &json!({"absent": {"id": "/new"}})));
     let mut first = sandbox.command(&["-c", "config.json"]).spawn().expect("the program starts");
     thread::sleep(Duration::from_millis(400));
     sandbox.run(&["-c", "config.json"]).expect(0);
