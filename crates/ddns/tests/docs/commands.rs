@@ -115,12 +115,7 @@ impl Reader {
         let mut command = Command::new("sh");
         command.args(["-c", &line]).current_dir(self.sandbox.path(".")).env_clear().stdin(Stdio::null());
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", self.sandbox.path("bin").display());
-        let output = command.envs(self.sandbox.environment()).env("PATH", path).output().expect("sh starts");
-        Run {
-            code: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Run::of(&command.envs(self.sandbox.environment()).env("PATH", path).output().expect("sh starts"))
     }
 
     /// Runs a command and compares its output with the page.

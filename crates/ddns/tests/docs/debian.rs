@@ -63,12 +63,7 @@ impl Debian {
         command.arg(tool("chroot").expect("chroot")).arg(format!("--userspec={user}:{user}")).arg(&self.root);
         command.args(words).env_clear();
         command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin").stdin(Stdio::null());
-        let output = command.env("HOME", "/").output().expect("chroot starts");
-        Run {
-            code: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Run::of(&command.env("HOME", "/").output().expect("chroot starts"))
     }
 
     fn run(&self, words: &[&str]) -> Run {

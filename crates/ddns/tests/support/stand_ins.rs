@@ -60,12 +60,7 @@ impl FakePrograms {
     }
 
     pub fn run(&self, args: &[&str]) -> Run {
-        let output = self.command(args).output().expect("the program starts");
-        Run {
-            code: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Run::of(&self.command(args).output().expect("the program starts"))
     }
 
     /// How the stand-ins were called since the last time.

@@ -42,12 +42,7 @@ pub fn at_terminal(sandbox: &Sandbox, columns: u16, program: &[&str], answers: &
     command.args(["-c", TYPIST, &answers.join("\x1f"), &columns.to_string()]).args(program);
     command.current_dir(sandbox.path(".")).env_clear().envs(sandbox.environment()).stdin(Stdio::null());
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", sandbox.path("bin").display());
-    let output = command.env("PATH", path).env("NO_COLOR", "1").output().expect("python starts");
-    Some(Run {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    })
+    Some(Run::of(&command.env("PATH", path).env("NO_COLOR", "1").output().expect("python starts")))
 }
 
 /// Fails the test unless every line fits. Only a long word at its end may be too much for a line: words are not broken.

@@ -304,12 +304,7 @@ fn i2_what_is_wrong_with_web_is_said_with_its_place() {
 fn hashed(sandbox: &Sandbox, password: &str) -> Run {
     let file = sandbox.write("typed", format!("{password}\n"));
     let mut command = sandbox.command(&["password"]);
-    let output = command.stdin(fs::File::open(file).expect("the file")).output().expect("the program starts");
-    Run {
-        code: output.status.code().unwrap_or(-1),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
+    Run::of(&command.stdin(fs::File::open(file).expect("the file")).output().expect("the program starts"))
 }
 
 #[test]
