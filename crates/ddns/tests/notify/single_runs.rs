@@ -36,12 +36,9 @@ impl Endpoint {
 
     fn config(&self, notify: &Value, more: &Value) -> Value {
         let id = self.receiver.url("/update?name=__DOMAIN__&ip=__IP__");
-        let mut config = json!({"dns": "callback", "id": id, "ipv4": ["home.example.com"], "proxy": "DIRECT",
+        let config = json!({"dns": "callback", "id": id, "ipv4": ["home.example.com"], "proxy": "DIRECT",
             "index4": self.receiver.index4(), "notify": notify, "debug": true});
-        for (name, value) in more.as_object().expect("fields") {
-            config[name] = value.clone();
-        }
-        config
+        with(&config, more)
     }
 }
 

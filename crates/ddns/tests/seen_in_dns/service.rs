@@ -7,6 +7,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::support::dns_lab::{DnsLab, SETUP};
+use crate::support::given::with;
 use crate::support::inbox::Inbox;
 use crate::support::page::Page;
 use crate::support::powerdns::PowerDns;
@@ -44,12 +45,9 @@ fn at_powerdns(server: &PowerDns, more: &Value) -> Value {
     let body = json!({"rrsets": [{"name": "__DOMAIN__.", "type": "__RECORDTYPE__", "ttl": 60, "changetype": "REPLACE",
         "records": [{"content": "__IP__", "disabled": false}]}]});
     let id = format!("http://127.0.0.1:{}/api/v1/servers/localhost/zones/dyn.test.", server.api);
-    let mut config = json!({"dns": "callback", "id": id, "method": "PATCH", "token": body,
+    let config = json!({"dns": "callback", "id": id, "method": "PATCH", "token": body,
         "headers": {"X-API-Key": "SecretKey123"}, "ipv4": ["home.dyn.test"], "index4": "cmd:echo 203.0.113.7"});
-    for (name, value) in more.as_object().expect("fields") {
-        config[name] = value.clone();
-    }
-    config
+    with(&config, more)
 }
 
 /// A record that somebody changes by hand is reported, and with `repair` is right again: on the page, by a notification, in the

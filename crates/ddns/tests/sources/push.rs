@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
+use crate::support::given::with;
 use crate::support::page::{Answer, Page};
 use crate::support::tools::{skipped, tool};
 use crate::support::watching::{Endpoint, SOON, Watch, host, until};
@@ -29,11 +30,7 @@ fn service(web: &Value, more: &Value) -> Page {
 }
 
 fn configuration(endpoint: &Endpoint, more: &Value) -> Value {
-    let mut config = endpoint.config(&json!({"index4": "push"}));
-    for (name, value) in more.as_object().expect("fields") {
-        config[name] = value.clone();
-    }
-    config
+    with(&endpoint.config(&json!({"index4": "push"})), more)
 }
 
 fn prepared() -> Sandbox {

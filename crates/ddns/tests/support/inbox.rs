@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::given::with;
 use crate::support::watching::{SOON, until};
 use crate::support::{Received, Receiver, Response};
 
@@ -23,12 +24,9 @@ impl Inbox {
 
     /// A notification to it, changed by `more`.
     pub fn notify(&self, more: &Value) -> Value {
-        let mut notify = json!({"id": self.0.url(&format!("/notify?key={SECRET}")), "token": {"key": SECRET,
+        let notify = json!({"id": self.0.url(&format!("/notify?key={SECRET}")), "token": {"key": SECRET,
             "event": "__EVENT__", "message": "__MESSAGE__", "domains": "__DOMAINS__", "ip": "__IP__", "old": "__OLDIP__"}});
-        for (name, value) in more.as_object().expect("fields") {
-            notify[name] = value.clone();
-        }
-        notify
+        with(&notify, more)
     }
 
     /// What came, in this order.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 use crate::support::etcd::Etcd;
+use crate::support::given::with;
 use crate::support::watching::{Endpoint, Watch, host};
 
 /// The shortest lease that can be set: tests wait for its end.
@@ -26,11 +27,9 @@ impl Member {
         let sandbox = host();
         let file = sandbox.write("address", ip);
         let index = format!("cmd:cat {}", file.display());
-        let mut group = json!({"store": format!("etcd://127.0.0.1:{}", etcd.port), "name": "home", "lease": "5s",
+        let group = json!({"store": format!("etcd://127.0.0.1:{}", etcd.port), "name": "home", "lease": "5s",
             "member": name});
-        for (part, value) in more.as_object().expect("parts") {
-            group[part] = value.clone();
-        }
+        let group = with(&group, more);
         let config = endpoint.config(&json!({"index4": index, "group": group, "interval": "1m"}));
         Self { sandbox, config }
     }
@@ -47,10 +46,7 @@ impl Member {
     pub fn single(&self, more: &Value) -> Value {
         let mut config = self.config.clone();
         config.as_object_mut().expect("fields").remove("interval");
-        for (name, value) in more.as_object().expect("fields") {
-            config[name] = value.clone();
-        }
-        config
+        with(&config, more)
     }
 }
 

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::support::given::with;
 use crate::support::{Received, Receiver, Response, Sandbox};
 
 /// Longer than anything takes that is expected to happen soon, on a machine that does many other things.
@@ -118,12 +119,9 @@ impl Endpoint {
 
     /// A configuration that updates `home.example.com` to the address that the receiver names, changed by `more`.
     pub fn config(&self, more: &Value) -> Value {
-        let mut config = json!({"dns": "callback", "id": self.id(), "ipv4": ["home.example.com"],
+        let config = json!({"dns": "callback", "id": self.id(), "ipv4": ["home.example.com"],
             "index4": self.receiver.index4(), "proxy": "DIRECT", "timeout": 60});
-        for (name, value) in more.as_object().expect("fields") {
-            config[name] = value.clone();
-        }
-        config
+        with(&config, more)
     }
 }
 
