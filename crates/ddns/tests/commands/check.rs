@@ -31,7 +31,7 @@ fn check(sandbox: &Sandbox, config: &Value, options: &[&str]) -> Run {
 
 #[track_caller]
 fn report(run: &Run) -> Value {
-    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}:\n{}\n{}", run.stdout, run.stderr))
+    run.json()
 }
 
 const WHOLE: &str = r#"{

@@ -27,8 +27,7 @@ fn basic(receiver: &Receiver) -> Value {
 #[track_caller]
 fn records(sandbox: &Sandbox, more: &[&str]) -> Vec<Value> {
     let arguments = [&["history"], more, &["--json", "-c", "config.json"]].concat();
-    let run = sandbox.run(&arguments).expect(0);
-    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}:\n{}", run.stdout))
+    sandbox.run(&arguments).expect(0).json()
 }
 
 /// The events of some records, with what is said of each address.
@@ -122,8 +121,7 @@ fn i4_no_history_is_no_error_and_a_cache_that_is_off_has_none() {
     let empty = sandbox.run(&["history"]).expect(0).stdout;
     assert_eq!(empty, format!("No records in {}.\n", history_file(&sandbox).display()));
     assert_eq!(sandbox.run(&["history", "--json"]).expect(0).stdout, "[]\n");
-    let all: Value =
-        serde_json::from_str(&sandbox.run(&["history", "--all", "--json"]).expect(0).stdout).expect("JSON");
+    let all: Value = sandbox.run(&["history", "--all", "--json"]).expect(0).json();
     assert_eq!(all, json!([{"process": null, "configurations": [], "records": []}]));
     sandbox.sync(&with(&basic(&receiver), &json!({"cache": false}))).expect(0).never_prints("history");
     assert!(files(&sandbox.path(".local")).is_empty(), "nothing is written");

@@ -260,7 +260,7 @@ fn l13_the_report_says_where_secrets_are_and_where_they_may_still_be() {
     reports(run, "The configuration may still contain secrets, in `id`, `token`.");
     assert!(!sandbox.path("none").exists());
     let run = sandbox.run(&["import", "ddns-go.yaml", "2.json", "--secrets", "none", "--json"]).expect(0);
-    let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let report: serde_json::Value = run.json();
     assert_eq!(report["secret_files"], serde_json::json!([]));
     assert_eq!(report["may_hold_secrets"], serde_json::json!(["`id`", "`token`"]));
 }
@@ -282,7 +282,7 @@ fn l14_the_report_is_for_programs_too_and_a_dry_run_writes_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("ddclient.conf", UNKNOWN);
     let run = sandbox.run(&["import", "ddclient.conf", "--json", "--dry-run"]).expect(1).never_prints(SECRET);
-    let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let report: serde_json::Value = run.json();
     assert_eq!(
         (&report["client"], &report["written"], &report["taken_over"][0]["entry"]),
         (&"ddclient".into(), &false.into(), &1.into())
@@ -294,8 +294,7 @@ fn l14_the_report_is_for_programs_too_and_a_dry_run_writes_nothing() {
     assert_eq!(report["taken_over"][0].get("sends"), None, "it is about what is missing");
     reports(sandbox.run(&["import", "ddclient.conf", "--dry-run"]).expect(1), "Nothing was written (--dry-run)");
     assert_eq!(files(&sandbox), ["ddclient.conf"]);
-    let run = sandbox.run(&["import", "ddclient.conf", "--json"]).expect(1);
-    let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let report: serde_json::Value = sandbox.run(&["import", "ddclient.conf", "--json"]).expect(1).json();
     assert_eq!((&report["written"], &report["target"]), (&true.into(), &"config.json".into()));
     assert_eq!(files(&sandbox), ["config.json", "ddclient.conf"]);
 }

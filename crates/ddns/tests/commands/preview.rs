@@ -22,7 +22,7 @@ fn preview(sandbox: &Sandbox, config: &Value, options: &[&str]) -> Run {
 
 #[track_caller]
 fn items(run: &Run) -> Vec<Value> {
-    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}:\n{}\n{}", run.stdout, run.stderr))
+    run.json()
 }
 
 /// The one line of a block that begins with a label.

@@ -10,8 +10,7 @@ use crate::support::{Response, Sandbox};
 /// The document that a command prints.
 #[track_caller]
 fn document(sandbox: &Sandbox, arguments: &[&str], code: i32) -> Value {
-    let run = sandbox.run(arguments).expect(code);
-    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}:\n{}\n{}", run.stdout, run.stderr))
+    sandbox.run(arguments).expect(code).json()
 }
 
 fn write(sandbox: &Sandbox, config: &Value) {

@@ -51,8 +51,7 @@ fn h12_recipes_are_listed_found_by_a_word_and_shown() {
     }
     let found = sandbox.run(&["recipes", "HETZNER"]).expect(0).stdout;
     assert!(found.contains("hetzner-cloud") && !found.contains("duckdns"), "{found}");
-    let json = sandbox.run(&["recipes", "--json", "duck"]).expect(0).stdout;
-    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let json: serde_json::Value = sandbox.run(&["recipes", "--json", "duck"]).expect(0).json();
     let keys: Vec<&String> = json[0].as_object().expect("an object").keys().collect();
     assert_eq!(json[0]["name"], "duckdns");
     for key in ["name", "title", "kind", "about", "documentation", "certainty"] {

@@ -313,8 +313,7 @@ fn f1_local_is_default_and_none_switches_a_family_off() {
     let receiver = Receiver::new();
     let config = with(&basic(&receiver), &json!({"ipv6": "six.example.com", "index6": "none", "index4": "local"}));
     let sandbox = Sandbox::new().configure(&config);
-    let run = sandbox.run(&["addresses", "--json", "-c", "config.json"]);
-    let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("a report");
+    let report: serde_json::Value = sandbox.run(&["addresses", "--json", "-c", "config.json"]).json();
     let sources = report["sources"].as_array().expect("a list");
     assert_eq!(sources.len(), 1, "IPv6 is switched off: {report:#}");
     assert_eq!(sources[0]["source"], "default");

@@ -83,8 +83,7 @@ fn i5_preview_and_check_show_notifications_without_secrets() {
     ] {
         assert!(shown.contains(part), "{part}\n{shown}");
     }
-    let json: Value =
-        serde_json::from_str(&sandbox.run(&["preview", "--json", "-c", "config.json"]).expect(0).stdout).expect("JSON");
+    let json: Value = sandbox.run(&["preview", "--json", "-c", "config.json"]).expect(0).json();
     let last = json.as_array().and_then(|all| all.last()).expect("an element");
     assert_eq!(
         (&last["notification"], &last["event"], &last["on"]),

@@ -119,8 +119,7 @@ fn h11_neither_secret_nor_signature_is_shown() {
         sandbox.run(&[args, &["-c", "config.json"]].concat()).expect(0).never_prints("MfKQ9r8").never_prints("C2FVsBQ");
     }
     let shown = sandbox.run(&["preview", "-c", "config.json", "--json", "--show-secrets", "--yes"]).expect(0);
-    let items: Value = serde_json::from_str(&shown.stdout).expect("JSON");
-    let request = &items[0]["request"];
+    let request = &shown.json::<Value>()[0]["request"];
     let headers = request["headers"].as_object().expect("headers").iter();
     let headers = headers.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned())).collect();
     let body = request["body"].as_str().expect("a body").as_bytes().to_vec();

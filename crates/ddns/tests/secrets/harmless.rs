@@ -39,7 +39,7 @@ fn g3_no_response_drives_the_terminal() {
         for command in ["status", "history"] {
             let run = sandbox.run(&[command, "--json"]);
             is_harmless(&run);
-            let _: Value = serde_json::from_str(&run.stdout).expect("JSON");
+            let _: Value = run.json();
         }
     }
 }
@@ -58,7 +58,7 @@ fn g3_no_name_drives_the_terminal() {
     }
     let status = sandbox.run(&["status", "--json"]).expect(0);
     is_harmless(&status);
-    let status: Value = serde_json::from_str(&status.stdout).expect("JSON");
+    let status: Value = status.json();
     assert!(status[0]["configurations"][0].as_str().is_some_and(|path| path.ends_with(&name)), "{status:#}");
     watch.stop();
     sandbox.write(&name, "{");

@@ -16,8 +16,7 @@ pub(super) fn config(domains: &Value) -> Value {
 pub(super) fn verified(config: &Value) -> (Vec<Value>, i32) {
     let sandbox = Sandbox::new().configure(config);
     let run = sandbox.run(&["verify", "--json"]);
-    let report = serde_json::from_str(&run.stdout).unwrap_or_else(|why| panic!("{why}: {}{}", run.stdout, run.stderr));
-    (report, run.code)
+    (run.json(), run.code)
 }
 
 #[test]

@@ -438,7 +438,7 @@ fn h14_everything_is_seen_before_it_is_sent() {
     assert!(run.stdout.contains("ddns asks the service for __ID__ first. --lookup does so now."), "{}", run.stdout);
     let curl = sandbox.run(&["preview", "--curl"]).expect(0);
     assert_eq!(curl.stdout.matches("curl -q").count(), 4, "{}", curl.stdout);
-    let json: Value = serde_json::from_str(&sandbox.run(&["preview", "--json"]).expect(0).stdout).expect("JSON");
+    let json: Value = sandbox.run(&["preview", "--json"]).expect(0).json();
     assert_eq!(json[0]["requests"].as_array().map(Vec::len), Some(4));
     assert_eq!(receiver.take().len(), 0, "nothing was sent");
     for other in ["--json", "--curl"] {

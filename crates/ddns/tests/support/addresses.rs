@@ -19,7 +19,7 @@ pub fn local(report: &Value) -> Vec<Value> {
 /// One JSON object on standard output, and nothing else there.
 #[track_caller]
 pub fn report(run: &Run) -> Value {
-    let value: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|why| panic!("{why}:\n{}", run.stdout));
+    let value: Value = run.json();
     assert!(value.is_object(), "one object: {value:#}");
     check_form(&value);
     value

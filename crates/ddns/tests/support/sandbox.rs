@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::trace::{self, Known};
@@ -192,6 +193,12 @@ impl Run {
     pub fn shows(self, text: &str) -> Self {
         assert!(self.stdout.contains(text), "standard output lacks {text:?}:\n{}", self.stdout);
         self
+    }
+
+    /// The JSON document on standard output; fails the test where there is anything else.
+    #[track_caller]
+    pub fn json<T: DeserializeOwned>(&self) -> T {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|why| panic!("{why}:\n{}\n{}", self.stdout, self.stderr))
     }
 
     /// Fails the test unless it ended well without a word, as it does where everything was up to date already.

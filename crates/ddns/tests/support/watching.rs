@@ -244,8 +244,7 @@ pub fn sockets(sandbox: &Sandbox) -> Vec<PathBuf> {
 #[track_caller]
 pub fn status(sandbox: &Sandbox) -> (Value, i32) {
     let run = sandbox.run(&["status", "--json", "-c", "config.json"]);
-    let value: Value =
-        serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}:\n{}\n{}", run.stdout, run.stderr));
+    let value: Value = run.json();
     assert_eq!(value.as_array().map(Vec::len), Some(1), "one service: {value:#}");
     (value[0].clone(), run.code)
 }

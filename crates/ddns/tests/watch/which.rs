@@ -29,7 +29,7 @@ fn service(sandbox: &Sandbox, endpoint: &Endpoint, file: &str) -> Watch {
 fn i8_commands_mean_the_service_on_the_configuration_of_this_folder() {
     let (sandbox, endpoint) = (host(), Endpoint::new());
     let (here, other) = (service(&sandbox, &endpoint, "config.json"), service(&sandbox, &endpoint, "other.json"));
-    let status: Value = serde_json::from_str(&sandbox.run(&["status", "--json"]).expect(0).stdout).expect("JSON");
+    let status: Value = sandbox.run(&["status", "--json"]).expect(0).json();
     assert_eq!(status.as_array().map(Vec::len), Some(1), "{status:#}");
     assert_eq!(status[0]["process"], here.process());
     assert_eq!(
@@ -66,8 +66,7 @@ fn i8_all_means_every_service_and_names_each() {
     }
     assert_eq!((here.lines_with("requested"), other.lines_with("requested")), (1, 1));
     assert_eq!(sandbox.run(&["status", "--alive", "--all"]).expect(0).stdout.lines().count(), 2);
-    let history: Value =
-        serde_json::from_str(&sandbox.run(&["history", "--all", "--json"]).expect(0).stdout).expect("JSON");
+    let history: Value = sandbox.run(&["history", "--all", "--json"]).expect(0).json();
     let mut whose: Vec<u64> =
         history.as_array().expect("a list").iter().filter_map(|one| one["process"].as_u64()).collect();
     whose.sort_unstable();

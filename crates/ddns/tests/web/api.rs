@@ -19,10 +19,7 @@ const BEARER: &str = "Authorization: Bearer 0123456789abcdef0123456789abcdef";
 #[test]
 fn i3_status_preview_and_addresses_are_those_of_the_commands() {
     let page = page();
-    let printed = |args: &[&str]| -> Value {
-        let run = page.sandbox.run(args);
-        serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", run.stdout, run.stderr))
-    };
+    let printed = |args: &[&str]| -> Value { page.sandbox.run(args).json() };
     until(SOON, "the update is settled", || {
         page.get("/api/v1/status").json()[0]["updates"][0]["state"] == "up_to_date"
     });
