@@ -21,12 +21,12 @@ fn interfaces(names: &[&str]) -> String {
 }
 
 /// A service that sends the address of `source`, and whose first one was accepted.
-fn watching(sandbox: &Sandbox, source: &str) -> (Endpoint, Watch) {
-    let endpoint = Endpoint::new();
-    let watch = Watch::start(sandbox, &endpoint.config(&json!({"index4": source})));
+fn watching(source: &str) -> (Sandbox, Endpoint, Watch) {
+    let (sandbox, endpoint) = (host(), Endpoint::new());
+    let watch = Watch::start(&sandbox, &endpoint.config(&json!({"index4": source})));
     endpoint.wait(1, SOON);
     watch.prints("accepted");
-    (endpoint, watch)
+    (sandbox, endpoint, watch)
 }
 
 /// After a change of several steps it takes longer until a moment counts as quiet.
@@ -64,10 +64,9 @@ fn one_is_sent_within(
 fn watch_a_new_address_is_sent_in_under_100_ms() {
     let Some(()) = inside(&interfaces(&["d0"])) else { return };
     sh("ip addr add 10.0.0.1/24 dev d0; ip route add default dev d0");
-    let (sandbox, steps) = (host(), 1..=5);
-    let (endpoint, watch) = watching(&sandbox, "default");
+    let (_sandbox, endpoint, watch) = watching("default");
     // The route names the address: one notification.
-    let changes: Vec<(String, String)> = steps
+    let changes: Vec<(String, String)> = (1..=5)
         .map(|n| format!("10.0.{n}.1"))
         .map(|ip| (format!("ip addr add {ip}/24 dev d0; sleep 2.6; ip route replace default dev d0 src {ip}"), ip))
         .collect();
@@ -80,8 +79,7 @@ fn watch_a_new_address_is_sent_in_under_100_ms() {
 fn watch_a_change_of_several_steps_is_sent_within_two_seconds() {
     let Some(()) = inside(&interfaces(&["d0"])) else { return };
     sh("ip addr add 203.0.113.1/24 dev d0; ip route add default dev d0");
-    let sandbox = host();
-    let (endpoint, watch) = watching(&sandbox, "default");
+    let (_sandbox, endpoint, watch) = watching("default");
     let changes = [(113, 114), (114, 115), (115, 116)].map(|(old, new)| {
         let line = format!(
             "ip addr del 203.0.{old}.1/24 dev d0; sleep 0.1; ip addr add 203.0.{new}.1/24 dev d0; sleep 0.1
@@ -120,8 +118,7 @@ impl Drop for Ip {
 fn watch_an_address_that_takes_the_place_of_another_is_sent_within_10_ms() {
     let Some(()) = inside(&interfaces(&["d0"])) else { return };
     sh("ip addr add 203.0.113.1/24 dev d0");
-    let sandbox = host();
-    let (endpoint, watch) = watching(&sandbox, "interface:d0");
+    let (_sandbox, endpoint, watch) = watching("interface:d0");
     let mut ip = Ip::start();
     let mut times = Vec::new();
     for number in 1..=10 {
@@ -156,8 +153,7 @@ fn replace(ip: &mut Ip, from: usize, to: usize) -> Instant {
 fn watch_addresses_that_are_new_each_time_are_sent_in_under_100_ms() {
     let Some(()) = inside(&interfaces(&["d0"])) else { return };
     sh("ip addr add 203.0.113.1/24 dev d0");
-    let sandbox = host();
-    let (endpoint, watch) = watching(&sandbox, "interface:d0");
+    let (_sandbox, endpoint, watch) = watching("interface:d0");
     let (mut ip, mut times) = (Ip::start(), Vec::new());
     for number in 1..=5 {
         let begun = replace(&mut ip, 112 + number, 113 + number);
@@ -175,8 +171,7 @@ fn watch_addresses_that_are_new_each_time_are_sent_in_under_100_ms() {
 fn watch_addresses_that_go_back_and_forth_are_damped_and_the_last_one_is_sent() {
     let Some(()) = inside(&interfaces(&["d0"])) else { return };
     sh("ip addr add 203.0.113.1/24 dev d0");
-    let sandbox = host();
-    let (endpoint, watch) = watching(&sandbox, "interface:d0");
+    let (_sandbox, endpoint, watch) = watching("interface:d0");
     let mut ip = Ip::start();
     for number in 0..7 {
         let begun = replace(&mut ip, 113 + number % 2, 114 - number % 2);
@@ -192,8 +187,7 @@ fn watch_addresses_that_go_back_and_forth_are_damped_and_the_last_one_is_sent() 
 fn watch_an_address_that_goes_before_the_next_comes_is_sent_in_under_100_ms() {
     let Some(()) = inside(&interfaces(&["d0"])) else { return };
     sh("ip addr add 203.0.113.1/24 dev d0; ip route add default dev d0");
-    let sandbox = host();
-    let (endpoint, watch) = watching(&sandbox, "default");
+    let (_sandbox, endpoint, watch) = watching("default");
     let changes: Vec<(String, String)> = (1..=3)
         .map(|n| {
             let batch = format!(
@@ -240,8 +234,7 @@ fn watch_a_tentative_address_is_sent_once_when_it_is_good() {
 fn watch_another_default_route_is_sent() {
     let Some(()) = inside(&interfaces(&["d0", "d1"])) else { return };
     sh("ip addr add 203.0.113.7/24 dev d0; ip addr add 198.51.100.7/24 dev d1; ip route add default via 203.0.113.1");
-    let sandbox = host();
-    let (endpoint, watch) = watching(&sandbox, "default");
+    let (_sandbox, endpoint, watch) = watching("default");
     thread::sleep(QUIET);
     sh("ip route add default via 198.51.100.1 metric 5; ip route del default via 203.0.113.1");
     assert_eq!(endpoint.wait(2, SOON).ip(), "198.51.100.7");
@@ -254,8 +247,7 @@ fn watch_a_route_that_is_replaced_and_comes_back_is_sent() {
     let Some(()) = inside(&interfaces(&["d0", "d1"])) else { return };
     sh("ip addr add 203.0.113.7/24 dev d0; ip addr add 198.51.100.7/24 dev d1");
     sh("ip route add default via 203.0.113.1");
-    let sandbox = host();
-    let (endpoint, watch) = watching(&sandbox, "default");
+    let (_sandbox, endpoint, watch) = watching("default");
     for (number, gateway, ip) in
         [(2, "198.51.100.1", "198.51.100.7"), (3, "203.0.113.1", "203.0.113.7"), (4, "198.51.100.1", "198.51.100.7")]
     {
@@ -271,8 +263,7 @@ fn watch_a_route_that_is_replaced_and_comes_back_is_sent() {
 fn watch_a_thousand_flaps_are_few_requests_and_the_last_address_is_sent() {
     let Some(()) = inside(&interfaces(&["d0"])) else { return };
     sh("ip addr add 203.0.113.1/24 dev d0");
-    let sandbox = host();
-    let (endpoint, watch) = watching(&sandbox, "interface:d0");
+    let (sandbox, endpoint, watch) = watching("interface:d0");
     let mut last = String::from("203.0.113.1");
     for part in 0..20 {
         let mut batch = String::new();
@@ -298,8 +289,7 @@ fn watch_a_thousand_flaps_are_few_requests_and_the_last_address_is_sent() {
 fn watch_a_link_that_goes_down_and_comes_back_with_another_address_is_sent() {
     let Some(()) = inside(&interfaces(&["d0"])) else { return };
     sh("ip addr add 203.0.113.7/24 dev d0");
-    let sandbox = host();
-    let (endpoint, watch) = watching(&sandbox, "interface:d0");
+    let (_sandbox, endpoint, watch) = watching("interface:d0");
     let missing = "no IPv4 address found";
     sh("ip link set d0 down");
     watch.prints(missing);
@@ -347,8 +337,7 @@ fn watch_no_network_at_the_start_is_waited_out_and_logged_once() {
 fn watch_the_two_halves_of_a_vpn_are_noticed_at_once() {
     let Some(()) = inside(&interfaces(&["d0", "tun0"])) else { return };
     sh("ip addr add 203.0.113.1/24 dev d0; ip route add default dev d0; ip addr add 10.8.0.2/24 dev tun0");
-    let sandbox = host();
-    let (endpoint, watch) = watching(&sandbox, "default");
+    let (_sandbox, endpoint, watch) = watching("default");
     sh("ip route add 0.0.0.0/1 dev tun0; ip route add 128.0.0.0/1 dev tun0");
     assert_eq!(endpoint.wait(2, SOON).ip(), "10.8.0.2");
     sh("ip route del 0.0.0.0/1 dev tun0; ip route del 128.0.0.0/1 dev tun0");
@@ -361,8 +350,7 @@ fn watch_a_rule_that_chooses_another_table_is_noticed_at_once() {
     let Some(()) = inside(&interfaces(&["d0", "d1"])) else { return };
     sh("ip addr add 203.0.113.1/24 dev d0; ip route add default dev d0; ip addr add 198.51.100.1/24 dev d1
         ip route add default dev d1 table 100");
-    let sandbox = host();
-    let (endpoint, watch) = watching(&sandbox, "default");
+    let (_sandbox, endpoint, watch) = watching("default");
     sh("ip rule add pref 1000 lookup 100");
     assert_eq!(endpoint.wait(2, SOON).ip(), "198.51.100.1");
     sh("ip rule del pref 1000");
