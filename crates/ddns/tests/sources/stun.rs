@@ -2,8 +2,7 @@
 //! and against a real one (coturn) where it is installed.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use serde_json::json;
 use crate::support::Sandbox;
 use crate::support::lookup::{look_up, refused};
 use crate::support::odd_server::refusing;
-use crate::support::tools::{needed, skipped};
+use crate::support::programs::{needed, skipped, started_when};
 
 const COOKIE: [u8; 4] = [0x21, 0x12, 0xa4, 0x42];
 const BINDING_REQUEST: u16 = 0x0001;
@@ -413,16 +412,6 @@ fn f_stun_a_wrong_host_or_port_is_an_error() {
     }
 }
 
-/// A server that is ended with the test, however that goes.
-struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// Whether a real server responds there by now.
 fn responds(port: u16) -> bool {
     let Ok(socket) = UdpSocket::bind("127.0.0.1:0") else { return false };
@@ -432,33 +421,20 @@ fn responds(port: u16) -> bool {
     looked_up.is_ok() && socket.recv(&mut [0; 2048]).is_ok()
 }
 
-/// A real server on a free port; none where somebody else took the port first.
-fn real_server(turnserver: &Path, sandbox: &Sandbox) -> Option<(Ended, u16)> {
-    let port = UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a free port").port();
-    let mut command = Command::new(turnserver);
-    command.args(["-n", "--stun-only", "--no-tls", "--no-dtls", "--no-cli", "--log-file=stdout"]);
-    command.args(["--listening-ip=127.0.0.1", "--relay-ip=127.0.0.1", &format!("--listening-port={port}")]);
-    command.arg(format!("--pidfile={}", sandbox.path("turnserver.pid").display()));
-    // In a file, it syncs each of its tables to the disk before it answers: most of a minute where the disk is busy.
-    command.arg("--userdb=:memory:");
-    command.current_dir(sandbox.path("")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut server = Ended(command.spawn().expect("turnserver starts"));
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(20) && server.0.try_wait().expect("its state").is_none() {
-        if responds(port) {
-            return Some((server, port));
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    None
-}
-
 #[test]
 fn f_stun_a_real_server_sends_the_address() {
     let Some(turnserver) = needed("turnserver") else { return };
     let sandbox = Sandbox::new();
-    let started = (0..4).find_map(|_| real_server(&turnserver, &sandbox));
-    let (_server, port) = started.expect("turnserver responds");
+    let command = |port: u16| {
+        let mut command = Command::new(&turnserver);
+        command.args(["-n", "--stun-only", "--no-tls", "--no-dtls", "--no-cli", "--log-file=stdout"]);
+        command.args(["--listening-ip=127.0.0.1", "--relay-ip=127.0.0.1", &format!("--listening-port={port}")]);
+        command.arg(format!("--pidfile={}", sandbox.path("turnserver.pid").display()));
+        // In a file, it syncs each of its tables to the disk before it answers: most of a minute where the disk is busy.
+        command.arg("--userdb=:memory:").current_dir(sandbox.path(""));
+        command
+    };
+    let (_server, port) = started_when(command, responds);
     let begun = Instant::now();
     let result = look_up(4, &json!(format!("stun:127.0.0.1:{port}")));
     assert_eq!(result.sent.as_deref(), Some("127.0.0.1"), "{}", result.run.stderr);
