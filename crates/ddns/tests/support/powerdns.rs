@@ -1,11 +1,11 @@
 //! A real `PowerDNS` with an empty database, where it is installed.
 
 use std::cell::Cell;
-use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::support::Sandbox;
+use crate::support::programs::free_port;
 use crate::support::tools::{Ended, skipped, started, tool};
 
 /// Where Debian has the tables of an empty database.
@@ -63,14 +63,4 @@ impl PowerDns {
 fn run(command: &mut Command) {
     let output = command.stdin(Stdio::null()).output().expect("it starts");
     assert!(output.status.success(), "{command:?}: {output:?}");
-}
-
-/// A port that is free for UDP and TCP.
-fn free_port() -> u16 {
-    let free = || {
-        let socket = UdpSocket::bind("127.0.0.1:0").ok()?;
-        let port = socket.local_addr().ok()?.port();
-        TcpListener::bind(("127.0.0.1", port)).ok().map(|_| port)
-    };
-    (0..20).find_map(|_| free()).expect("a free port")
 }

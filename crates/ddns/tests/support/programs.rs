@@ -48,7 +48,7 @@ impl Drop for Ended {
 
 /// A port that nobody listens on, and that the system gives to no connection as its own (those begin at 32768 on Linux): a server can be
 /// started there a moment later, and again.
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
         let number = process::id().wrapping_mul(97).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
