@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::support::Response;
 use crate::support::page::{Page, address};
 use crate::support::pages::root;
-use crate::support::tools::tool;
+use crate::support::programs::needed;
 use crate::support::watching::{Endpoint, SOON, Watch, host, until};
 
 /// What is counted and shown, by name.
@@ -80,7 +80,7 @@ fn i3_metrics_tell_what_happened_and_how_every_record_stands() {
 
 #[test]
 fn i3_promtool_accepts_the_metrics() {
-    let Some(promtool) = tool("promtool") else { return };
+    let Some(promtool) = needed("promtool") else { return };
     let page = Page::with(
         &json!({}),
         &json!({"ipv4": ["home.example.com", "bücher.example"], "index4":
@@ -114,7 +114,7 @@ fn is_accepted(promtool: &Path, text: &str) {
 
 #[test]
 fn i3_the_alert_rules_hold() {
-    let Some(promtool) = tool("promtool") else { return };
+    let Some(promtool) = needed("promtool") else { return };
     let folder = root().join("packaging/prometheus");
     for arguments in [["check", "rules", "ddns.rules.yml"], ["test", "rules", "ddns.rules.test.yml"]] {
         let output = Command::new(&promtool).args(arguments).current_dir(&folder).output().expect("promtool starts");
@@ -159,7 +159,7 @@ fn expressions() -> Vec<String> {
 
 #[test]
 fn i3_promtool_can_read_every_expression_of_the_dashboard() {
-    let Some(promtool) = tool("promtool") else { return };
+    let Some(promtool) = needed("promtool") else { return };
     let sandbox = host();
     let rules =
         expressions().into_iter().enumerate().map(|(at, expr)| json!({"record": format!("panel:{at}"), "expr": expr}));
