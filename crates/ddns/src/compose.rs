@@ -27,8 +27,7 @@ pub(crate) fn plan(configs: &Rc<Vec<Valid>>, environment: &Environment) -> Rc<Pl
     }))
 }
 
-/// This host joins a group: from now on, others may send the same updates. What its cache files say does not count any more when
-/// it leaves.
+/// This host is in a group: others may send the same updates, so that what its cache files say must not count when it leaves.
 pub(crate) fn doubt_caches(plan: &Plan, environment: &Environment) {
     let mut files: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
     for at in (0..plan.entry_count()).filter(|at| plan.places()[plan.store_of(*at)].is_of_group()) {

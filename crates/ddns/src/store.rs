@@ -119,6 +119,9 @@ pub(crate) fn edit(path: &Path, change: impl Fn(&mut State) -> bool) {
         let state = parse(&file, seen).ok().flatten();
         let mut state = state.ok_or_else(|| io::Error::other("it cannot be read"))?;
         change(&mut state);
+        if !seen.is_at(path) {
+            return Err(io::Error::other("it was replaced meanwhile"));
+        }
         replace(path, &state, Durability::Power).map(drop)
     };
     if is_needed && edited().is_err() {

@@ -127,11 +127,11 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, plan: &
     service.member = events.group.as_ref().map(|group| group.member.clone());
     let lease = service.member.clone().map(|member| Rc::new(member) as Rc<dyn Lease>);
     let mut driver = Driver::new(engine, plan, (service.client, &logs), lease);
+    let is_in_group = service.member.is_some();
+    if is_in_group {
+        compose::doubt_caches(plan, service.environment);
+    }
     if std::mem::take(&mut service.is_new_group) {
-        let is_in_group = service.member.is_some();
-        if is_in_group {
-            compose::doubt_caches(plan, service.environment);
-        }
         driver.on(Event::Lease(if is_in_group { LeaseEvent::Joined } else { LeaseEvent::Left }));
     }
     let intervals = plan.intervals();

@@ -357,7 +357,7 @@ impl Engine {
                     state.set_hold(&key, base.clone());
                 }
             }
-            changed.claims = true;
+            (changed.claims, changed.is_refuted) = (true, news.is_refuted);
             changed.holds.insert(key, base);
         }
         let of = &mut self.stores[store];

@@ -156,7 +156,6 @@ fn the_url_that_was_typed_last_is_suggested() {
     }
 }
 
-/// A zone is only asked for if the names leave it in doubt.
 /// The answers to questions of a service stay with it; domains and sources count for the next one, too.
 #[test]
 fn g2_no_service_gets_the_secret_of_another() {
@@ -174,6 +173,7 @@ fn g2_no_service_gets_the_secret_of_another() {
     assert_eq!(set_up.question().and_then(|question| question.suggested).as_deref(), Some("s3cret"));
 }
 
+/// A zone is only asked for if the names leave it in doubt.
 #[test]
 fn nobody_is_asked_twice_for_a_domain() {
     for (service, domains, zone) in [

@@ -1,6 +1,7 @@
 //! What the page shows of a configuration, and what can be edited there (I7): one form for each entry, made from the table of
 //! fields. The forms contain no secrets, no comments and no unknown fields.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::config::fields::{EditRight, FIELDS, Field, FieldScope, Key, Kind};
@@ -52,12 +53,62 @@ pub enum Content {
 }
 
 impl EditForm {
-    /// Tells forms apart by what they show: an entry may have another number after somebody else's edit.
-    pub fn mark(&self) -> String {
-        let mut hash = DefaultHasher::new();
-        self.controls.iter().for_each(|control| (control.field.name, &control.content).hash(&mut hash));
-        format!("{:x}", hash.finish())
+    /// Marks of what the form shows, to find its entry after somebody else's edit: of everything, and of what tells entries
+    /// apart; 0 for what is not set.
+    fn marks(&self) -> [u64; 4] {
+        let mark = |keys: &[Key]| {
+            let is_meant = |control: &&EditControl| {
+                keys.is_empty() || keys.contains(&control.field.key) && control.content != Content::Unset
+            };
+            let mut meant = self.controls.iter().filter(is_meant).peekable();
+            let mut hash = DefaultHasher::new();
+            let is_set = meant.peek().is_some();
+            meant.for_each(|control| (control.field.name, &control.content).hash(&mut hash));
+            if is_set { hash.finish() } else { 0 }
+        };
+        [mark(&[]), mark(&[Key::Ipv4]), mark(&[Key::Ipv6]), mark(&[Key::Id, Key::Endpoint])]
     }
+}
+
+/// What a form must send back so that [`find`] finds its entry again.
+pub fn mark(form: &EditForm, all: &[EditForm]) -> String {
+    let marks = form.marks().into_iter().chain([all.len() as u64]);
+    marks.map(|mark| format!("{mark:x}")).collect::<Vec<_>>().join("-")
+}
+
+/// The form of the entry that had this number when its form was made, with this mark: it may have another number by now. `None`:
+/// the entry is gone, or another one.
+pub fn find(all: &[EditForm], entry: Option<usize>, mark: Option<&str>) -> Option<usize> {
+    let place = all.iter().position(|form| form.entry == entry);
+    let Some(mark) = mark.filter(|_| entry.is_some()) else { return place };
+    let known: Vec<u64> = mark.split('-').filter_map(|mark| u64::from_str_radix(mark, 16).ok()).collect();
+    let [whole, ipv4, ipv6, id, count] = known[..] else { return None };
+    let is_same = |form: &EditForm| form.entry.is_some() && form.marks()[0] == whole;
+    let is_alike = |form: &EditForm| {
+        let [_, own4, own6, own_id] = form.marks();
+        let is = |known: u64, own: u64| own != 0 && own == known;
+        is(ipv4, own4) || is(ipv6, own6) || is(id, own_id) && count == all.len() as u64
+    };
+    place
+        .filter(|place| is_same(&all[*place]))
+        .or_else(|| all.iter().position(is_same))
+        .or_else(|| place.filter(|place| is_alike(&all[*place])))
+}
+
+/// The names of the items of a list in a form, by what they show; the second of two that show the same has another name.
+pub fn item_names(list: &str, items: &[(String, bool)]) -> Vec<String> {
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    let name = |shown: &str, count: usize| match count {
+        1 => format!("{list}.is.{shown}"),
+        _ => format!("{list}.is.{shown}#{count}"),
+    };
+    let mut all = Vec::with_capacity(items.len());
+    for (shown, _) in items {
+        let count = seen.entry(shown).or_default();
+        *count += 1;
+        all.push(name(shown, *count));
+    }
+    all
 }
 
 impl EditControl {

@@ -7,7 +7,7 @@ mod tests;
 
 use super::addition::{appended, checked, names_file, refusal};
 use super::check::{Finding, check};
-use super::controls::{Content, EditControl, EditForm, in_words};
+use super::controls::{Content, EditControl, EditForm, in_words, item_names};
 use crate::address::source::Source;
 use crate::config::fields::{FIELDS, Field, Key, Kind, RequestPart};
 use crate::config::listing::outlined;
@@ -382,7 +382,12 @@ pub fn warned(before: &[Finding], after: &[Finding]) -> Vec<String> {
 /// The operations that a form asks for; `typed` gives the content of its fields. An unchanged field makes no operation.
 pub fn operations(form: &EditForm, typed: impl Fn(&str) -> Option<String>) -> Vec<Op> {
     let text_of = |name: &str| typed(name).map(|text| text.replace("\r\n", "\n").trim().to_owned());
-    let is_json = text_of("format").is_none_or(|format| format.is_empty() || format.eq_ignore_ascii_case("json"));
+    // An untouched field is not typed.
+    let format = form.controls.iter().find_map(|control| match &control.content {
+        Content::Open(now) if control.field.key == Key::Format => Some(now.clone()),
+        _ => None,
+    });
+    let is_json = text_of("format").or(format).is_none_or(|it| it.is_empty() || it.eq_ignore_ascii_case("json"));
     let mut ops = Vec::new();
     for EditControl { field, content, .. } in &form.controls {
         let at = At { entry: form.entry, key: field.key };
@@ -420,7 +425,7 @@ pub fn operations(form: &EditForm, typed: impl Fn(&str) -> Option<String>) -> Ve
 /// A list has a field for each item (`keep`, `remove` or a new value), named by what it shows, and fields for more items.
 fn of_list(at: At, items: &[(String, bool)], text_of: &dyn Fn(&str) -> Option<String>, ops: &mut Vec<Op>) {
     let name = Field::of(at.key).name;
-    let each: Vec<Option<String>> = items.iter().map(|(shown, _)| text_of(&format!("{name}.{shown}"))).collect();
+    let each: Vec<Option<String>> = item_names(name, items).iter().map(|name| text_of(name)).collect();
     let more: Vec<String> = [text_of(&format!("{name}.add")), text_of(&format!("{name}.other"))]
         .into_iter()
         .flatten()

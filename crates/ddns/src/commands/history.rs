@@ -85,7 +85,7 @@ fn filter(given: &ParsedArgs) -> Result<Filter, Diagnostic> {
     let wrong = |place: &str, message: String| {
         Diagnostic::error(Place::Option(place.to_owned()), message).hint("`ddns help history` explains how to use it")
     };
-    let domain = given.word().map(Domain::parse).transpose().map_err(|why| wrong("DOMAIN", why.to_string()))?;
+    let domain = given.word().map(Domain::parse).transpose().map_err(|why| wrong("DOMAIN", why))?;
     let since = match given.value("since") {
         None => 0,
         Some(text) => {

@@ -80,9 +80,10 @@ async fn by_upnp(router: Ipv4Addr, is_refused: bool, client: &Client) -> Result<
     let (port, path) = upnp::FRITZBOX;
     let spare = Url::parse(&format!("http://{router}:{port}{path}")).ok();
     let found = search(router).await.ok().flatten();
-    let mut why = match is_refused {
-        true => format!("the router {router} refuses NAT-PMP (switched off there?), and does not answer by UPnP"),
-        false => format!("the router {router} answers neither by NAT-PMP nor by UPnP"),
+    let mut why = if is_refused {
+        format!("the router {router} refuses NAT-PMP (switched off there?), and does not answer by UPnP")
+    } else {
+        format!("the router {router} answers neither by NAT-PMP nor by UPnP")
     };
     let mut services = Vec::new();
     for (url, is_found) in found.map(|url| (url, true)).into_iter().chain(spare.map(|url| (url, false))) {

@@ -9,7 +9,7 @@ use ddns_core::config::{Config, Entry};
 use ddns_core::net::family::Family;
 use ddns_core::text::diagnostic::Severity;
 use ddns_core::web::check::{Finding, check};
-use ddns_core::web::controls::{controls, in_words};
+use ddns_core::web::controls::{controls, find, in_words, mark};
 use ddns_core::web::edit::{Op, apply, operations, told, warned};
 use hyper::Method;
 use maud::html;
@@ -180,17 +180,10 @@ impl<'a> Editing<'a> {
             site.sources.learn(&status.rows);
         }
         let entry = given(request, "entry");
-        // After somebody else's edit, the entry may have another number.
         let of = request.field("of");
-        let (mark, count) = of.as_deref().and_then(|of| of.split_once('-')).unwrap_or_default();
-        let number = looked.forms.iter().position(|form| form.entry == entry);
-        let same = looked.forms.iter().position(|form| form.mark() == mark);
-        let place = match (number, same) {
-            (Some(number), _) if looked.forms[number].mark() == mark => number,
-            (_, Some(same)) => same,
-            (Some(number), None) if entry.is_none() || of.is_none() || count == entries(&looked).to_string() => number,
-            _ if of.is_none() => return Err(gone()),
-            _ => return Err(page(request, 409, &view::lost(file(request), &request.fields()))),
+        let Some(place) = find(&looked.forms, entry, of.as_deref()) else {
+            let lost = || page(request, 409, &view::lost(file(request), &request.fields()));
+            return Err(if of.is_some() { lost() } else { gone() });
         };
         Ok(Self { site, request, configured, name, looked, place })
     }
@@ -216,15 +209,12 @@ impl<'a> Editing<'a> {
             wrong,
             problem,
             choices: Family::ALL.map(|family| site.sources.choices(family)),
-            entries: entries(looked),
+            of: mark(&looked.forms[self.place], &looked.forms),
+            is_only: looked.forms.len() < 3,
             token: &request.token,
         };
         page(request, status, &view::form(&model))
     }
-}
-
-fn entries(looked: &FileView) -> usize {
-    looked.forms.iter().filter(|form| form.entry.is_some()).count()
 }
 
 /// A page that keeps what was typed.

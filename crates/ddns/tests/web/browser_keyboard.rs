@@ -96,7 +96,7 @@ fn i7_an_entry_is_edited_by_keyboard_alone() {
     to(&browser, "Replace Headers");
     browser.press(SPACE);
     fill(&browser, "headers", "X-Key: another-key");
-    tab_to(&browser, "the second domain", "node.name === 'set.ipv4.www.example.com'");
+    tab_to(&browser, "the second domain", "node.name === 'set.ipv4.is.www.example.com'");
     browser.press(SPACE);
     fill(&browser, "ttl", "600");
     to(&browser, "Continue");

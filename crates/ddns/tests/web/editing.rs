@@ -78,7 +78,8 @@ fn i7_a_form_changes_its_fields_and_every_other_byte_stays() {
     let file = page.sandbox.path("config.json");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).expect("the mode is set");
     let (before, visitor) = (page.sandbox.read("config.json"), visitor(&page));
-    let changed = [("ttl", "600"), ("ipv4.www.example.com", "remove"), ("ipv4.add", "new.example.com"), ("line", "")];
+    let changed =
+        [("ttl", "600"), ("ipv4.is.www.example.com", "remove"), ("ipv4.add", "new.example.com"), ("line", "")];
     let fields = filled(&page, &visitor, &changed);
     // What would change is seen first, and nothing is saved before.
     let asked = decoded(&step(&page, &visitor, &fields, "check").expect(200).body);
@@ -123,7 +124,7 @@ fn i7_a_form_changes_its_fields_and_every_other_byte_stays() {
 fn i7_what_is_wrong_stands_at_its_field_in_words_and_nothing_is_lost() {
     let page = page_of("config.json", TWO);
     let (before, visitor) = (page.sandbox.read("config.json"), visitor(&page));
-    let source = format!("index4.{}", page.endpoint.receiver.index4());
+    let source = format!("index4.is.{}", page.endpoint.receiver.index4());
     for (name, text, expected) in [
         ("ttl", "soon", "TTL must be a whole number of seconds up to 4294967295, not soon."),
         ("id", "update?ip=__IP__", "The URL must start with http:// or https://."),
@@ -206,12 +207,14 @@ fn i7_an_edit_that_cannot_be_saved_loses_nothing() {
 fn i7_an_edit_stays_with_its_domain_and_its_entry() {
     let page = page_of("config.json", TWO);
     let (visitor, before) = (visitor(&page), page.sandbox.read("config.json"));
-    let fields = filled(&page, &visitor, &[("ipv4.www.example.com", "remove"), ("line", "typed")]);
+    let more = [("ipv4.add", "added.example.com"), ("proxy", "http://u:pr0xypw@127.0.0.1:1")];
+    let fields = [&[("ipv4.is.www.example.com", "remove"), ("line", "typed")][..], &more].concat();
+    let fields = filled(&page, &visitor, &fields);
     let write = |text: String| page.sandbox.write("config.json", text);
     // A domain comes first, and the TTL is another one: the tick stays at its domain.
     write(before.replace("[\"home.example.com\"", "[\"a.example.com\", \"home.example.com\"").replace("300", "301"));
     let answer = decoded(&step(&page, &visitor, &fields, "check").expect(409).body);
-    assert!(answer.contains("name=\"set.ipv4.www.example.com\" value=\"remove\" checked"), "{answer}");
+    assert!(answer.contains("name=\"set.ipv4.is.www.example.com\" value=\"remove\" checked"), "{answer}");
     assert_eq!(answer.matches(" checked").count(), 1, "{answer}");
     assert!(answer.contains("value=\"301\"") && answer.contains("value=\"typed\""), "{answer}");
     // An entry comes first.
@@ -219,12 +222,12 @@ fn i7_an_edit_stays_with_its_domain_and_its_entry() {
     let moved = before.replace("\"providers\": [", new);
     write(moved.clone());
     let answer = decoded(&step(&page, &visitor, &fields, "check").expect(409).body);
-    assert!(answer.contains("<h1>Entry 2</h1>") && answer.contains("set.ipv4.www.example.com"), "{answer}");
+    assert!(answer.contains("<h1>Entry 2</h1>") && answer.contains("set.ipv4.is.www.example.com"), "{answer}");
     // And the entry was changed as well: nobody knows which one is meant.
     write(moved.replace("\"ttl\": 300", "\"ttl\": 301"));
     let answer = decoded(&step(&page, &visitor, &fields, "save").expect(409).body);
-    assert!(answer.contains("is not among them") && answer.contains("typed"), "{answer}");
-    assert!(!answer.contains(SECRET), "{answer}");
+    assert!(answer.contains("is not among them") && answer.contains("added.example.com"), "{answer}");
+    assert!(!answer.contains(SECRET) && !answer.contains("pr0xypw"), "{answer}");
     // A file with errors: what was typed is sent again when it is mended.
     write(before.replace("\"ttl\": 300", "\"ttl\": \"soon\""));
     let answer = decoded(&step(&page, &visitor, &fields, "check").expect(422).body);

@@ -109,6 +109,7 @@ fn l10_ddclient_addresses_become_sources() {
         // Names of pages, not hosts.
         ("usev4=webv4, webv4=he.net", "A public"),
         ("use=web, web=ip4only.me", "A public"),
+        ("use=web, web=https://ip.example/get-ipv6", "A url:https://ip.example/get-ipv6"),
         ("use=ip, ip=192.0.2.7;id", "A shell:echo '192.0.2.7;id'"),
     ];
     for (settings, expected) in cases {

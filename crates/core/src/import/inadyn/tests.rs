@@ -127,6 +127,10 @@ fn l9_inadyn_families_and_sources() {
     for (text, expected) in cases {
         assert_eq!(shown(&read(PeerClient::Inadyn, text)), [expected], "{text}");
     }
+}
+
+#[test]
+fn l9_inadyn_custom_sections() {
     let custom = read(
         PeerClient::Inadyn,
         "custom x { ddns-server = own.example ssl = no ddns-path = '/u/?a=%u&i=%i&n=%h' ddns-response = { 'a.b', 'c' } username = u password = p hostname = h.example append-myip = no }",

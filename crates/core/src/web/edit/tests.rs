@@ -315,7 +315,7 @@ fn i7_a_form_that_was_only_opened_changes_nothing_and_one_that_was_filled_in_cha
     assert_eq!(operations(&odd, |name| (name == "method").then(|| "POST".to_owned())), [], "the same word");
     let changed = [
         ("ttl", "600"),
-        ("ipv4.a.example", "remove"),
+        ("ipv4.is.a.example", "remove"),
         ("ipv4.add", "c.example\r\nd.example, e.example"),
         ("line", ""),
         ("unset.id", "on"),
@@ -336,6 +336,17 @@ fn i7_a_form_that_was_only_opened_changes_nothing_and_one_that_was_filled_in_cha
         set(at(0, Key::Ttl), "600"),
     ];
     assert_eq!(ops, expected);
+    // Two sources that look the same, and a domain with the name of a field.
+    let twins = "{\"id\": \"https://o.example/__IP__\", \"ipv4\": [\"add\"], \"index4\": [\"shell:a\", \"shell:b\"]}";
+    let twins = form_of(twins, Some(0));
+    let typed = [("index4.is.shell:…#2", "remove"), ("ipv4.add", "new.example")];
+    let typed = |name: &str| typed.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned());
+    let second = Op::Remove { list: at(0, Key::Index4), item: 1 };
+    assert_eq!(operations(&twins, typed), [add("new.example"), second]);
+    // A body in a format that was not touched.
+    let text = form_of("{\"id\": \"https://o.example/\", \"format\": \"text\", \"token\": \"__IP__\"}", Some(0));
+    let body = operations(&text, |name| (name == "token").then(|| "{\"ip\": 1.50}".to_owned()));
+    assert_eq!(body, [Op::Set { at: at(0, Key::Token), item: None, value: Value::string("{\"ip\": 1.50}") }]);
     let off = operations(&form, |name| (name == "index6.add").then(|| "false".to_owned()));
     assert_eq!(off, [set(at(0, Key::Index6), "false")]);
 }

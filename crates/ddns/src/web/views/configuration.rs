@@ -2,7 +2,7 @@
 
 use ddns_core::config::fields::{Field, Kind, RequestPart};
 use ddns_core::text::number::grouped;
-use ddns_core::web::controls::{Content, EditControl, EditForm, in_words, is_locked};
+use ddns_core::web::controls::{Content, EditControl, EditForm, in_words, is_locked, item_names};
 use maud::{Markup, html};
 use serde::Serialize;
 
@@ -155,8 +155,10 @@ pub(crate) struct FormPage<'a> {
     pub(crate) problem: Option<&'a str>,
     /// The sources to choose from, by family.
     pub(crate) choices: [Vec<SourceChoice>; 2],
-    /// How many entries the file has: the only one cannot be removed.
-    pub(crate) entries: usize,
+    /// The mark of the form.
+    pub(crate) of: String,
+    /// Whether it is the only entry, which cannot be removed.
+    pub(crate) is_only: bool,
     pub(crate) token: &'a str,
 }
 
@@ -165,8 +167,7 @@ const FIRST: [&str; 9] = ["id", "endpoint", "ipv4", "ipv6", "index4", "index6", 
 
 /// The form of an entry, or of the whole file.
 pub(crate) fn form(model: &FormPage<'_>) -> Markup {
-    let FormPage { file, form, version, page, wrong, problem, token, .. } = *model;
-    let is_only = model.entries < 2;
+    let FormPage { file, form, version, page, wrong, problem, is_only, token, .. } = *model;
     let can_set = |control: &&EditControl| !is_locked(control.field);
     let is_first = |control: &&EditControl| {
         FIRST.contains(&control.field.name)
@@ -182,7 +183,7 @@ pub(crate) fn form(model: &FormPage<'_>) -> Markup {
         (token_field(token))
         input type="hidden" name="file" value=(file);
         input type="hidden" name="version" value=(version);
-        input type="hidden" name="of" value={ (form.mark()) "-" (model.entries) };
+        input type="hidden" name="of" value=(model.of);
         @if let Some(entry) = form.entry { input type="hidden" name="entry" value=(entry); }
     };
     html! {
@@ -310,8 +311,7 @@ fn domains(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
             legend.label { (control.field.label) }
             @if !items.is_empty() {
                 ul.items {
-                    @for (shown, _) in items.iter().skip((page - 1) * PER_PAGE).take(PER_PAGE) {
-                        @let item = format!("{name}.{shown}");
+                    @for ((shown, _), item) in items.iter().zip(item_names(name, items)).skip((page - 1) * PER_PAGE).take(PER_PAGE) {
                         li { span.mono { (shown) } label.choice { input type="checkbox" name={ (SET) (item) } value="remove" checked[(model.typed)(&item).is_some()]; "Remove" span.unseen { " " (shown) } } }
                     }
                 }
@@ -346,8 +346,7 @@ fn sources(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
     html! {
         fieldset.field {
             legend.label { (control.field.label) }
-            @for (number, (shown, _)) in items.iter().enumerate() {
-                @let item = format!("{name}.{shown}");
+            @for (number, ((shown, _), item)) in items.iter().zip(item_names(name, items)).enumerate() {
                 @let chosen = (model.typed)(&item).unwrap_or_default();
                 select name={ (SET) (item) } aria-label={ "Source " (number + 1) } {
                     option value="keep" selected[chosen.is_empty()] { (with(shown)) }
@@ -374,8 +373,8 @@ fn sources(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
 pub(crate) fn lost(file: usize, fields: &[(String, String)]) -> Markup {
     let was = |name: &str| fields.iter().find(|(known, _)| known.strip_prefix(WAS) == Some(name)).map(|(_, text)| text);
     let is_open = |name: &str| match Field::written(name) {
-        Some(field) => field.request != RequestPart::Content,
-        None => name.ends_with(".add") || name.ends_with(".other"),
+        Some(field) => field.request == RequestPart::Nothing,
+        None => matches!(name, "ipv4.add" | "ipv6.add"),
     };
     let typed = fields.iter().filter_map(|(name, text)| Some((name.strip_prefix(SET)?, text)));
     html! {
@@ -385,7 +384,7 @@ pub(crate) fn lost(file: usize, fields: &[(String, String)]) -> Markup {
             dl.pairs {
                 @for (name, text) in typed.filter(|(name, text)| !text.trim().is_empty() && was(name) != Some(text) && is_open(name)) {
                     @let (field, what) = name.split_once('.').unwrap_or((name, ""));
-                    dt { (Field::written(name).or(Field::written(field)).map_or(name, |field| field.label)) @if what == "add" || what == "other" { ": add" } }
+                    dt { (Field::written(name).or(Field::written(field)).map_or(name, |field| field.label)) @if what == "add" { ": add" } }
                     dd { span.mono.lines { (text) } }
                 }
             }

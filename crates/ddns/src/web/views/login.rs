@@ -30,15 +30,12 @@ pub(crate) fn form(token: &str, to: Option<&str>, wrong: Option<&str>) -> Markup
 
 /// Why a form must be sent once more.
 pub(crate) fn renewed(is_let_in: bool) -> (&'static str, Markup) {
-    match is_let_in {
-        true => (
-            "Send it again?",
-            html! { p { "The service was restarted, or you logged in, after this form was opened." } },
-        ),
-        false => (
-            "Your session has ended",
-            html! { p { a href="/login" target="_blank" { "Log in again in another tab" } ", then send it from here." } },
-        ),
+    if is_let_in {
+        let why = html! { p { "The service was restarted, or you logged in, after this form was opened." } };
+        ("Send it again?", why)
+    } else {
+        let why = html! { p { a href="/login" target="_blank" { "Log in again in another tab" } ", then send it from here." } };
+        ("Your session has ended", why)
     }
 }
 
