@@ -173,7 +173,7 @@ impl<'a> Editing<'a> {
             if request.method != Method::POST {
                 return Err(shown(site, request, 422, None).await?);
             }
-            let why = html! { p { "The file cannot be edited now. Mend it on the host, then send this again." } ul { @for why in &wrong { li { (why) } } } };
+            let why = html! { p { "The file cannot be edited now. Correct it on the host, then send this again." } ul { @for why in &wrong { li { (why) } } } };
             return Err(once_more(request, 422, why));
         };
         if let Some(status) = site.ask(SiteRequest::Status).await {
