@@ -532,35 +532,34 @@ impl Engine {
     }
 
     /// Puts in doubt what was accepted if the next plan remembers it in another store, since later requests will not be marked
-    /// here. Also claims that are not configured now, if their file and origin move to another store: they may be configured
-    /// again.
+    /// here. If the next plan does not use this store at all, that includes claims that are not configured now: they may be
+    /// configured again, and nobody will look at them here then.
     pub(super) fn doubt_moved_claims(&mut self, plan: &Plan, next: &Plan) {
         // If one reload follows another, the callbacks have no keys yet.
         (0..self.entries.len()).for_each(|at| self.bind(at));
         for (store, place) in plan.places().iter().enumerate() {
             let state = &self.stores[store].state;
-            let is_here = |plan: &Plan, at: usize| plan.places()[plan.store_of(at)] == *place;
-            let elsewhere = |plan: &Plan| -> HashSet<Fingerprint> {
-                let entries = (0..plan.entry_count()).filter(|at| !is_here(plan, *at));
-                entries.map(|at| plan.entry(at).callback.maker(state.salt(), &plan.identity(at).name)).collect()
-            };
-            let (before, makers) = (elsewhere(plan), elsewhere(next));
-            let mut left: HashSet<ClaimKey> = state.claimed_by(&makers).chain(self.own_keys(store)).collect();
-            if left.is_empty() {
+            let is_here = |at: usize| next.places()[next.store_of(at)] == *place;
+            let (here, elsewhere): (Vec<usize>, Vec<usize>) = (0..next.entry_count()).partition(|at| is_here(*at));
+            let maker = |at: usize| next.entry(at).callback.maker(state.salt(), &next.identity(at).name);
+            let makers: HashSet<Fingerprint> = elsewhere.into_iter().map(maker).collect();
+            let moved: HashSet<ClaimKey> = state.claimed_by(&makers).collect();
+            let mut left = self.own_keys(store);
+            if left.is_empty() && moved.is_empty() {
                 continue;
             }
-            let news: HashSet<Fingerprint> = makers.difference(&before).copied().collect();
-            let news: HashSet<ClaimKey> = state.claimed_by(&news).collect();
             let mut names: HashMap<(&Domain, Family), bool> = HashMap::new();
             for at in 0..next.entry_count() {
                 for (_, domain, family) in next.updates_of(at).map(|id| next.about(id)) {
-                    *names.entry((domain, family)).or_default() |= is_here(next, at);
+                    *names.entry((domain, family)).or_default() |= is_here(at);
                 }
             }
-            left.retain(|key| match names.get(&(&key.domain, key.family)) {
+            let is_left = |key: &ClaimKey| match names.get(&(&key.domain, key.family)) {
                 Some(stays) => !stays,
-                None => news.contains(key),
-            });
+                None => here.is_empty() && moved.contains(key),
+            };
+            left.extend(moved.iter().cloned());
+            left.retain(is_left);
             for key in left {
                 if let Some(doubted) = self.stores[store].state.entry(&key).doubted() {
                     self.set(store, &key, doubted);
