@@ -55,8 +55,7 @@ impl Engine {
             if verdict.is_some_and(|verdict| verdict.is_futile()) {
                 self.queue.give_back(start);
                 if let Some((_, batch)) = self.batch(&plan, id) {
-                    let is_judged_later = plan.is_strict(at) && self.open[plan.config_of(at)] > 0;
-                    let counted = if is_judged_later { &[][..] } else { &Family::ALL[..] };
+                    let counted = self.counted_now(&plan, at);
                     self.queue_batch(&plan, id, at, batch, true, counted);
                 }
                 continue;
@@ -84,6 +83,12 @@ impl Engine {
                 None => self.send(&plan, request, &batch),
             }
         }
+    }
+
+    /// The families whose updates count now if they are not sent after all. In strict order, all are judged once more when the
+    /// last address is known.
+    pub(super) fn counted_now(&self, plan: &Plan, at: usize) -> &'static [Family] {
+        if plan.is_strict(at) && self.open[plan.config_of(at)] > 0 { &[] } else { &Family::ALL }
     }
 
     /// The marks were written, or cannot be: sends the requests that waited for them.
@@ -127,7 +132,8 @@ impl Engine {
         // Another process may have marked the update first, or its service may have told another process to wait.
         if !self.must_still_send(at, batch) {
             self.take_back(plan, &request);
-            self.queue_batch(plan, request.start.0, at, batch.clone(), true, &[]);
+            let counted = self.counted_now(plan, at);
+            self.queue_batch(plan, request.start.0, at, batch.clone(), true, counted);
             return;
         }
         if self.may_be_made(at, &request, batch) {

@@ -380,7 +380,11 @@ impl Engine {
             let is_marked = batch.iter().all(|member| self.is_marked(at, member));
             let whole = batch.len();
             if !is_marked && (self.judge_batch(at, &mut batch, true).0.is_futile() || batch.len() != whole) {
-                self.start_over(&plan, &request);
+                self.queue.give_back(request.start);
+                if let Some((_, batch)) = self.batch(&plan, request.start.0) {
+                    let counted = self.counted_now(&plan, at);
+                    self.queue_batch(&plan, request.start.0, at, batch, true, counted);
+                }
                 continue;
             }
             if !is_marked {
@@ -490,7 +494,7 @@ impl Engine {
         (batch.len() == request.members.len() && may_go_on).then_some(batch)
     }
 
-    /// Judges the updates of a request again: an address changed, or the request must not go on.
+    /// Judges the updates of a request again: an address changed, and was counted then, or the request must not go on.
     fn start_over(&mut self, plan: &Plan, request: &InFlight) {
         let id = request.start.0;
         self.queue.give_back(request.start);

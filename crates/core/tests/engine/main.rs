@@ -354,6 +354,7 @@ fn h7_h14_h17_schedules_that_once_failed_stay_right() {
         84_400_937,
         110_458_499,
         110_478_332,
+        147_625_132,
     ];
     for seed in plain.into_iter().chain([1_882_181_251_105_043, 1_882_273_450_296_225]).chain(around).chain(verified) {
         let wrong = play(seed, Flaw::None, &schedule(seed), false).wrong;
