@@ -94,6 +94,15 @@ impl Callback {
         self.used().any(is_address)
     }
 
+    /// Whether the requests for two domains differ.
+    pub fn has_domain(&self) -> bool {
+        let is_domain = |variable| {
+            use Variable::{Domain, Domains, Extra, Host, Subdomain, Zone};
+            matches!(variable, Domain | Domains | Zone | Host | Subdomain | Extra(_))
+        };
+        self.used().any(is_domain)
+    }
+
     /// Returns a function that finds the first placeholder that other domains have a value for, and this domain does not.
     pub fn lacking<'a>(&'a self) -> impl Fn(&Domain, Family) -> Option<&'a str> {
         let mut used: Vec<Variable> = Vec::new();

@@ -21,7 +21,8 @@ pub(super) fn parse(text: &str, variables: &Variables, unknown: &mut Vec<String>
     let (mut literal, mut at) = (0, 0);
     while let Some(start) = underscores(&text[at..]).map(|skip| at + skip) {
         let Some(name) = name_at(&text[start..]) else {
-            unknown.extend(in_another_case(&text[start..], variables));
+            let slip = in_another_case(&text[start..], variables);
+            unknown.extend(slip.or_else(|| half(&text[literal..], start - literal, variables)));
             at = start + 1;
             continue;
         };
@@ -55,6 +56,17 @@ fn in_another_case(text: &str, variables: &Variables) -> Option<String> {
     let inner = text.strip_prefix("__")?;
     let name = &text[..underscores(inner)? + 4];
     variables.find(&name.to_ascii_uppercase()).map(|_| name.to_owned())
+}
+
+/// A placeholder that lacks the underscores on one side, around the two at `at`: `__DOMAIN` or `DOMAIN__`.
+fn half(text: &str, at: usize, variables: &Variables) -> Option<String> {
+    let is_of_name = |letter: &u8| letter.is_ascii_uppercase() || letter.is_ascii_digit() || *letter == b'_';
+    let (before, after) = text.as_bytes().split_at(at);
+    let before = before.iter().rev().take_while(|letter| is_of_name(letter)).count();
+    let after = after.iter().take_while(|letter| is_of_name(letter)).count();
+    let halves = [&text[at..at + after], &text[at - before..at + 2]];
+    let name = halves.into_iter().find(|name| variables.find(&format!("__{}__", name.trim_matches('_'))).is_some())?;
+    (name.starts_with("__") != name.ends_with("__")).then(|| name.to_owned())
 }
 
 /// The `__NAME__` at the start of a text.

@@ -178,12 +178,13 @@ fn c1_an_address_may_be_the_host() {
 fn c4_one_pass_and_unknown_names_stay() {
     let mut unknown = Vec::new();
     let variables = Variables::new(None, Some("__IP____DOMAIN__".into()));
-    let id = "http://h/?a=__LINE__&b=__FOO__&c=____IP____&d=__ip__&e=__FOO__IP__&f=___IP___";
+    let id = "http://h/?a=__LINE__&b=__FOO__&c=____IP____&d=__ip__&e=__FOO__IP__&f=___IP___&g=__DOMAIN&h=TTL__&i=__X";
     let target = Target::new("", id, &variables, &mut unknown).expect("an address");
     let path = render(&plain(target, variables)).url.path;
-    let expected = "/?a=__IP____DOMAIN__&b=__FOO__&c=__203.0.113.7__&d=__ip__&e=__FOO203.0.113.7&f=_203.0.113.7_";
+    let expected = "/?a=__IP____DOMAIN__&b=__FOO__&c=__203.0.113.7__&d=__ip__&e=__FOO203.0.113.7&f=_203.0.113.7_\
+                    &g=__DOMAIN&h=TTL__&i=__X";
     assert_eq!(path, expected);
-    assert_eq!(unknown, ["__FOO__", "__ip__", "__FOO__"]);
+    assert_eq!(unknown, ["__FOO__", "__ip__", "__FOO__", "__DOMAIN", "TTL__"]);
 }
 
 #[test]

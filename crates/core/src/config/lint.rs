@@ -32,6 +32,7 @@ pub fn lint(config: &Config, written: Option<&FileLayers>, around: &Surroundings
         let mut reader = SettingReader { layers: around.layers(raw, file), diagnostics: &mut warnings };
         warn_plain(&mut reader, entry);
         warn_without_address(&mut reader, entry);
+        warn_without_domain(&mut reader, entry);
         hint_at_dyndns2(&mut reader, entry);
         warn_not_asked(&mut reader, entry);
         for key in [Key::Ipv4, Key::Ipv6] {
@@ -111,6 +112,17 @@ fn warn_without_address(reader: &mut SettingReader<'_>, entry: &Entry) {
     let message = "neither `id` nor `token` contains __IP__: the endpoint is not told the address";
     let hint = "e.g. add ip=__IP__ to `id`, unless the endpoint takes the address of the connection";
     reader.warn_whole(key, message, hint);
+}
+
+/// Warns if the requests for several domains are all the same.
+fn warn_without_domain(reader: &mut SettingReader<'_>, entry: &Entry) {
+    let most = Family::ALL.map(|family| entry.domains_of(family).len()).into_iter().max().unwrap_or(0);
+    if most < 2 || entry.callback.has_domain() {
+        return;
+    }
+    let key = if reader.setting(Key::Id).is_some() { Key::Id } else { Key::Endpoint };
+    let message = format!("neither `id` nor `token` contains __DOMAIN__: {most} domains send the same request");
+    reader.warn_whole(key, message, "e.g. add name=__DOMAIN__ to `id`, or name one domain");
 }
 
 /// Warns about names that ddns asks no DNS server about, whatever `verify` says (K9).
@@ -235,7 +247,7 @@ mod tests {
 
     #[test]
     fn each_warning_stands_at_its_place() {
-        let cases: [(&str, &[&str]); 11] = [
+        let cases: [(&str, &[&str]); 12] = [
             (r#"{"dns":"callback","id":"https://h.example/?k=1&ip=__IP__","ipv4":"a.example"}"#, &[]),
             (r#"{"dns":"callback","id":"http://h.example/?ip=__IP__","ipv4":"a.example"}"#, &[]),
             (r#"{"dns":"callback","id":"http://192.168.1.1/?k=1&__IP__","ipv4":"a.example"}"#, &[]),
@@ -254,11 +266,11 @@ mod tests {
                 ],
             ),
             (
-                r#"{"dns":"callback","id":"https://h/__IP__","ipv4":["a.example","b.example"," A.example","a.example"]}"#,
-                &["c.json:1:75: `ipv4`: a.example is listed twice; it is updated once"],
+                r#"{"dns":"callback","id":"https://h/__DOMAIN__/__IP__","ipv4":["a.example","b.example"," A.example","a.example"]}"#,
+                &["c.json:1:86: `ipv4`: a.example is listed twice; it is updated once"],
             ),
             (
-                r#"{"id":"https://h/__IP__","providers":[{"provider":"callback","ipv4":"a.example"},
+                r#"{"id":"https://h/__DOMAIN__/__IP__","providers":[{"provider":"callback","ipv4":"a.example"},
                     {"provider":"callback","ipv4":["b.example","a.example"],"ipv6":"a.example"}]}"#,
                 &["c.json: entry 2 sends a.example A to the same endpoint as entry 1 (remove it from one of them)"],
             ),
@@ -272,6 +284,13 @@ mod tests {
                 r#"{"dns":"callback","id":"https://h/?d=__DOMAIN__","ipv4":"a.example"}"#,
                 &["c.json:1:24: neither `id` nor `token` contains __IP__: the endpoint is not told the address \
                    (e.g. add ip=__IP__ to `id`, unless the endpoint takes the address of the connection)"],
+            ),
+            (
+                r#"{"dns":"callback","id":"https://h/?ip=__IP__","ipv4":["a.example","b.example"],"ipv6":"a.example"}"#,
+                &[
+                    "c.json:1:24: neither `id` nor `token` contains __DOMAIN__: 2 domains send the same request (e.g. add \
+                   name=__DOMAIN__ to `id`, or name one domain)",
+                ],
             ),
             (
                 // Keys of the body are not substituted, and neither is `endpoint`.

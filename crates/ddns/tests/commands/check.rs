@@ -128,7 +128,9 @@ fn check_warns_of_likely_mistakes() {
         (json!({"id": "http://h.example/?ip=__IP__"}), None),
         (json!({"id": "http://10.0.0.1/__IP__?key=my-secret-key"}), None),
         (json!({"id": "https://h.example/?ip=__ip__&of=__IP__"}), Some("__ip__ is not a placeholder")),
-        (json!({"ipv4": ["a.example", "b.example", "A.example"]}), Some("a.example is listed twice")),
+        (json!({"id": "https://h.example/?d=__DOMAIN&of=__IP__"}), Some("__DOMAIN is not a placeholder")),
+        (json!({"ipv4": ["a.example", "A.example"]}), Some("a.example is listed twice")),
+        (json!({"ipv4": ["a.example", "b.example"]}), Some("2 domains send the same request")),
         (json!({"endpoint": "https://e.example/__IP__", "id": "__IP__"}), Some("`endpoint` contains __IP__")),
         (json!({"id": "https://h.example/hook"}), Some("the endpoint is not told the address")),
         (

@@ -281,7 +281,7 @@ fn init_new_config_writes_a_template_that_runs() {
 fn h9_init_and_new_config_keep_a_domain_with_values_of_its_own() {
     let sandbox = Sandbox::new();
     let domain = r#"{"name":"a.example","interface_id":"::1"}"#;
-    let given = ["--id", "http://127.0.0.1:9/__IP__", "--ipv6", domain];
+    let given = ["--id", "http://127.0.0.1:9/__DOMAIN__/__IP__", "--ipv6", domain];
     for (name, more) in [("a.json", &given[..]), ("b.json", &[&given[..], &["--ipv6", "b.example"]].concat())] {
         sandbox.run(&[&["--new-config", name], more].concat()).expect(0);
         let checked = sandbox.run(&["check", "-c", name]).expect(0).stdout;
