@@ -12,7 +12,8 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-use ddns_core::service::{Manager, ServiceScope, configurations, log};
+use ddns_core::config::validate::Valid;
+use ddns_core::service::{Manager, ServiceScope, log};
 use ddns_core::text::diagnostic::{Diagnostic, Place};
 use ddns_core::text::shell;
 
@@ -23,7 +24,7 @@ use crate::load;
 use crate::output::layout::{WIDE, broken, width_of};
 use crate::output::{Ended, complain, fail, print, refuse, say};
 
-use facts::{HostFacts, Installed};
+use facts::{HostFacts, Installed, configured};
 
 /// The actions that take an option.
 const TAKEN_BY: [(&str, &[&str]); 2] = [("print", &["install", "uninstall", "logs"]), ("follow", &["logs"])];
@@ -43,7 +44,7 @@ pub(crate) async fn run(given: ParsedArgs) -> Ended {
     let facts = HostFacts::find(&given).map_err(|error| complain(&[error]))?;
     Ok(match action.as_str() {
         "install" => install::run(&given, &facts).await,
-        "uninstall" => uninstall::run(&facts, given.has("print")),
+        "uninstall" => uninstall::run(&facts, given.has("print")).await,
         "status" => status::run(facts.where_installed()).await,
         _ => logs(&facts.where_installed(), given.has("follow"), given.has("print")).await,
     })
@@ -96,8 +97,14 @@ async fn logs(facts: &HostFacts, follow: bool, is_print: bool) -> u8 {
 
 /// `log.file` of the configuration that the crontab names.
 async fn log_file(table: &str, facts: &HostFacts) -> Option<String> {
-    let files = configurations(table)?.split(", ").map(str::to_owned).collect();
+    loaded(configured(table), facts).await.into_iter().find_map(|(config, _)| config.log.file)
+}
+
+/// The configurations of an installed service; none if one of them is invalid by now.
+async fn loaded(files: Vec<String>, facts: &HostFacts) -> Vec<Valid> {
+    if files.is_empty() {
+        return Vec::new();
+    }
     let settings = CliSettings { files, ..CliSettings::default() };
-    let loaded = load::load(settings, &facts.environment.of_service(), &Client::default()).await.ok()?;
-    loaded.into_iter().find_map(|(config, _)| config.log.file)
+    load::load(settings, &facts.environment.of_service(), &Client::default()).await.unwrap_or_default()
 }

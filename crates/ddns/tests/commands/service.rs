@@ -58,6 +58,7 @@ fn a_users_service_is_installed_updated_and_removed() {
     assert_eq!(files, 1, "nothing is left beside the unit");
     place.calls();
 
+    fs::create_dir_all(place.sandbox.path(".local/state/ddns")).expect("a state");
     let gone = own(&place, "uninstall", &[]).expect(0);
     assert!(!place.sandbox.path(UNIT).exists() && place.sandbox.path("other.json").exists());
     assert_eq!(place.calls(), ["systemctl --user disable --now ddns.service", "systemctl --user daemon-reload"]);
@@ -150,6 +151,40 @@ fn a_step_that_fails_is_reported_with_the_way_back() {
 }
 
 #[test]
+fn an_uninstallation_removes_what_it_can() {
+    let place = place();
+    place.sandbox.write("fails", "--user daemon-reload\n--user disable --now ddns.service\n");
+    own(&place, "install", &[]).expect(1).prints("`ddns service uninstall --user --manager systemd` undoes it");
+    assert!(place.sandbox.path(UNIT).exists());
+    let run = own(&place, "uninstall", &[]).expect(1).shows("Removed ").shows("The configuration was kept:");
+    assert!(!place.sandbox.path(UNIT).exists());
+    assert!(!run.stdout.contains(".local/state"), "no state was ever written:\n{}", run.stdout);
+    run.prints("systemd could not be told")
+        .prints("`systemctl --user disable --now ddns.service` failed: systemctl: no luck today")
+        .prints("`systemctl --user daemon-reload` failed: systemctl: no luck today");
+}
+
+/// A service starts in another folder than the one in which the configuration was tried.
+#[test]
+fn a_relative_path_that_would_be_written_is_an_error() {
+    let place = place();
+    for (field, name) in
+        [(r#""cache": "state/cache.json""#, "`cache`: state/"), (r#""log": {"file": "my.log"}"#, "`log.file`: my.log")]
+    {
+        place.configure("config.json", 0o600, &CONFIG.replacen('{', &format!("{{{field}, "), 1));
+        for manager in ["systemd", "cron"] {
+            let run = place.run(&["service", "install", "--user", "--manager", manager]).expect(2);
+            run.prints(name).prints("is not a whole path").prints("config.json: ");
+        }
+    }
+    assert!(!place.sandbox.path(".config").exists() && !place.sandbox.path("table").exists());
+    for cache in ["true", "false", "\"/var/lib/ddns/cache.json\"", "\"~/cache.json\""] {
+        place.configure("config.json", 0o600, &CONFIG.replacen('{', &format!("{{\"cache\": {cache}, "), 1));
+        own(&place, "install", &["--print"]).expect(0);
+    }
+}
+
+#[test]
 fn what_cannot_be_written_is_a_sentence() {
     let place = place();
     place.sandbox.write(".config/systemd", "a file in the way");
@@ -199,7 +234,7 @@ fn cron_has_one_line_for_it_among_those_of_others() {
         |action: &str, more: &[&str]| place.run(&[&["service", action, "--user", "--manager", "cron"], more].concat());
     place.sandbox.write("table", "0 5 * * * backup\n");
     for _ in 0..2 {
-        cron("install", &[]).expect(0);
+        cron("install", &[]).expect(0).never_prints("service logs");
         let table = place.sandbox.read("table");
         assert!(table.starts_with("0 5 * * * backup\n# Written by"), "{table}");
         let lines: Vec<&str> = table.lines().filter(|line| line.starts_with("*/5 ")).collect();
@@ -233,6 +268,33 @@ fn cron_has_one_line_for_it_among_those_of_others() {
 
     place.configure("config.json", 0o600, &CONFIG.replacen('{', r#"{"interval": "5m", "#, 1));
     cron("install", &[]).expect(2).prints("remove `interval`");
+}
+
+/// Nobody could push an address to it.
+#[test]
+fn cron_is_not_for_a_configuration_with_a_page() {
+    let place = place();
+    place.configure("page", 0o600, "s3cret-token-of-some-length\n");
+    let token = place.sandbox.path("page").display().to_string();
+    let with_page = CONFIG.replacen('{', &format!(r#"{{"web": {{"token_file": "{token}"}}, "#), 1);
+    place.configure("config.json", 0o600, &with_page);
+    let run = place.run(&["service", "install", "--user", "--manager", "cron"]).expect(2);
+    run.prints("`web` needs a ddns that keeps running").prints("remove `web`").never_prints("s3cret");
+    assert!(!place.sandbox.path("table").exists());
+    own(&place, "install", &["--print"]).expect(0);
+}
+
+#[test]
+fn without_a_crontab_nothing_is_known() {
+    let place = place();
+    fs::remove_file(place.sandbox.path("bin/crontab")).expect("it was there");
+    let cron = |action: &str| {
+        let mut command = place.command(&["service", action, "--user", "--manager", "cron"]);
+        // The host may have one.
+        Run::of(&command.env("PATH", place.sandbox.path("bin")).output().expect("the program starts"))
+    };
+    cron("status").expect(3).shows("unknown: `crontab` cannot be run").never_prints("every five minutes");
+    cron("uninstall").expect(1).prints("`crontab` cannot be run").prints("unknown").never_prints("was kept");
 }
 
 #[test]
@@ -270,6 +332,26 @@ fn status_shows_the_unit_and_the_updates_in_short() {
     place.calls();
     assert_eq!(own(&place, "logs", &["-f"]).expect(0).stdout, "a line of the journal\n");
     assert_eq!(place.calls(), ["journalctl -f --no-pager --lines=100 --user --unit ddns.service"]);
+}
+
+/// Another `ddns watch` of the same user is not the service.
+#[test]
+fn status_tells_the_service_from_other_processes() {
+    let endpoint = Endpoint::new();
+    let place = FakePrograms::new(host());
+    place.sandbox.write("config.json", CONFIG);
+    place.sandbox.write("other.json", endpoint.config(&json!({})).to_string());
+    own(&place, "install", &[]).expect(0);
+    let active = "ActiveState=active\nSubState=running\nUnitFileState=enabled\nResult=success\nNRestarts=0\n";
+    place.sandbox.write("shown", active);
+    let watch = Watch::run(place.sandbox.command(&["watch", "-c", "other.json"]));
+    endpoint.wait(1, SOON);
+    watch.prints("accepted");
+    own(&place, "status", &[]).expect(3).shows("the service does not respond").never_prints("(process ");
+    // After `systemctl edit`, the service may use another configuration than its unit names.
+    place.sandbox.write("shown", format!("{active}MainPID={}\n", watch.process()));
+    own(&place, "status", &[]).expect(0).shows("1 record up to date (process ");
+    watch.stop();
 }
 
 #[test]

@@ -30,13 +30,16 @@ fn host(more: &str) -> Option<()> {
 
 const SYSTEMD: &str = "mkdir -p /run/systemd/system";
 
+/// No state is there, whatever the host has.
+const NO_STATE: &str = "mount -t tmpfs -o mode=755 none /var/lib || exit 77";
+
 fn place() -> FakePrograms {
     FakePrograms::of(Sandbox::new(), "/opt/ddns")
 }
 
 #[test]
 fn a_service_of_the_host_is_installed_and_removed() {
-    let Some(()) = host(SYSTEMD) else { return };
+    let Some(()) = host(&format!("{SYSTEMD}\n{NO_STATE}")) else { return };
     let place = place();
     place.run(&["service", "install"]).expect(2).prints("ddns init /etc/ddns/config.json");
     place.configure("/etc/ddns/config.json", 0o644, CONFIG);
@@ -49,7 +52,8 @@ fn a_service_of_the_host_is_installed_and_removed() {
     assert!(run.stdout.contains("State: /var/lib/ddns") && run.stdout.contains("ddns service uninstall "));
     place.run(&["service", "install"]).expect(0);
     place.calls();
-    let run = place.run(&["service", "uninstall"]).expect(0);
+    fs::create_dir("/var/lib/ddns").expect("a state");
+    let run = place.run(&["service", "uninstall"]).expect(0).never_prints("chmod");
     assert_eq!(place.calls(), ["systemctl disable --now ddns.service", "systemctl daemon-reload"]);
     assert!(!Path::new(UNIT).exists() && Path::new("/etc/ddns/config.json").exists());
     assert!(run.stdout.contains("/etc/ddns/config.json, /var/lib/ddns"), "{}", run.stdout);
@@ -94,6 +98,12 @@ fn closed_files_are_opened_to_the_group_of_the_service() {
     fs::write("/etc/passwd", "ddns:x:998:998::/:/bin/false\n").expect("a user");
     place.run(&["service", "install"]).expect(2).prints("belongs to another group");
     assert!(place.calls().is_empty());
+
+    // They stay open, and the way to close them is said.
+    fs::write("/etc/passwd", "ddns:x:998:0::/:/bin/false\n").expect("a user");
+    let run = place.run(&["service", "uninstall"]).expect(0).never_prints("s3cret");
+    run.shows("\n  chmod g-r /etc/ddns/config.json /etc/ddns/key\n");
+    assert_eq!((mode(Path::new("/etc/ddns/config.json")), mode(Path::new("/etc/ddns/key"))), (0o640, 0o440));
 }
 
 #[test]
@@ -173,7 +183,7 @@ esac
 
 #[test]
 fn openwrt_gets_an_init_script() {
-    let Some(()) = host("touch /etc/openwrt_release") else { return };
+    let Some(()) = host(&format!("touch /etc/openwrt_release\n{NO_STATE}")) else { return };
     fs::write("/etc/rc.common", RC_COMMON).expect("a script");
     fs::write("/etc/passwd", "nobody:*:65534:65534:nobody:/var:/bin/false\n").expect("a user");
     let place = place();
@@ -191,7 +201,10 @@ fn openwrt_gets_an_init_script() {
     place.run(&["service", "status"]).expect(3);
     assert_eq!(calls(), ["running", "enabled"]);
     assert_eq!(place.run(&["service", "logs"]).expect(0).stdout, "a line of the log\n");
-    place.run(&["service", "uninstall"]).expect(0);
+    // `chgrp` is only a stand-in here: the file still has the group of root.
+    fs::write("/etc/passwd", "nobody:*:65534:0:nobody:/var:/bin/false\n").expect("a user");
+    let run = place.run(&["service", "uninstall"]).expect(0).never_prints("/var/lib/ddns");
+    run.shows("\n  chmod g-r '/etc/ddns/it'\\''s one.json'\n");
     assert_eq!(calls(), ["stop", "disable"]);
     assert!(!script.exists());
 }

@@ -8,7 +8,7 @@ use ddns_core::config::{Cache, Config};
 use ddns_core::net::ssl::Ssl;
 use ddns_core::service::access::{Obstacle, PathNode, UserIds, hidden, obstacle, user};
 use ddns_core::service::{Manager, ServiceScope, ServiceSpec, Step, procd, systemd};
-use ddns_core::text::diagnostic::{Diagnostic, Place};
+use ddns_core::text::diagnostic::{Diagnostic, Place, without_repeats};
 use ddns_core::text::order;
 use ddns_core::text::shell::quote;
 
@@ -24,21 +24,34 @@ pub(super) struct AccessCheck {
     pub(super) steps: Vec<Step>,
 }
 
-/// Only system services of systemd and procd run as another user than the one who installs them.
-pub(super) fn access(facts: &HostFacts, service: &ServiceSpec, configs: &[&Config]) -> AccessCheck {
-    let (name, group) = match (facts.manager, facts.scope) {
-        (Manager::Systemd, ServiceScope::System) => (systemd::USER, systemd::USER.to_owned()),
-        (Manager::Procd, _) => (procd::USER, String::new()),
-        _ => return AccessCheck::default(),
-    };
+/// The user of the service. Only system services of systemd and procd run as another user than the one who installs
+/// them.
+pub(super) fn service_user(facts: &HostFacts) -> Option<&'static str> {
+    match (facts.manager, facts.scope) {
+        (Manager::Systemd, ServiceScope::System) => Some(systemd::USER),
+        (Manager::Procd, _) => Some(procd::USER),
+        _ => None,
+    }
+}
+
+fn ids_of(name: &str) -> Option<UserIds> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let known = user(name, &read("/etc/passwd"), &read("/etc/group"));
+    user(name, &read("/etc/passwd"), &read("/etc/group"))
+}
+
+pub(super) fn access(facts: &HostFacts, service: &ServiceSpec, configs: &[&Config]) -> AccessCheck {
+    let Some(name) = service_user(facts) else { return AccessCheck::default() };
+    let known = ids_of(name);
     let reader = known.clone().unwrap_or_default();
-    let group = if group.is_empty() { reader.gids.first().map(u32::to_string).unwrap_or_default() } else { group };
     let is_confined = facts.manager == Manager::Systemd;
+    let group = if is_confined {
+        systemd::USER.to_owned()
+    } else {
+        reader.gids.first().map(u32::to_string).unwrap_or_default()
+    };
     let mut access = AccessCheck::default();
     access.wrong.extend(unreachable_program(&service.program, &reader, is_confined));
-    for path in needed(service, configs) {
+    for path in needed(&service.configs, configs) {
         let nodes = nodes(&path);
         let place = nodes.last().map_or(path.as_str(), |node| node.path.as_str());
         if let Some(what) = hidden(place).filter(|_| is_confined) {
@@ -68,9 +81,23 @@ pub(super) fn access(facts: &HostFacts, service: &ServiceSpec, configs: &[&Confi
     access
 }
 
-/// Every file that the service reads: its configurations, and what they name.
-fn needed(service: &ServiceSpec, configs: &[&Config]) -> Vec<String> {
-    let named = configs.iter().flat_map(|config| config.files.iter().cloned());
+/// The files of the service as an installation opens them: besides their owner, only its group can read them.
+pub(super) fn opened(facts: &HostFacts, names: &[String], configs: &[&Config]) -> Vec<String> {
+    let ids = service_user(facts).and_then(ids_of);
+    let Some(group) = ids.and_then(|ids| ids.gids.first().copied()) else { return Vec::new() };
+    let is_opened =
+        |node: &PathNode| !node.is_folder && !node.has_acl && node.gid == group && node.mode & 0o074 == 0o040;
+    let files = needed(names, configs).into_iter().filter_map(|path| nodes(&path).pop());
+    let mut all: Vec<String> = files.filter(is_opened).map(|node| node.path).collect();
+    // Two names may lead to one file.
+    order::sort(&mut all);
+    all.dedup();
+    all
+}
+
+/// Every file that the service reads: the configurations with these names, and what they name.
+fn needed(names: &[String], configs: &[&Config]) -> Vec<String> {
+    let in_settings = configs.iter().flat_map(|config| config.files.iter().cloned());
     let of_entries = configs.iter().flat_map(|config| &config.entries).map(|entry| &entry.ssl);
     let of_notify = configs.iter().flat_map(|config| &config.notify).map(|notification| &notification.ssl);
     let authorities = of_entries.chain(of_notify).filter_map(|ssl| match ssl {
@@ -80,7 +107,7 @@ fn needed(service: &ServiceSpec, configs: &[&Config]) -> Vec<String> {
     let pages = configs.iter().filter_map(|config| config.web.as_ref());
     let of_page = pages.flat_map(|page| [&page.password, &page.token, &page.certificate, &page.key]);
     let of_page = of_page.flatten().map(|held| held.path.clone());
-    let all = service.configs.iter().cloned().chain(named).chain(authorities).chain(of_page);
+    let all = names.iter().cloned().chain(in_settings).chain(authorities).chain(of_page);
     let mut all: Vec<String> = all.collect();
     order::sort(&mut all);
     all.dedup();
@@ -133,6 +160,26 @@ fn closed_folder(path: &str, node: &PathNode, name: &str) -> Diagnostic {
     let message = format!("the service runs as the user {name}, who cannot reach {path}: {} is closed", node.path);
     let or = if node.path.starts_with("/etc/ddns") { "" } else { ", or move the file to /etc/ddns" };
     wrong(message, format!("`sudo chmod o+x {}`{or}", quote(&node.path)))
+}
+
+/// Errors about files that ddns would write elsewhere as a service than here: it starts in another folder.
+pub(super) fn relative(configs: &[&Config]) -> Vec<Diagnostic> {
+    let mut wrong = Vec::new();
+    for config in configs {
+        let caches = config.entries.iter().filter_map(|entry| match &entry.cache {
+            Cache::File(path) => Some(("cache", path)),
+            Cache::Off | Cache::Standard => None,
+        });
+        let logs = config.log.file.iter().map(|path| ("log.file", path));
+        for (field, path) in logs.chain(caches) {
+            if !path.starts_with("~/") && Path::new(path).is_relative() {
+                let message = format!("`{field}`: {path} is not a whole path, and a service starts in another folder");
+                let hint = format!("write the whole path, which begins with /, or leave `{field}` out");
+                wrong.push(Diagnostic::error(Place::file(&config.name), message).hint(hint));
+            }
+        }
+    }
+    without_repeats(wrong)
 }
 
 /// Warnings about files that ddns would write, but the service cannot.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use ddns_core::service::systemd::OF_PACKAGES;
-use ddns_core::service::{Home, MARKER, Manager, ServiceScope, cron, file};
+use ddns_core::service::{Home, MARKER, Manager, ServiceScope, configurations, cron, file};
 use ddns_core::text::diagnostic::{Diagnostic, nearest};
 use rustix::process::geteuid;
 
@@ -136,6 +136,16 @@ impl HostFacts {
             None => "this user's crontab has no line for it".to_owned(),
         }
     }
+}
+
+/// The configurations of an installed service: those in the head that `install` writes, or else those in the command
+/// line of a unit or script that came with a package.
+pub(super) fn configured(text: &str) -> Vec<String> {
+    if let Some(names) = configurations(text) {
+        return names.split(", ").map(str::to_owned).collect();
+    }
+    let command = text.lines().find_map(|line| line.split_once(" watch -c "));
+    command.map_or("", |(_, names)| names).split_whitespace().map(str::to_owned).collect()
 }
 
 /// Whether `ddns service install` wrote a file.

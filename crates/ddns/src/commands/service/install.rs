@@ -37,8 +37,11 @@ pub(super) async fn run(given: &ParsedArgs, facts: &HostFacts) -> u8 {
         Ok((service, steps)) => match steps::carry_out(&steps) {
             Ok(()) => print(&farewell(facts, &service)),
             Err(why) => {
-                let (logs, undo) = (facts.command("logs"), facts.command("uninstall"));
-                fail(&format!("{why}\n  hint: see `{logs}` for details; `{undo}` undoes it"))
+                // cron keeps no log.
+                let is_logged = facts.manager != Manager::Cron;
+                let logs =
+                    if is_logged { format!("see `{}` for details; ", facts.command("logs")) } else { String::new() };
+                fail(&format!("{why}\n  hint: {logs}`{}` undoes it", facts.command("uninstall")))
             }
         },
     }
@@ -57,9 +60,14 @@ async fn planned(given: &ParsedArgs, facts: &HostFacts) -> Result<(ServiceSpec, 
     let loaded = examined(&configs, facts).await?;
     let valid: Vec<&Config> = loaded.iter().collect();
     let entries = || valid.iter().flat_map(|config| &config.entries);
-    if facts.manager == Manager::Cron && valid.iter().any(|config| config.interval.is_some()) {
-        let message = "`interval` makes ddns keep running, and cron would start another one every five minutes";
-        return Err(vec![wrong(message, "remove `interval` from the configuration")]);
+    if facts.manager == Manager::Cron
+        && let Some(why) = unfit_for_cron(&valid)
+    {
+        return Err(vec![why]);
+    }
+    let relative = check::relative(&valid);
+    if !relative.is_empty() {
+        return Err(relative);
     }
     let runs_programs = entries().any(|entry| entry.sources.iter().flatten().any(Source::runs_a_program));
     let starts = match runs_programs {
@@ -90,6 +98,18 @@ async fn planned(given: &ParsedArgs, facts: &HostFacts) -> Result<(ServiceSpec, 
         }
     }
     Ok((service, steps))
+}
+
+/// Why cron cannot start ddns with these configurations: each run ends by itself. `None` if it can.
+fn unfit_for_cron(configs: &[&Config]) -> Option<Diagnostic> {
+    if configs.iter().any(|config| config.interval.is_some()) {
+        let message = "`interval` makes ddns keep running, and cron would start another one every five minutes";
+        return Some(wrong(message, "remove `interval` from the configuration"));
+    }
+    configs.iter().any(|config| config.web.is_some()).then(|| {
+        let message = "`web` needs a ddns that keeps running, and cron only starts short runs, which open no page";
+        wrong(message, "remove `web` from the configuration, or choose another service manager with `--manager`")
+    })
 }
 
 /// Starts the unit of a package, and does not rewrite it.
@@ -191,11 +211,13 @@ fn farewell(facts: &HostFacts, service: &ServiceSpec) -> String {
     if !more.is_empty() {
         text += &broken(more, 0, width);
     }
-    let rows = [
-        (facts.command("status"), "show its state"),
-        (format!("{} -f", facts.command("logs")), "show its log"),
-        (facts.command("uninstall"), "undoes this"),
-    ];
+    let mut rows = vec![(facts.command("status"), "show its state")];
+    // cron keeps no log.
+    if facts.manager != Manager::Cron {
+        rows.push((format!("{} -f", facts.command("logs")), "show its log"));
+    }
+    rows.push((facts.command("uninstall"), "undoes this"));
     let column = rows.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-    text + "\n" + &rows.map(|(name, what)| format!("  {name:column$}   {what}\n")).concat()
+    let rows: Vec<String> = rows.iter().map(|(name, what)| format!("  {name:column$}   {what}\n")).collect();
+    text + "\n" + &rows.concat()
 }

@@ -1,5 +1,6 @@
 //! `ddns service status`: what the service manager says about the service, and a summary of its updates.
 
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,8 +9,9 @@ use ddns_core::journal::Status;
 use ddns_core::service::{Manager, ServiceScope, procd, systemd};
 use ddns_core::text::duration::seconds;
 
-use super::facts::{HostFacts, Installed};
+use super::facts::{HostFacts, Installed, configured};
 use super::{NOT_RUNNING, note};
+use crate::load::full_name;
 use crate::output::layout::{beside, width_of};
 use crate::output::print;
 use crate::watch::{closed_folder, services};
@@ -17,25 +19,41 @@ use crate::watch::{closed_folder, services};
 /// The column in which the text of a row begins.
 const COLUMN: usize = 10;
 
+/// What the service manager says.
+struct ManagerState {
+    /// In words.
+    text: String,
+    is_running: bool,
+    /// The process of the service; `None` if the manager does not tell.
+    process: Option<u32>,
+}
+
 /// Exits with 0 if the service runs and everything is up to date, with 1 if something is not, with 3 if no service is
 /// installed or responds.
 pub(super) async fn run(facts: HostFacts) -> u8 {
-    let what = match facts.installed() {
+    let found = facts.installed();
+    let what = match &found {
         Installed::Nothing => {
             let text = format!("No ddns service is installed: {}.\n", facts.looked_for());
             return print(&text).max(NOT_RUNNING);
         }
+        // Without its table, nothing is known.
+        Installed::Other(why) if facts.manager == Manager::Cron => {
+            return print(&format!("Whether cron starts ddns is unknown: {why}.\n")).max(NOT_RUNNING);
+        }
         Installed::OfPackage(path, _) => format!("{path}, of a package"),
         Installed::Ours(_) => facts.file().unwrap_or_else(|| "a line in this user's crontab".to_owned()),
-        Installed::Other(why) => why,
+        Installed::Other(why) => why.clone(),
     };
-    let (state, is_running) = state(&facts);
-    let mut rows = vec![("Service", format!("{what} ({})", facts.manager.key())), ("State", state)];
+    let ManagerState { text, is_running, process } = state(&facts);
+    let mut rows = vec![("Service", format!("{what} ({})", facts.manager.key())), ("State", text)];
     if facts.manager == Manager::Cron {
         rows.push(("Updates", "`ddns status` shows the result of the last run".to_owned()));
         return print(&shown(&rows));
     }
-    let running = services(&facts.environment).await.running;
+    let names = names(&facts, &found);
+    let mut running = services(&facts.environment).await.running;
+    running.retain(|(_, status)| is_installed(status, &names, process));
     let mut code = if is_running { 0 } else { NOT_RUNNING };
     for (_, status) in &running {
         rows.push(("Updates", summary(status)));
@@ -51,6 +69,27 @@ pub(super) async fn run(facts: HostFacts) -> u8 {
     print(&shown(&rows)).max(code)
 }
 
+/// The full names of the configurations of the installed service; empty if they are unknown.
+fn names(facts: &HostFacts, found: &Installed) -> Vec<String> {
+    let configs = match found {
+        Installed::Ours(text) | Installed::OfPackage(_, text) => configured(text),
+        _ => {
+            let text = facts.file().and_then(|path| fs::read_to_string(path).ok());
+            configured(&text.unwrap_or_default())
+        }
+    };
+    configs.iter().map(|name| full_name(name)).collect()
+}
+
+/// Whether a running `ddns watch` is the installed service, and not another one of the same user. After
+/// `systemctl edit`, the service may use another configuration than its unit names, but systemd knows its process.
+fn is_installed(status: &Status, names: &[String], process: Option<u32>) -> bool {
+    let is_unknown = names.is_empty() && process.is_none();
+    is_unknown
+        || process.is_some() && status.process == process
+        || status.configs.iter().any(|name| names.contains(name))
+}
+
 fn shown(rows: &[(&str, String)]) -> String {
     let width = width_of(io::stdout());
     rows.iter().map(|(name, text)| beside(&format!("{name}:"), text, COLUMN, width)).collect()
@@ -63,24 +102,25 @@ fn summary(status: &Status) -> String {
     format!("{} (process {process}{next}){wrong}", status.summary())
 }
 
-/// The state in words, and whether the service runs.
-fn state(facts: &HostFacts) -> (String, bool) {
+fn state(facts: &HostFacts) -> ManagerState {
     match facts.manager {
         Manager::Systemd => of_systemd(facts.scope),
         Manager::Procd => {
             let asked = |word: &str| said(&[procd::SCRIPT, word]).is_some();
             let (runs, starts) = (asked("running"), asked("enabled"));
             let words = [if runs { "running" } else { "not running" }, if starts { "enabled" } else { "not enabled" }];
-            (words.join(", "), runs)
+            ManagerState { text: words.join(", "), is_running: runs, process: None }
         }
-        Manager::Cron => ("cron starts it every five minutes".to_owned(), true),
+        Manager::Cron => {
+            ManagerState { text: "cron starts it every five minutes".to_owned(), is_running: true, process: None }
+        }
     }
 }
 
-fn of_systemd(scope: ServiceScope) -> (String, bool) {
-    let asked = ["show", systemd::UNIT, "--property=ActiveState,SubState,UnitFileState,Result,NRestarts"];
+fn of_systemd(scope: ServiceScope) -> ManagerState {
+    let asked = ["show", systemd::UNIT, "--property=ActiveState,SubState,UnitFileState,Result,NRestarts,MainPID"];
     let Some(text) = said(&[&["systemctl"], scope.word(), &asked].concat()) else {
-        return ("systemd does not respond".to_owned(), false);
+        return ManagerState { text: "systemd does not respond".to_owned(), is_running: false, process: None };
     };
     let value =
         |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('=')).unwrap_or("unknown");
@@ -92,7 +132,9 @@ fn of_systemd(scope: ServiceScope) -> (String, bool) {
     if !matches!(value("NRestarts"), "0" | "unknown") {
         state += &format!(", restarted {} times", value("NRestarts"));
     }
-    (state, active == "active" || active == "reloading")
+    // A service that does not run has the process 0.
+    let process = value("MainPID").parse::<u32>().ok().filter(|process| *process > 0);
+    ManagerState { text: state, is_running: active == "active" || active == "reloading", process }
 }
 
 /// The output of a program; `None` if it fails.

@@ -15,22 +15,30 @@ use crate::store::replace;
 
 /// Carries out all steps, up to the first that fails. The error says why.
 pub(super) fn carry_out(steps: &[Step]) -> Result<(), String> {
-    for step in steps {
-        let done = match step {
-            Step::Write { path, text, mode } => write(path, text, *mode)?,
-            Step::Remove(path) => remove(path)?,
-            Step::RemoveFolder(path) => match fs::remove_dir(path) {
-                Ok(()) => format!("Removed {path}"),
-                Err(_) => continue,
-            },
-            Step::Run { words, input, must_succeed } => match run(words, input.as_deref()) {
-                Err(why) if *must_succeed => return Err(why),
-                Err(_) => continue,
-                Ok(()) => format!("Ran {}", shell::line(words.iter().map(String::as_str))),
-            },
-        };
-        print(&format!("{done}\n"));
-    }
+    steps.iter().try_for_each(carry_out_one)
+}
+
+/// Carries out every step, even after one that fails: an uninstallation removes what it can. Returns the steps that
+/// failed, and why.
+pub(super) fn carry_out_each(steps: &[Step]) -> Vec<(&Step, String)> {
+    steps.iter().filter_map(|step| Some((step, carry_out_one(step).err()?))).collect()
+}
+
+fn carry_out_one(step: &Step) -> Result<(), String> {
+    let done = match step {
+        Step::Write { path, text, mode } => write(path, text, *mode)?,
+        Step::Remove(path) => remove(path)?,
+        Step::RemoveFolder(path) => match fs::remove_dir(path) {
+            Ok(()) => format!("Removed {path}"),
+            Err(_) => return Ok(()),
+        },
+        Step::Run { words, input, must_succeed } => match run(words, input.as_deref()) {
+            Err(why) if *must_succeed => return Err(why),
+            Err(_) => return Ok(()),
+            Ok(()) => format!("Ran {}", shell::line(words.iter().map(String::as_str))),
+        },
+    };
+    print(&format!("{done}\n"));
     Ok(())
 }
 

@@ -1,17 +1,21 @@
 //! `ddns service uninstall`: undoes what `install` did, and nothing else.
 
+use std::env;
 use std::fs;
 use std::io;
 
+use ddns_core::config::Config;
 use ddns_core::service::access::user;
-use ddns_core::service::{self, Manager, ServiceScope, systemd};
+use ddns_core::service::{self, Manager, ServiceScope, Step, systemd};
+use ddns_core::text::shell;
 
-use super::facts::{HostFacts, Installed, is_written_by_us};
-use super::{needs_root, steps};
+use super::facts::{HostFacts, Installed, configured, is_written_by_us};
+use super::{check, loaded, needs_root, steps};
 use crate::output::layout::{broken, width_of};
 use crate::output::{fail, print, refuse};
 
-pub(super) fn run(facts: &HostFacts, is_print: bool) -> u8 {
+/// Removes what it can, even if a step fails. Exits with 1 then.
+pub(super) async fn run(facts: &HostFacts, is_print: bool) -> u8 {
     if !is_print && let Some(code) = needs_root(facts, "uninstall") {
         return code;
     }
@@ -19,7 +23,10 @@ pub(super) fn run(facts: &HostFacts, is_print: bool) -> u8 {
     let steps = match &found {
         Installed::Nothing => return nothing(facts),
         Installed::Other(why) => {
-            refuse(why.as_str(), "it was kept: remove it yourself");
+            // Nothing is known about a crontab that cannot be read.
+            let is_file = facts.manager != Manager::Cron;
+            let unknown = "nothing was changed: whether the crontab has a line for ddns is unknown";
+            refuse(why.as_str(), if is_file { "it was kept: remove it yourself" } else { unknown });
             return 1;
         }
         Installed::OfPackage(..) => {
@@ -35,10 +42,53 @@ pub(super) fn run(facts: &HostFacts, is_print: bool) -> u8 {
     if is_print {
         return print(&steps::shown(&steps));
     }
-    if let Err(why) = steps::carry_out(&steps) {
-        return fail(&why);
+    let code = report(facts, steps::carry_out_each(&steps));
+    let files = opened(facts, &found).await;
+    let width = width_of(io::stdout());
+    let left = broken(&left(facts, &found), 0, width);
+    print(&format!("\n{left}{}", closing(&files, width))).max(code)
+}
+
+/// Prints the steps that failed. Returns the exit status.
+fn report(facts: &HostFacts, failed: Vec<(&Step, String)>) -> u8 {
+    let is_systemctl = |step: &Step| facts.manager == Manager::Systemd && matches!(step, Step::Run { .. });
+    let (untold, others): (Vec<_>, Vec<_>) = failed.into_iter().partition(|(step, _)| is_systemctl(step));
+    let untold: Vec<String> = untold.into_iter().map(|(_, why)| why).collect();
+    let mut code = 0;
+    if !untold.is_empty() {
+        let why = untold.join("; ");
+        code = fail(&format!("systemd could not be told, so the service may still be running: {why}"));
     }
-    print(&format!("\n{}", broken(&left(facts, &found), 0, width_of(io::stdout()))))
+    for (_, why) in others {
+        code = fail(&why);
+    }
+    code
+}
+
+/// The files that the group of the service can still read. ddns does not close them: others may rely on that by now.
+async fn opened(facts: &HostFacts, found: &Installed) -> Vec<String> {
+    let names = match found {
+        Installed::Ours(text) | Installed::OfPackage(_, text) => configured(text),
+        _ => Vec::new(),
+    };
+    if check::service_user(facts).is_none() {
+        return Vec::new();
+    }
+    // As when it was installed.
+    let _ = env::set_current_dir("/");
+    let valid = loaded(names.clone(), facts).await;
+    let configs: Vec<&Config> = valid.iter().map(|(config, _)| config).collect();
+    check::opened(facts, &names, &configs)
+}
+
+/// How to close these files again, with the command on a line of its own.
+fn closing(opened: &[String], width: usize) -> String {
+    if opened.is_empty() {
+        return String::new();
+    }
+    let note = "The group of the service can still read what was opened to it. To close that again:";
+    let words = ["chmod", "g-r"].into_iter().chain(opened.iter().map(String::as_str));
+    format!("{}  {}\n", broken(note, 0, width), shell::line(words))
 }
 
 /// What was kept.
@@ -52,7 +102,11 @@ fn left(facts: &HostFacts, found: &Installed) -> String {
     };
     let configs = service::configurations(text).unwrap_or("/etc/ddns");
     let state = service::state(facts.manager, facts.scope, &facts.home);
-    let mut left = format!("Configuration and state were kept: {configs}, {state}.{package}");
+    let mut left = if fs::symlink_metadata(&state).is_ok() {
+        format!("Configuration and state were kept: {configs}, {state}.{package}")
+    } else {
+        format!("The configuration was kept: {configs}.{package}")
+    };
     let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let is_host = (facts.manager, facts.scope) == (Manager::Systemd, ServiceScope::System);
     if is_host && package.is_empty() && user(systemd::USER, &passwd, "").is_some() {
