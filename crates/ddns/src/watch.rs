@@ -145,7 +145,7 @@ async fn serve_once(service: &mut Service<'_>, configs: &Rc<Vec<Valid>>, plan: &
         || events.files.changed_since(service.read_at);
     events.announcements = listen_to_routers(configs, log);
     service.open_control(configs, events, log).await;
-    page::open(configs, events, log);
+    page::open(configs, events, log).await;
     service.log_start(configs, intervals.iter().min().copied().unwrap_or_default(), log);
     if let Some(why) = &unwatched {
         service.log_missing_notifications(why, log);

@@ -37,7 +37,9 @@ const PREFIX: &str = "ip6lanprefix";
 pub fn is_push(web: &Web, is_post: bool, path: &str, query: &str) -> bool {
     let has_address =
         || form::fields(query).any(|(name, _)| is_one_of(&ADDRESSES, &name) || is_one_of(&[PREFIX], &name));
-    !web.push.is_empty() && (PATHS.contains(&path) || path == SHARED_PATH && (is_post || has_address()))
+    // Old routers double a slash, or add one.
+    let path = format!("/{}", path.trim_matches('/'));
+    !web.push.is_empty() && (PATHS.contains(&path.as_str()) || path == SHARED_PATH && (is_post || has_address()))
 }
 
 /// Whether a path is that of a push with another URL behind it: old routers send two URLs as one.
@@ -64,6 +66,8 @@ pub struct PushRequest {
     pub hosts: Option<Vec<Domain>>,
     /// The addresses, or why there are none: a phrase that repeats nothing from the request except addresses.
     pub push: Result<Push, String>,
+    /// An address in a parameter that means nothing here: the router may mean it all the same.
+    pub ignored: Option<IpAddr>,
 }
 
 /// Who wants to push.
@@ -109,14 +113,16 @@ impl PushLogin {
 impl PushRequest {
     /// Reads a query and a form. Everything else in them is ignored.
     pub fn read(query: &str, body: &str) -> Self {
-        let (mut hosts, mut push, mut read) = (Some(Vec::new()), Push::NONE, Ok(()));
+        let (mut hosts, mut push, mut read, mut ignored) = (Some(Vec::new()), Push::NONE, Ok(()), None);
         for (name, value) in fields(query, body) {
             let mut items = value.split(',').map(str::trim).filter(|item| !item.is_empty()).peekable();
             push.is_prefix_empty |= is_one_of(&[PREFIX], &name) && items.peek().is_none();
             for item in items {
                 match () {
                     () if is_one_of(&["hostname", "domain"], &name) => {
-                        hosts = hosts.zip(Domain::parse(item).ok()).map(|(mut hosts, host)| {
+                        // A router may write the root's dot.
+                        let host = Domain::parse(item.strip_suffix('.').unwrap_or(item));
+                        hosts = hosts.zip(host.ok()).map(|(mut hosts, host)| {
                             // One more is enough to know that they are too many.
                             hosts.extend((hosts.len() <= MAX_HOSTS).then_some(host));
                             hosts
@@ -124,13 +130,13 @@ impl PushRequest {
                     }
                     () if is_one_of(&ADDRESSES, &name) => read = read.and_then(|()| add_address(&mut push, item)),
                     () if is_one_of(&[PREFIX], &name) => read = read.and_then(|()| add_prefix(&mut push, item)),
-                    () => {}
+                    () => ignored = ignored.or(item.split('/').next().and_then(|item| item.parse().ok())),
                 }
             }
         }
         let is_empty = push.families() == [false; 2];
         let push = read.and(if is_empty { Err("it has no address".to_owned()) } else { Ok(push) });
-        Self { hosts, push }
+        Self { hosts, push, ignored }
     }
 
     /// The addresses for the source of this name, or what is wrong: the answer, and a phrase for the log.

@@ -55,7 +55,7 @@ fn openable(web: &Web) -> Result<Page<'_>, AccessRefusal> {
 
 /// Opens the page, or keeps the one that is open; closes it if no page is configured. A page that cannot be opened is
 /// no reason to stop.
-pub(super) fn open(configs: &[Valid], events: &mut Events, log: &Log<'_>) {
+pub(super) async fn open(configs: &[Valid], events: &mut Events, log: &Log<'_>) {
     let Ok(Some(page)) = wanted(configs) else {
         events.web = None;
         return;
@@ -63,7 +63,10 @@ pub(super) fn open(configs: &[Valid], events: &mut Events, log: &Log<'_>) {
     if events.web.as_ref().is_some_and(|server| server.apply(page.web, page.tls.as_ref())) {
         return;
     }
-    events.web = None;
+    if let Some(former) = events.web.take() {
+        // It may have the same port, at another address.
+        former.close().await;
+    }
     let listen = page.web.listen;
     if let Err(error) = begin(page, events, log) {
         let (why, hint) = not_listening(listen, &error);

@@ -31,7 +31,7 @@ pub(super) async fn run(settings: CliSettings, environment: Environment, client:
     let Some(first) = example.first() else { return Err(1) };
     let log = Log::of_service(first, &environment, &Rc::default());
     let (events, _) = &mut all;
-    page::open(&example, events, &log);
+    page::open(&example, events, &log).await;
     if events.web.is_none() {
         return Err(1);
     }

@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
@@ -24,10 +24,10 @@ use crate::http::server::{
     AcceptedConnection, Activity, ConnectionPhase, ConnectionTimeouts, ServerWire, accept, hang_up, read, speak,
 };
 
-/// The largest body of a form of the page, in KiB.
+/// The largest body, in KiB, from somebody who is not logged in.
 const MAX_FORM_KIB: usize = 32;
 
-/// The largest configuration to check, in KiB: enough for very many domains.
+/// The largest configuration to check, and the largest form, in KiB: enough for very many domains.
 const MAX_TEXT_KIB: usize = 1024;
 
 /// How long a TLS handshake may take.
@@ -39,7 +39,7 @@ pub(crate) struct PageServer {
     listen: SocketAddr,
     asks: UnboundedReceiver<SiteRequest>,
     site: Rc<Site>,
-    task: AbortHandle,
+    task: JoinHandle<()>,
 }
 
 impl PageServer {
@@ -55,7 +55,7 @@ impl PageServer {
         let serving = tokio::task::spawn_local(async move {
             accept(&listener, ConnectionTimeouts::USUAL, |accepted| serve(accepted, &shared)).await;
         });
-        Ok(Self { listen: web.listen, asks, site, task: serving.abort_handle() })
+        Ok(Self { listen: web.listen, asks, site, task: serving })
     }
 
     /// Applies a new configuration; false if it needs another listener.
@@ -65,6 +65,12 @@ impl PageServer {
             self.site.apply(web, tls.cloned());
         }
         is_same
+    }
+
+    /// Closes the page, and waits until its port is free.
+    pub(crate) async fn close(mut self) {
+        self.task.abort();
+        let _ = (&mut self.task).await;
     }
 
     /// The URL of the page.
@@ -118,18 +124,20 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
     let respond = async |request: hyper::Request<Incoming>| {
         activity.enter(ConnectionPhase::Reading);
         let (head, body) = request.into_parts();
-        let limit = if head.uri.path() == route::CHECK { MAX_TEXT_KIB } else { MAX_FORM_KIB };
+        let is_check = head.uri.path() == route::CHECK;
         let request = PageRequest::new(head, from.ip(), is_secured, site);
         let reply = match request.and_then(|request| push::of_stranger(site, &request).map_or(Ok(request), Err)) {
-            Ok(mut request) => match read(body, limit).await {
-                Ok(body) => {
-                    activity.enter(ConnectionPhase::Responding);
-                    request.body = body;
-                    route::respond(site, request).await
+            Ok(mut request) => {
+                match read(body, if is_check || request.is_let_in { MAX_TEXT_KIB } else { MAX_FORM_KIB }).await {
+                    Ok(body) => {
+                        activity.enter(ConnectionPhase::Responding);
+                        request.body = body;
+                        route::respond(site, request).await
+                    }
+                    Err((Some(status), why)) => Reply::text(status, &why).last(),
+                    Err((None, why)) => return Err(io::Error::other(why)),
                 }
-                Err((Some(status), why)) => Reply::text(status, &why).last(),
-                Err((None, why)) => return Err(io::Error::other(why)),
-            },
+            }
             // Its body is not worth waiting for.
             Err(turned_away) => turned_away.last(),
         };

@@ -9,8 +9,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use crate::support::given::with;
-use crate::support::page::{Answer, Page};
-use crate::support::tools::{skipped, tool};
+use crate::support::page::{Answer, HASH, Page};
+use crate::support::programs::free_port;
+use crate::support::tools::{LOOPBACK, inside, skipped, tool};
 use crate::support::watching::{Endpoint, SOON, Watch, host, until};
 use crate::support::{Sandbox, mode};
 
@@ -230,6 +231,37 @@ fn f10e_f10f_what_does_not_fit_changes_nothing() {
     answers(&push(&page, "myip=5.145.0.7"), 200, "good 5.145.0.7");
 }
 
+/// What a router means is taken where that is certain, and told where it is not.
+#[test]
+fn f10c_a_slash_too_many_does_no_harm_and_an_address_that_is_not_read_is_told() {
+    let page = open();
+    for (path, word) in [("//nic/update", "good"), ("/nic/update/", "nochg")] {
+        let answer = page.request("GET", &format!("{path}?myip=5.145.0.7&hostname=home.example.com."), &[RIGHT], "");
+        answers(&answer, 200, &format!("{word} 5.145.0.7"));
+    }
+    answers(&push(&page, "myip=5.145.0.8&ip6=2a02:8071::1"), 200, "good 5.145.0.8");
+    page.watch.prints("push:router: 2a02:8071::1 is in a parameter that is not read: use `myip`, `myipv6`");
+}
+
+/// From loopback into the house: the step that everybody takes to let a router in.
+#[test]
+fn f10a_the_page_moves_to_another_address_of_its_port_at_once() {
+    let Some(()) = inside(LOOPBACK) else { return };
+    let (endpoint, sandbox, port) = (Endpoint::new(), prepared(), free_port());
+    sandbox.write("password", HASH);
+    let config = |listen: &str| {
+        let web = json!({"listen": format!("{listen}:{port}"), "password_file": "password"});
+        endpoint.config(&json!({"web": with(&web, &router()), "index4": "push"}))
+    };
+    let watch = Watch::start(&sandbox, &config("127.0.0.1"));
+    watch.prints("the page is at");
+    for (count, listen) in [(1, "0.0.0.0"), (2, "127.0.0.1"), (3, "[::]")] {
+        sandbox.write("config.json", config(listen).to_string());
+        until(SOON, "the page is open again", || watch.lines_with("the page is at") > count);
+    }
+    assert_eq!(watch.lines_with("cannot be opened"), 0, "{}", watch.log());
+}
+
 #[test]
 fn f10j_browsers_and_other_names_are_refused() {
     let page = open();
@@ -255,6 +287,8 @@ fn f10j_browsers_and_other_names_are_refused() {
     page.request("POST", path, &[RIGHT], &format!("x={long}")).expect(413);
     page.request("GET", path, &[RIGHT, "X-Forwarded-For: 5.145.0.1"], "").expect(403);
     nothing_changed(&page);
+    // Few routers show why.
+    page.watch.prints("127.0.0.1 could not push an address: the page does not have this name");
     // inadyn names no port.
     let request = format!("GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n{RIGHT}\r\n\r\n");
     answers(&page.send(request), 200, "good 5.145.0.7");

@@ -11,7 +11,7 @@ use crate::support::watching::{Endpoint, SOON, Watch, host};
 
 /// The password of [`Page::locked`], and its hash with the smallest cost.
 pub const PASSWORD: &str = "correct horse";
-const HASH: &str = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHRzb21lc2FsdA$fGboIvzlkt1eU7JnWpaFoCiFdQqj41xKJW/x6HC4Hu4";
+pub const HASH: &str = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHRzb21lc2FsdA$fGboIvzlkt1eU7JnWpaFoCiFdQqj41xKJW/x6HC4Hu4";
 
 /// A service with a page on a free port of loopback.
 pub struct Page {

@@ -22,7 +22,9 @@ fn f10b_where_pushes_go() {
         (false, "/update", "hostname=a&myip=", true),
         (false, "/update", "ip6lanprefix=2001::", true),
         (true, "/update", "", true),
-        (false, "/nic/update/", "myip=1", false),
+        (false, "/nic/update/", "myip=1", true),
+        (false, "//nic/update", "myip=1", true),
+        (false, "/nic/updates", "myip=1", false),
         (false, "/", "myip=1", false),
     ] {
         assert_eq!(is_push(&with, is_post, path, query), expected, "{path} {query}");
@@ -111,7 +113,8 @@ fn f10f_domains_are_names_of_the_source() {
         ("myip=5.145.0.7", Ok(())),
         ("hostname=a.example&myip=5.145.0.7", Ok(())),
         ("hostname=A.example,b.example&myip=5.145.0.7", Ok(())),
-        ("domain=b.example&myip=5.145.0.7", Ok(())),
+        ("domain=b.example.&myip=5.145.0.7", Ok(())),
+        ("hostname=.&myip=5.145.0.7", Err(PushAnswer::NotFqdn)),
         ("hostname=&myip=5.145.0.7", Ok(())),
         ("hostname=c.example&myip=5.145.0.7", Err(PushAnswer::NoHost)),
         ("hostname=six.example&myip=5.145.0.7", Err(PushAnswer::NoHost)),

@@ -38,6 +38,10 @@ impl Serving<'_, '_> {
             }
         }
         self.service.silent.remove(name);
+        if let Some(ip) = request.ignored.filter(|ip| is_news && ![push.ipv4, push.ipv6].contains(&Some(*ip))) {
+            let known = "`myip`, `myipv6` and `ip6lanprefix`";
+            self.log.warning(format!("push:{name}: {ip} is in a parameter that is not read: use {known}"));
+        }
         let hosts = request.hosts.as_ref().map_or(0, Vec::len);
         self.log.debug(|| format!("push:{name} told {push}"));
         let families = if is_news { push.families() } else { [false; 2] };
