@@ -107,8 +107,14 @@ fn refuse_inherited(new: &FileLayers, file: &Raw, around: &Surroundings) -> Resu
     Ok(())
 }
 
-/// Appends the entries of another configuration to a file. The error is a clause.
+/// Appends the entries of another configuration to a file, which keeps its kind of line ends. The error is a clause.
 pub fn appended(old: &str, addition: &str, around: &Surroundings) -> Result<String, String> {
+    let new = joined(old, addition, around)?;
+    let is_crlf = old.contains("\r\n") && old.matches('\n').count() == old.matches("\r\n").count();
+    Ok(if is_crlf { new.replace("\r\n", "\n").replace('\n', "\r\n") } else { new })
+}
+
+fn joined(old: &str, addition: &str, around: &Surroundings) -> Result<String, String> {
     let invalid = |_| "the file is not valid JSON: correct it on the host first".to_owned();
     let (root, new) =
         (parse(old, Dialect::CONFIG).map_err(invalid)?, parse(addition, Dialect::CONFIG).map_err(invalid)?);
@@ -266,6 +272,11 @@ mod tests {
             left.peek().is_none()
         };
         assert!(inserted(&more, &text), "{more}");
+        // A file from Windows stays one.
+        for old in [flat, &text] {
+            let windows = added(&old.replace('\n', "\r\n"), NEW).expect("added");
+            assert_eq!(windows, added(old, NEW).expect("added").replace('\n', "\r\n"));
+        }
         for (old, expected) in [
             ("{\"providers\": []}", "{\"providers\": [\nNEW\n  ]}"),
             ("{\"providers\": [\n  {\"a\": 1} # one\n  ]}", "{\"providers\": [\n  {\"a\": 1}, # one\nNEW\n  ]}"),

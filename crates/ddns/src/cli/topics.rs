@@ -32,7 +32,9 @@ impl Topic {
 }
 
 fn options(width: usize) -> String {
-    let mut help = broken("Options of `ddns` and of every command that reads a configuration:", 0, width);
+    let head = "Options of `ddns` and of every command that reads a configuration; --force, --verify and --new-config \
+                only of `ddns`, --retry-stopped also of `ddns sync`:";
+    let mut help = broken(head, 0, width);
     help += &rows::lettered(&table::CONFIG, width);
     help += &rows::lettered(&table::QUIET, width);
     for (usage, field) in FIELDS.iter().filter_map(|field| Some((usage_of(field)?, field))) {

@@ -130,6 +130,7 @@ async fn shown(site: &Site, request: &PageRequest, status: u16, notice: Option<(
     let configured = ask(site, SiteRequest::Configured).await?;
     let number = file(request);
     let looked = match configured.file(number) {
+        None if number >= configured.names.len() => return Err(missing(request, "There is no file with this number.")),
         None => Err("It is set by options and variables of the environment: there is no file to show.".to_owned()),
         Some(name) if name.contains("://") => Err("It is fetched from another host.".to_owned()),
         Some(name) => look(site, name, &configured.around).await.map_err(|why| format!("{name} {why}.")),
@@ -199,11 +200,12 @@ impl<'a> Editing<'a> {
         let Self { site, request, looked, .. } = self;
         // With an error, the form shows the file as it is now, so it goes on from this version.
         let typed_on = request.field("version").filter(|_| status == 200);
+        let turned = request.field("step").and_then(|step| step.strip_prefix("page ")?.parse().ok());
         let model = FormPage {
             file: file(request),
             form: &looked.forms[self.place],
             version: typed_on.as_deref().unwrap_or(&looked.version),
-            page: given(request, "page").unwrap_or(1).max(1),
+            page: turned.or(given(request, "page")).unwrap_or(1).max(1),
             is_again: request.method == Method::POST,
             typed: &|name| self.typed(name),
             wrong,
@@ -236,7 +238,7 @@ pub(super) async fn change(site: &Rc<Site>, request: &PageRequest) -> Handled {
     if step == "ask" {
         site.sources.ask_for(form).await;
     }
-    if matches!(step.as_str(), "ask" | "edit") {
+    if matches!(step.as_str(), "ask" | "edit") || step.starts_with("page ") {
         return Ok(editing.form(200, &[], None));
     }
     let version = request.field("version").unwrap_or_default();

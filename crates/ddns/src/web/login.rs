@@ -43,7 +43,12 @@ fn form(status: u16, request: &PageRequest, wrong: Option<&str>) -> Reply {
 /// The page for a form that was opened before the service started or the session ended: nothing that was typed is lost.
 pub(super) fn once_more(request: &PageRequest) -> Reply {
     if request.path == "/login" {
-        return form(403, request, Some("The service was restarted in the meantime: type it again."));
+        let why = if request.is_new {
+            "This browser sent no cookie, and the page knows you by one: allow cookies for it, then type it again."
+        } else {
+            "The service was restarted in the meantime: type it again."
+        };
+        return form(403, request, Some(why));
     }
     let (why, path) = (views::login::renewed(request.is_let_in), request.target());
     let content = views::login::once_more(why, (&path, "Send it again"), &request.token, &request.fields());

@@ -31,7 +31,7 @@ pub(super) struct PageRequest {
     pub(super) visit: Visit,
     /// The id of the visitor.
     pub(super) id: Id,
-    /// Whether a cookie must be set.
+    /// Whether the browser sent no id: a cookie must be set.
     pub(super) is_new: bool,
     /// Whether no password is needed, the visitor is logged in, or the request has the token for programs.
     pub(super) is_let_in: bool,
@@ -44,17 +44,24 @@ pub(super) struct PageRequest {
 impl PageRequest {
     /// Reads a request without its body, or turns it away.
     pub(super) fn new(head: Parts, peer: IpAddr, is_secured: bool, site: &Site) -> Result<Self, Reply> {
-        let visit =
-            visit(&head, peer, is_secured, &site.web.borrow(), site.address).map_err(|turned| match turned {
-                VisitRefusal::Host => Reply::text(421, "the page does not have this name: name it in `web.hosts`"),
-                VisitRefusal::Nobody => Reply::text(
+        let visit = visit(&head, peer, is_secured, &site.web.borrow(), site.address).map_err(|turned| {
+            let (status, why) = match turned {
+                VisitRefusal::Host => (421, "the page does not have this name: name it in `web.hosts`"),
+                VisitRefusal::Nobody => (
                     400,
                     "the proxy does not say who asks: it must end `X-Forwarded-For` with the address of its client",
                 ),
                 VisitRefusal::Proxy => {
-                    Reply::text(403, "this came through a proxy, and the page has no password: see `web.password_file`")
+                    (403, "this came through a proxy, and the page has no password: see `web.password_file`")
                 }
-            })?;
+            };
+            // Few routers show why.
+            let uri = &head.uri;
+            if is_push(&site.web.borrow(), head.method == Method::POST, uri.path(), uri.query().unwrap_or_default()) {
+                site.warn_of(peer, || format!("{peer} could not push an address: {why}"));
+            }
+            Reply::text(status, why)
+        })?;
         let Parts { method, uri, headers, .. } = head;
         let name = cookie_name(site);
         let mut cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -77,10 +84,11 @@ impl PageRequest {
         })
     }
 
-    /// A page with this content; `tab` as in [`layout::page`].
+    /// A page with this content; `tab` as in [`layout::page`]. The title says if something is wrong: a screen reader reads it first.
     pub(super) fn page(&self, status: u16, title: &str, tab: Option<&str>, content: &Markup) -> Reply {
         let can_log_out = self.has_password && self.is_let_in;
-        let page = layout::page(title, tab, &self.token, can_log_out, content);
+        let title = if status == 422 { format!("Error: {title}") } else { title.to_owned() };
+        let page = layout::page(&title, tab, &self.token, can_log_out, content);
         Reply::new(status, "text/html; charset=utf-8", screen::page(&page.into_string()).into_owned())
     }
 

@@ -115,6 +115,8 @@ pub(super) struct Site {
     told: AttemptQueue,
     /// Held by work beside the event loop, so that only one thing is done at a time.
     beside: Arc<Mutex<()>>,
+    /// Held while set-up sends its updates once.
+    pub(super) sending: Mutex<()>,
     /// How often something changed.
     pub(super) changes: watch::Sender<u64>,
     /// The tasks that tell browsers about changes, the oldest first.
@@ -143,6 +145,7 @@ impl Site {
             push_rate: RefCell::default(),
             told: AttemptQueue::default(),
             beside: Arc::default(),
+            sending: Mutex::default(),
             changes: watch::Sender::default(),
             listening: RefCell::default(),
             asks,

@@ -30,7 +30,7 @@ const FRESH: u64 = 60;
 const PAGE_WAIT: Duration = Duration::from_millis(1500);
 
 /// How long a source may take that is asked from a form.
-const LIMIT: Duration = Duration::from_secs(5);
+pub(super) const LIMIT: Duration = Duration::from_secs(5);
 
 /// What the sources said last.
 #[derive(Default)]

@@ -22,6 +22,7 @@ use super::reply::{Handled, Reply};
 use super::request::PageRequest;
 use super::save;
 use super::site::{Configured, Site, SiteRequest};
+use super::sources::LIMIT;
 use super::views::login::once_more;
 use super::views::wizard::{self as view, SET_UP, WizardStep};
 use crate::clock::unix_time;
@@ -31,7 +32,7 @@ use crate::lookup::look_up_entries;
 use crate::set_up::{install_command, own_addresses, requests, send_once};
 
 /// The fields of a form that are not answers.
-const NOT_TYPED: [&str; 4] = ["token", "step", "find", "web"];
+const NOT_TYPED: [&str; 3] = ["token", "step", "find"];
 
 /// The most fields of a form: a hundred domains with two records each, and some more.
 const MAX_FIELDS: usize = 500;
@@ -68,6 +69,11 @@ impl<'a> Wizard<'a> {
 
     fn is_set_up(&self) -> bool {
         self.request.path == SET_UP
+    }
+
+    /// The number of the file that the entry is for.
+    fn file(&self) -> usize {
+        self.field("file").and_then(|number| number.parse().ok()).unwrap_or(0)
     }
 
     fn field(&self, name: &str) -> Option<&str> {
@@ -117,12 +123,13 @@ impl<'a> Wizard<'a> {
 
     /// Whether the first configuration contains the page: yes, unless the user unchecks it.
     fn keeps_page(&self) -> bool {
-        self.request.field("step").is_none_or(|step| step.is_empty()) || self.request.field("web").is_some()
+        self.field("web") != Some("none")
     }
 
     /// The last step: what was found, what would be sent, the responses, and saving. `shown` is the configuration as it may be shown.
     async fn review(
         &self,
+        site: &Site,
         (config, shown, text): (&Config, &Config, &str),
         warnings: &[String],
         editable: Option<&String>,
@@ -130,13 +137,18 @@ impl<'a> Wizard<'a> {
         step: &str,
     ) -> Reply {
         let (client, set_up) = (Client::default(), &self.configured.set_up);
-        let lookups = look_up_entries(&[config], [None; 2], &client).await;
+        let mut hasty = config.clone();
+        hasty.entries.iter_mut().for_each(|entry| entry.timeout = entry.timeout.min(LIMIT));
+        let lookups = look_up_entries(&[&hasty], [None; 2], &client).await;
         let lookups = Family::ALL.map(|family| lookups.iter().find_map(|pair| pair[family.index()].as_ref()));
         let addresses = lookups.map(|lookup| lookup.and_then(Lookup::address));
         let (requests, total) = requests(view::MAX_REQUESTS, shown, |_| addresses, unix_time());
-        let sent = match step {
-            "send" => Some(send_once((config.clone(), Vec::new()), &client, &Environment::read()).await),
-            _ => None,
+        let sent = if step == "send" {
+            // Who presses twice gets the same answer: what was accepted is not sent again.
+            let _alone = site.sending.lock().await;
+            Some(send_once((config.clone(), Vec::new()), &client, &Environment::read()).await)
+        } else {
+            None
         };
         let has_address = addresses.iter().any(Option::is_some);
         let mut sections = vec![view::found(lookups, has_address), view::requests(&requests, total, sent.as_deref())];
@@ -167,6 +179,17 @@ impl<'a> Wizard<'a> {
         Err(format!("Nothing was saved: {}", wrong.replace('`', "")))
     }
 
+    /// What there is to warn of once the entry is in its file; `None`: the file cannot be read, or takes no entry.
+    async fn warnings_in(&self, site: &Site, name: String, text: &str) -> Option<Vec<String>> {
+        let (addition, around) = (text.to_owned(), self.configured.around.parcelled());
+        let warnings = site.aside(move || {
+            let (opened, around) = (save::open(&name).ok()?, around.unpacked());
+            let new = addition::appended(&opened.text, &addition, &around).ok()?;
+            Some(warned(&check(&name, &opened.text, &around).1, &check(&name, &new, &around).1))
+        });
+        warnings.await.flatten()
+    }
+
     /// Adds entries to a file and runs it; fails with a sentence.
     async fn add(&self, site: &Site, name: String, text: &str) -> Result<(), String> {
         let (addition, around) = (text.to_owned(), self.configured.around.parcelled());
@@ -191,6 +214,7 @@ impl<'a> Wizard<'a> {
 /// The list of services, or the questions of one.
 pub(super) async fn begin(site: &Site, request: &PageRequest) -> Handled {
     let mut wizard = Wizard::new(site, request, Vec::new()).await?;
+    wizard.typed.extend(request.queried("file").map(|number| ("file".to_owned(), number)));
     let Some(name) = request.queried("name") else {
         return Ok(wizard.list(&request.queried("find").unwrap_or_default()));
     };
@@ -221,7 +245,9 @@ pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Handled {
         return Err(wizard.ask(&set_up, &[(field.to_owned(), Some(in_words(&why, None)))], None));
     }
     let Configured { set_up: target, around, .. } = &wizard.configured;
-    let file = target.as_ref().or(wizard.configured.local_file(0));
+    let number = wizard.file();
+    let local = wizard.configured.local_file(number);
+    let file = target.as_ref().or(local);
     let checked = set_up.configuration(None).and_then(|filled| {
         addition::checked(&filled.text)?;
         let config = addition::first(file.map_or("config.json", String::as_str), &filled.text, around)?;
@@ -230,16 +256,25 @@ pub(super) async fn go_on(site: &Site, request: &PageRequest) -> Handled {
     });
     let in_sentences = |why: String| why.split("; ").map(|why| in_words(why, None)).collect::<Vec<_>>().join(" ");
     let (shown, config, text, warnings) = checked.map_err(|why| wizard.ask(&set_up, &[], Some(&in_sentences(why))))?;
-    let editable = wizard.configured.local_file(0).filter(|_| site.web.borrow().allow_edit);
+    // With the other entries there may be more to warn of: two that update the same name.
+    let warnings = match local.filter(|_| !wizard.is_set_up()) {
+        Some(file) => wizard.warnings_in(site, file.clone(), &text).await.unwrap_or(warnings),
+        None => warnings,
+    };
+    let editable = local.filter(|_| site.web.borrow().allow_edit);
     let done = match (step.as_str(), wizard.is_set_up(), editable) {
         ("save", true, _) => Some(wizard.save_first(site).await),
         ("add", false, Some(file)) => Some(wizard.add(site, file.clone(), &text).await),
         _ => None,
     };
     if let Some(Ok(())) = done {
-        return Ok(Reply::see(if target.is_some() { "/" } else { "/configuration" }));
+        return Ok(Reply::see(&if target.is_some() {
+            "/".to_owned()
+        } else {
+            format!("/configuration?file={number}")
+        }));
     }
-    Ok(wizard.review((&config, &shown, &text), &warnings, editable, done.and_then(Result::err), &step).await)
+    Ok(wizard.review(site, (&config, &shown, &text), &warnings, editable, done.and_then(Result::err), &step).await)
 }
 
 /// The questions of a service, or of the user's own URL; `given` are settings from the host. The error is a sentence.

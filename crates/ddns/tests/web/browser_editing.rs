@@ -48,7 +48,7 @@ fn i7_the_configuration_is_edited_in_a_browser_by_keyboard_alone() {
     page.watch.stop();
     browser.says("Not connected");
     browser.until("document.documentElement.classList.contains('gone')");
-    assert_eq!(browser.run("return document.querySelector('.hero button').disabled"), json!(true));
+    assert_eq!(browser.run("return document.querySelector('.hero button').ariaDisabled"), json!("true"));
     // On a phone the tab that is open is in view.
     let page = Page::with(&json!({}), &json!({}));
     browser.width(390);

@@ -82,7 +82,7 @@ fn i2_each_of_several_files_is_shown_by_itself() {
         let shown = page.get(path).expect(200).body;
         assert!(shown.contains(own) && !shown.contains(other), "{path}: {shown}");
     }
-    assert!(page.get("/configuration?file=2").expect(200).body.contains("there is no file to show"));
+    assert!(page.get("/configuration?file=2").expect(404).body.contains("There is no file with this number."));
 }
 
 /// Behind a link, the file itself is replaced; what is in it keeps its bytes, and the file its mode.
@@ -167,4 +167,34 @@ fn i2_nothing_is_added_where_that_is_not_allowed() {
     let before = page.sandbox.read("config.json");
     assert!(add_own(&page).expect(200).body.contains("Copy the configuration below into a file"));
     assert_eq!(page.sandbox.read("config.json"), before);
+}
+
+/// With several files, an entry goes into the one that is open, and the other entries of that file count.
+#[test]
+fn i7_an_entry_goes_into_its_file_and_a_name_that_is_there_is_told() {
+    let (endpoint, sandbox) = (Endpoint::new(), host());
+    let source = endpoint.receiver.index4();
+    sandbox.write("one.json", FLAT.replace("ID", &endpoint.id()).replace("SOURCE", &source));
+    let second = json!({"dns": "callback", "id": endpoint.id(), "ipv4": "second.example.com", "index4": source});
+    sandbox.write("two.json", second.to_string());
+    let watch = Watch::run(sandbox.command(&["watch", "-c", "one.json", "two.json"]));
+    let address = address(&watch);
+    let page = Page { endpoint, sandbox, watch, address };
+    page.endpoint.wait(2, SOON);
+    let file = page.get("/configuration?file=1").expect(200).body;
+    assert!(file.contains("href=\"/recipes?file=1\""), "{file}");
+    assert!(page.get("/recipes?file=1").expect(200).body.contains("name=\"file\" value=\"1\""));
+    let visitor = page.visitor("/recipes?name=own&file=1");
+    let post = |step: &str| {
+        let (id, source) = (encoded(&page.endpoint.id()), encoded(&source));
+        let fields =
+            format!("file=1&name=own&domains=second.example.com&body=&index6=none&id={id}&index4={source}&step={step}");
+        page.post("/recipes", &visitor, &fields)
+    };
+    let review = decoded(&post("").expect(200).body);
+    for part in ["to two.json, as one more entry", "sends second.example.com A to the same endpoint as entry 1"] {
+        assert!(review.contains(part), "{part}: {review}");
+    }
+    assert_eq!(post("add").expect(303).header("location"), Some("/configuration?file=1"));
+    assert!(page.sandbox.read("two.json").contains("providers") && !page.sandbox.read("one.json").contains("second."));
 }

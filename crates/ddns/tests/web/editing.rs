@@ -239,6 +239,33 @@ fn i7_an_edit_stays_with_its_domain_and_its_entry() {
     assert!(answer.contains("name=\"set.unset.headers\" checked"), "{answer}");
 }
 
+/// The pages of a long list are parts of one form, and so is a list that is pasted into it.
+#[test]
+fn i7_turning_a_page_of_domains_keeps_what_was_ticked_and_typed() {
+    let names: Vec<String> = (0..95).map(|at| format!("\"h{at:03}.example.com\"")).collect();
+    let page = page_of("config.json", &TWO.replace("\"home.example.com\"", &names.join(", ")));
+    let visitor = visitor(&page);
+    let ticked = [("ipv4.is.h003.example.com", "remove"), ("ttl", "5")];
+    let second = decoded(&step(&page, &visitor, &filled(&page, &visitor, &ticked), "page+2").expect(200).body);
+    for part in [
+        "41–80 of 96",
+        "type=\"hidden\" name=\"set.ipv4.is.h003.example.com\"",
+        "id=\"ttl\" name=\"set.ttl\" value=\"5\"",
+        "value=\"page 3\"",
+    ] {
+        assert!(second.contains(part), "{part}: {second}");
+    }
+    let pasted: Vec<String> = (0..1500).map(|at| format!("a{at:05}.added.example.com")).collect();
+    let pasted = pasted.join("\n");
+    let all = [&ticked[..], &[("ipv4.is.h050.example.com", "remove"), ("ipv4.add", pasted.as_str())]].concat();
+    let fields = filled(&page, &visitor, &all);
+    assert!(fields.len() > 40_000);
+    step(&page, &visitor, &fields, "check").expect(200);
+    step(&page, &visitor, &fields, "save").expect(303);
+    let text = page.sandbox.read("config.json");
+    assert!(!text.contains("h003.") && !text.contains("h050.") && text.contains("h004.") && text.contains("a01499."));
+}
+
 /// A disk that is really full, one that is read-only, and a file that nobody may write: a sentence for each, nothing is lost, and
 /// what was typed can be saved when there is room again.
 #[test]

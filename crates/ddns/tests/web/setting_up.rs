@@ -4,13 +4,14 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 
 use serde_json::json;
 
 use crate::support::page::{Answer, Page, Visitor, address, cookie_of, decoded, encoded};
 use crate::support::tools::{LOOPBACK, inside, sh, skipped, tool};
 use crate::support::watching::{Endpoint, SOON, Watch, host, ms};
-use crate::support::{Sandbox, mode};
+use crate::support::{Response, Sandbox, mode};
 
 const SECRET: &str = "s3cret-key-of-mine";
 
@@ -269,6 +270,46 @@ fn i1_back_loses_nothing_that_was_typed() {
     assert!(asked.contains("name=\"dynv6.token\"") && !asked.contains("It is set."), "{asked}");
     let short = page.post("/setup", &visitor, &form(&[("domains", "myhome"), ("name", "no-ip")])).expect(422);
     assert!(decoded(&short.body).contains("myhome is not a whole name"), "{}", short.body);
+}
+
+/// Those who look at another service find the answers to the first one again, and a box that they unchecked.
+#[test]
+fn i1_another_service_and_back_loses_nothing_either() {
+    let page = empty(&["--web", "127.0.0.1:0"]);
+    let visitor = visitor(&page.get("/setup?name=desec").expect(200));
+    let typed = [("domains", "myhome.dedyn.io"), ("desec.token", SECRET), ("web", "none")];
+    let post = |more: &[(&str, &str)]| decoded(&page.post("/setup", &visitor, &form(more)).expect(200).body);
+    let other = post(&[&typed[..], &[("name", "cloudflare"), ("step", "back")]].concat());
+    for part in ["name=\"desec.token\" value=\"s3cret", "name=\"web\" value=\"none\"", "name=\"cloudflare.token\""] {
+        assert!(other.contains(part), "{part}: {other}");
+    }
+    let first = post(&[&typed[..], &[("name", "desec"), ("step", "back")]].concat());
+    assert!(first.contains("It is set. Leave this empty to keep it."), "{first}");
+    let fields = [("name", "desec"), ("index4", "default"), ("index6", "none")];
+    let review = post(&[&typed[..], &fields].concat());
+    assert!(review.contains("value=\"keep\">"), "the box stays unchecked: {review}");
+    // The Enter key on the box looks again: the first button is none that sends.
+    let (_, form) = review.split_once("<form").expect("a form");
+    let (_, button) = form.split_once("<button").expect("a button");
+    assert!(button.starts_with(" class=\"unseen\""), "{button}");
+}
+
+/// Who presses twice sends once, also while the first request is under way.
+#[test]
+fn i1_pressing_twice_sends_once() {
+    let sandbox = host();
+    let endpoint = Endpoint::responding(|_| Response::status(204).after(ms(1500)));
+    let watch = Watch::run(sandbox.command(&["watch", "--web", "127.0.0.1:0"]));
+    let address = address(&watch);
+    let page = Page { endpoint, sandbox, watch, address };
+    let visitor = visitor(&page.get("/setup?name=own").expect(200));
+    let (id, source) = (page.endpoint.id(), page.endpoint.receiver.index4());
+    let fields = [("name", "own"), ("id", &*id), ("body", ""), ("domains", "home.example.com"), ("index6", "none")];
+    let fields = form(&[&fields[..], &[("index4", &*source), ("step", "send")]].concat());
+    let press = || decoded(&page.post("/setup", &visitor, &fields).expect(200).body);
+    let said = thread::scope(|both| [both.spawn(press), both.spawn(press)].map(|one| one.join().expect("an answer")));
+    assert_eq!(page.endpoint.count(), 1, "{said:?}");
+    assert!(said.iter().all(|said| said.contains("accepted")), "{said:?}");
 }
 
 /// Another tab, or somebody on the host, was faster: what was typed becomes one more entry.

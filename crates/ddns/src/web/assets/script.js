@@ -86,7 +86,8 @@
     fetching = true;
     try {
       await show(await fetch(location.href, { cache: "no-store" }));
-    } catch { /* The next event tries again. */ }
+      // If not, the next event tries again.
+    } catch {}
     fetching = false;
     if (again) { again = false; setTimeout(refresh, 200); }
   };
@@ -96,10 +97,15 @@
     [note.hidden, note.firstElementChild.hidden, note.lastElementChild.hidden] = [!is_gone, is_locked, !is_locked];
     root.classList.toggle("gone", is_gone);
     document.title = (is_gone ? "Not connected · " : "") + document.title.replace("Not connected · ", "");
+    // A disabled button would lose the focus.
     for (const button of all("main button:not([data-copy])")) {
-      if (is_gone && !button.disabled) [button.dataset.said, button.disabled, button.textContent] = [button.innerHTML, true, "Not connected"];
-      else if (!is_gone && button.dataset.said) {
-        [button.innerHTML, button.disabled] = [button.dataset.said, false];
+      const { said } = button.dataset;
+      if (is_gone && !said) {
+        [button.dataset.said, button.textContent] = [button.innerHTML, "Not connected"];
+        button.setAttribute("aria-disabled", "true");
+      } else if (!is_gone && said) {
+        button.innerHTML = said;
+        button.removeAttribute("aria-disabled");
         delete button.dataset.said;
       }
     }
@@ -174,12 +180,19 @@
   });
   document.addEventListener("submit", async (event) => {
     const form = event.target;
+    // Nothing is done without the service, or twice.
+    if (root.classList.contains("gone") || form.querySelector("[aria-busy]")) {
+      event.preventDefault();
+      return;
+    }
+    const button = event.submitter ?? form.querySelector("button");
+    button?.setAttribute("aria-busy", "true");
+    const rest = () => button?.removeAttribute("aria-busy");
+    setTimeout(rest, 9000);
     leaving = true;
     if (!form.matches("[data-quiet]")) return;
     leaving = false;
     event.preventDefault();
-    const button = form.querySelector("button");
-    button.setAttribute("aria-busy", "true");
     try {
       const body = new URLSearchParams(new FormData(form));
       const { ok } = await fetch(form.action, { method: "POST", body });
@@ -189,10 +202,7 @@
     } catch {
       form.submit();
     }
-    button.removeAttribute("aria-busy");
-  });
-  document.addEventListener("change", (event) => {
-    if (event.target.matches("select[data-submit]")) event.target.form.requestSubmit();
+    rest();
   });
   document.addEventListener("DOMContentLoaded", () => {
     for (const node of all("[data-theme-switch]")) node.hidden = false;

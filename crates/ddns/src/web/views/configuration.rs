@@ -6,7 +6,7 @@ use ddns_core::web::controls::{Content, EditControl, EditForm, in_words, is_lock
 use maud::{Markup, html};
 use serde::Serialize;
 
-use super::parts::{FormField, Tone, code, head, notice, pager, token_field};
+use super::parts::{FormField, Tone, code, head, notice, token_field, turns};
 
 /// The prefix of settings among the fields of a form, which has other fields as well.
 pub(crate) const SET: &str = "set.";
@@ -45,7 +45,7 @@ pub(crate) fn page(model: &FilePage<'_>) -> Markup {
     let can_edit = *may_edit && looked.is_ok_and(|looked| looked.wrong.is_empty());
     html! {
         div.stack {
-            (head("Configuration", name, html! { @if can_edit { a.button href="/recipes" { "Add an entry" } } }))
+            (head("Configuration", name, html! { @if can_edit { a.button href={ "/recipes?file=" (number) } { "Add an entry" } } }))
             @if names.len() > 1 {
                 nav.chips aria-label="Files" {
                     @for (other, name) in names.iter().enumerate() {
@@ -262,16 +262,18 @@ fn field(model: &FormPage<'_>, control: &EditControl) -> Markup {
         Kind::Document | Kind::Headers | Kind::Values | Kind::Object | Kind::ObjectOrText | Kind::Callbacks
     );
     let set = format!("{SET}{name}");
-    let input = |around: &FormField<'_>| match () {
+    let input = |around: &FormField<'_>| {
+        match () {
         () if is_choice && (shown.is_empty() || words.iter().any(|word| word.eq_ignore_ascii_case(shown))) => around
             .around(&html! {
-                select id=(id) name=(set) aria-describedby=[around.described()] aria-invalid=[around.invalid()] {
+                select id=(id) name=(set) aria-describedby=[around.described()] aria-invalid=[around.invalid()] autofocus[around.wrong.is_some()] {
                     option value="" selected[shown.is_empty()] { "not set" }
                     @for word in words { option value=(word) selected[word.eq_ignore_ascii_case(shown)] { (word) } }
                 }
             }),
         () if is_long => around.area(&set, shown, 2),
         () => around.input(&set, "text", Some(shown), None),
+    }
     };
     let Content::WriteOnly(outline) = &control.content else {
         // What is sent back as it was is not an edit.
@@ -306,17 +308,23 @@ fn domains(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
     let (name, page) = (control.field.name, model.page.min(items.len().div_ceil(PER_PAGE)).max(1));
     let add = format!("{name}.add");
     let typed = (model.typed)(&add).unwrap_or_default();
+    let is_ticked = |item: &str| (model.typed)(item).is_some();
+    let here = (page - 1) * PER_PAGE..page * PER_PAGE;
     html! {
         fieldset.field {
             legend.label { (control.field.label) }
             @if !items.is_empty() {
                 ul.items {
-                    @for ((shown, _), item) in items.iter().zip(item_names(name, items)).skip((page - 1) * PER_PAGE).take(PER_PAGE) {
-                        li { span.mono { (shown) } label.choice { input type="checkbox" name={ (SET) (item) } value="remove" checked[(model.typed)(&item).is_some()]; "Remove" span.unseen { " " (shown) } } }
+                    @for ((shown, _), item) in items.iter().zip(item_names(name, items)).skip(here.start).take(PER_PAGE) {
+                        li { span.mono { (shown) } label.choice { input type="checkbox" name={ (SET) (item) } value="remove" checked[is_ticked(&item)]; "Remove" span.unseen { " " (shown) } } }
                     }
                 }
+                @for (_, item) in item_names(name, items).into_iter().enumerate().filter(|(place, item)| !here.contains(place) && is_ticked(item)) {
+                    input type="hidden" name={ (SET) (item) } value="remove";
+                }
+                // Turning a page sends the form, so that nothing that was ticked or typed is lost.
                 @if items.len() > PER_PAGE {
-                    (pager((page, PER_PAGE, items.len()), control.field.label, |page| format!("{}&page={page}", link(model.file, model.form))))
+                    (turns((page, PER_PAGE, items.len()), control.field.label, |page, _, words| html! { button name="step" value={ "page " (page) } { (words) } }))
                 }
             }
             (FormField { label: &format!("Add {}", control.field.label), help: Some("Names such as home.example.com, one on each line."), ..*around }
@@ -362,7 +370,8 @@ fn sources(model: &FormPage<'_>, control: &EditControl, around: &FormField<'_>) 
             }
             details open[(model.typed)(&other).is_some_and(|text| !text.is_empty()) || around.wrong.is_some()] {
                 summary { "Another source" }
-                input type="text" name={ (SET) (other) } value=((model.typed)(&other).unwrap_or_default()) aria-label="Another source, such as url:https://example.com/ip" placeholder="url:https://example.com/ip" autocapitalize="none" spellcheck="false";
+                input type="text" name={ (SET) (other) } value=((model.typed)(&other).unwrap_or_default()) aria-describedby=[around.described()]
+                    aria-invalid=[around.invalid()] autofocus[around.wrong.is_some()] aria-label="Another source, such as url:https://example.com/ip" placeholder="url:https://example.com/ip" autocapitalize="none" spellcheck="false";
             }
             (around.notes())
         }

@@ -19,7 +19,7 @@ pub(crate) fn page(all: &Result<Vec<Record>, String>, query: &ListQuery, clock: 
     let query = &query.within(PER_PAGE, known.len());
     let shown = known.chunks(PER_PAGE).nth(query.page - 1).unwrap_or_default();
     let kinds = html! {
-        select name="outcome" aria-label="Outcome" data-submit {
+        select name="outcome" aria-label="Outcome" {
             @for kind in RecordKind::ALL { option value=(kind.key()) selected[kind == query.outcome] { (kind.word()) } }
         }
     };

@@ -44,7 +44,7 @@ fn responded(why: &str) -> Option<(u16, &str)> {
 /// How a request ended, as a sentence.
 pub(crate) fn response(why: &str) -> String {
     match responded(why) {
-        None => format!("There was no response: {}.", why.trim_end_matches('.')),
+        None => format!("The request failed: {}.", why.trim_end_matches('.')),
         Some((status, "")) => format!("The response was {}.", with_reason(status)),
         Some((status, words)) => format!("The response was {}: {}.", with_reason(status), words.trim_end_matches('.')),
     }
@@ -150,7 +150,7 @@ impl FormField<'_> {
     pub(crate) fn input(&self, name: &str, kind: &str, value: Option<&str>, list: Option<&str>) -> Markup {
         self.around(&html! {
             input type=(kind) id=(self.id) name=(name) value=[value] list=[list] aria-describedby=[self.described()]
-                aria-invalid=[self.invalid()] autocapitalize="none" spellcheck="false" autocomplete="off";
+                aria-invalid=[self.invalid()] autofocus[self.wrong.is_some()] autocapitalize="none" spellcheck="false" autocomplete="off";
         })
     }
 
@@ -158,7 +158,7 @@ impl FormField<'_> {
     pub(crate) fn area(&self, name: &str, text: &str, least: usize) -> Markup {
         self.around(&html! {
             textarea id=(self.id) name=(name) rows=(text.lines().count().clamp(least, 12)) aria-describedby=[self.described()]
-                aria-invalid=[self.invalid()] autocapitalize="none" spellcheck="false" autocomplete="off" { (text) }
+                aria-invalid=[self.invalid()] autofocus[self.wrong.is_some()] autocapitalize="none" spellcheck="false" autocomplete="off" { (text) }
         })
     }
 }
@@ -186,10 +186,15 @@ pub(crate) fn token_field(token: &str) -> Markup {
 
 /// `1–50 of 10,000`, and links to the previous and the next page. The numbers: the page (from 1), the items on a page, and the
 /// items in all. `link` returns the URL of a page.
-pub(crate) fn pager(
+pub(crate) fn pager(numbers: (usize, usize, usize), what: &str, link: impl Fn(usize) -> String) -> Markup {
+    turns(numbers, what, |page, rel, words| html! { a.button href=(link(page)) rel=(rel) { (words) } })
+}
+
+/// The same with what turns to a page, which knows its number, its relation and its words.
+pub(crate) fn turns(
     (page, per_page, total): (usize, usize, usize),
     what: &str,
-    link: impl Fn(usize) -> String,
+    turn: impl Fn(usize, &str, &str) -> Markup,
 ) -> Markup {
     let first = (page - 1).saturating_mul(per_page).saturating_add(1);
     let last = page.saturating_mul(per_page).min(total);
@@ -203,8 +208,8 @@ pub(crate) fn pager(
             }
             @if !(page == 1 && is_last) {
                 div.row {
-                    @if page > 1 { a.button href=(link(page - 1)) rel="prev" { "‹ Previous" } }
-                    @if !is_last { a.button href=(link(page + 1)) rel="next" { "Next ›" } }
+                    @if page > 1 { (turn(page - 1, "prev", "‹ Previous")) }
+                    @if !is_last { (turn(page + 1, "next", "Next ›")) }
                 }
             }
         }
@@ -234,8 +239,8 @@ mod tests {
             ("503", "The response was 503 Service Unavailable."),
             ("200: badauth", "The response was 200 OK: badauth."),
             ("799", "The response was 799."),
-            ("connection refused", "There was no response: connection refused."),
-            ("12: x", "There was no response: 12: x."),
+            ("connection refused", "The request failed: connection refused."),
+            ("12: x", "The request failed: 12: x."),
         ];
         for (why, expected) in cases {
             assert_eq!(response(why), expected);

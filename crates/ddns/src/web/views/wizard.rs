@@ -28,16 +28,21 @@ pub(crate) struct WizardStep<'a> {
 
 impl WizardStep<'_> {
     /// The token, and hidden fields with what was typed.
-    fn carried(&self, is_kept: fn(&str) -> bool) -> Markup {
+    fn carried(&self, is_kept: impl Fn(&str) -> bool) -> Markup {
         html! {
             (token_field(self.token))
             @for (name, text) in self.typed.iter().filter(|(name, _)| is_kept(name)) { input type="hidden" name=(name) value=(text); }
         }
     }
 
-    /// Whether something was typed that must not be lost.
+    /// Whether the steps before have something to pass on.
     fn is_form(&self) -> bool {
         !self.typed.is_empty()
+    }
+
+    /// Whether something was typed that must not be lost.
+    fn has_answers(&self) -> bool {
+        self.typed.iter().any(|(name, _)| !matches!(name.as_str(), "name" | "file" | "web"))
     }
 
     /// A service to choose: a link, or a button of a form.
@@ -73,7 +78,7 @@ impl WizardStep<'_> {
                 } @else {
                     (head("Recipes", "Choose a service, answer its questions, and get the configuration for it.", ""))
                 }
-                form.stack method=(if is_form { "post" } else { "get" }) action=(path) {
+                form.stack method=(if is_form { "post" } else { "get" }) action=(path) data-dirty[self.has_answers()] {
                     @if is_form { (self.carried(|name| name != "name")) }
                     div.row role="search" {
                         label.unseen for="find" { "Search" }
@@ -114,19 +119,20 @@ impl WizardStep<'_> {
         wrong: &[(String, Option<String>)],
         problem: Option<&str>,
     ) -> Markup {
-        let recipe = set_up.recipe();
+        let (recipe, questions) = (set_up.recipe(), set_up.questions());
         html! {
             div.stack {
                 (head(recipe.map_or("My own URL", |recipe| recipe.title.as_str()), html! {
-                    @if let Some(recipe) = recipe { (recipe.about) " " a href=(recipe.documentation) rel="noreferrer" { "Its own documentation" } }
+                    @if let Some(recipe) = recipe { (recipe.about) " " a href=(recipe.documentation) rel="noreferrer" target="_blank" { "Its own documentation" span.unseen { " (in another tab)" } } }
                 }, ""))
                 @if let Some(problem) = problem { (notice(Tone::Bad, prose(problem))) }
-                form.card method="post" action=(self.path) {
-                    (self.carried(|name| name == "name"))
-                    @for question in set_up.questions() {
+                form.card method="post" action=(self.path) data-guard data-dirty[self.has_answers()] {
+                    // Also the answers to questions of other services, for those who go back to them.
+                    (self.carried(|name| questions.iter().all(|question| question.name != name)))
+                    @for question in &questions {
                         @let typed = self.typed.iter().find(|(known, text)| *known == question.name && !text.is_empty());
                         @let why = wrong.iter().find(|(known, _)| *known == question.name).and_then(|(_, why)| why.as_deref());
-                        (field(&question, typed.map(|(_, text)| text.as_str()), why))
+                        (field(question, typed.map(|(_, text)| text.as_str()), why))
                     }
                     datalist #sources { option value="public"; option value="default"; option value="none"; }
                     div.row { button.main { "Continue" } button name="step" value="list" { "Back" } }
@@ -159,8 +165,10 @@ impl WizardStep<'_> {
                 h1 { "Does this look right?" }
                 @if let Some(problem) = problem { (notice(Tone::Bad, problem)) }
                 @for warning in warnings { (notice(Tone::Warning, warning)) }
-                form.stack method="post" action=(self.path) {
+                form.stack method="post" action=(self.path) data-dirty {
                     (self.carried(|_| true))
+                    // The button that the Enter key presses: it sends nothing.
+                    button.unseen tabindex="-1" aria-hidden="true" { "Look again" }
                     @for section in sections { (section) }
                     div.row {
                         @if has_address { button name="step" value="send" { "Send it once" } }
@@ -238,6 +246,7 @@ pub(crate) fn afterwards(install: &str, keeps_page: bool) -> Markup {
     html! {
         section.card aria-label="Afterwards" {
             h2 { "Afterwards" }
+            input type="hidden" name="web" value="none";
             label.choice { input type="checkbox" name="web" value="keep" checked[keeps_page]; "Keep this page: it becomes part of the configuration" }
             p.soft { "ddns runs until you stop it. To start it with this host, also after a reboot, install it as a service: run this command there." }
             (code(install, "the command"))
