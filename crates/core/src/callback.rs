@@ -41,6 +41,7 @@ pub use variables::{Moment, Timestamp, Variables};
 pub const USER_AGENT: &str = concat!("ddns-callback/", env!("CARGO_PKG_VERSION"));
 
 use self::steps::{Around, Taken};
+use self::template::is_half;
 use self::variables::{Variable, scalar_text};
 use crate::journal::Endpoint;
 use crate::net::family::Family;
@@ -85,6 +86,8 @@ impl Callback {
     pub fn secrets(&self) -> Vec<String> {
         let mut secrets: Vec<String> = self.templates().flat_map(RequestTemplate::secrets).collect();
         secrets.extend(self.variables.typed().map(|value| scalar_text(value).into_owned()));
+        // A slip, which its warning names.
+        secrets.retain(|text| !is_half(text, &self.variables));
         secrets
     }
 
@@ -94,7 +97,7 @@ impl Callback {
         self.used().any(is_address)
     }
 
-    /// Whether the requests for two domains differ.
+    /// Whether the requests for two domains may differ.
     pub fn has_domain(&self) -> bool {
         let is_domain = |variable| {
             use Variable::{Domain, Domains, Extra, Host, Subdomain, Zone};

@@ -69,6 +69,11 @@ fn half(text: &str, at: usize, variables: &Variables) -> Option<String> {
     (name.starts_with("__") != name.ends_with("__")).then(|| name.to_owned())
 }
 
+/// Whether a text is nothing but half a placeholder.
+pub(super) fn is_half(text: &str, variables: &Variables) -> bool {
+    underscores(text).and_then(|at| half(text, at, variables)).is_some_and(|name| name == text)
+}
+
 /// The `__NAME__` at the start of a text.
 fn name_at(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("__")?;

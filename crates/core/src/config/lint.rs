@@ -103,12 +103,17 @@ fn warn_plain(reader: &mut SettingReader<'_>, entry: &Entry) {
     reader.warn_whole(key, message, "use https:// if the endpoint supports it");
 }
 
+/// The setting that a warning about the whole request is shown at.
+fn key_of_url(reader: &SettingReader<'_>) -> Key {
+    if reader.setting(Key::Id).is_some() { Key::Id } else { Key::Endpoint }
+}
+
 /// Warns if the request does not contain the address. Some endpoints take the address of the connection instead.
 fn warn_without_address(reader: &mut SettingReader<'_>, entry: &Entry) {
     if entry.callback.has_address() {
         return;
     }
-    let key = if reader.setting(Key::Id).is_some() { Key::Id } else { Key::Endpoint };
+    let key = key_of_url(reader);
     let message = "neither `id` nor `token` contains __IP__: the endpoint is not told the address";
     let hint = "e.g. add ip=__IP__ to `id`, unless the endpoint takes the address of the connection";
     reader.warn_whole(key, message, hint);
@@ -120,7 +125,7 @@ fn warn_without_domain(reader: &mut SettingReader<'_>, entry: &Entry) {
     if most < 2 || entry.callback.has_domain() {
         return;
     }
-    let key = if reader.setting(Key::Id).is_some() { Key::Id } else { Key::Endpoint };
+    let key = key_of_url(reader);
     let message = format!("neither `id` nor `token` contains __DOMAIN__: {most} domains send the same request");
     reader.warn_whole(key, message, "e.g. add name=__DOMAIN__ to `id`, or name one domain");
 }

@@ -146,6 +146,11 @@ fn check_warns_of_likely_mistakes() {
         assert_eq!(warnings.len(), usize::from(expected.is_some()), "{more}: {warnings:?}");
         assert!(expected.is_none_or(|part| warnings[0].contains(part)), "{more}: {warnings:?}");
     }
+    // What is warned of is no secret: a run names it, too.
+    let half = with(&base, &json!({"id": "http://127.0.0.1:9/?d=__DOMAIN&of=__IP__"}));
+    let sandbox = Sandbox::new();
+    sandbox.write("config.json", half.to_string());
+    sandbox.run(&[]).expect(1).prints("__DOMAIN is not a placeholder").prints("did you mean __DOMAIN__?");
     let twice = json!({"id": "https://h.example/", "index4": SOURCE, "providers": [
         {"provider": "callback", "ipv4": "a.example"}, {"provider": "callback", "ipv4": ["a.example"]}]});
     let run = check(&Sandbox::new(), &twice, &["--wide"]).expect(0);
