@@ -51,7 +51,7 @@ impl Engine {
         let callback = &plan.entry(at).callback;
         loop {
             let Some(batch) = self.unchanged(plan, &request) else {
-                self.start_over(plan, &request);
+                self.start_over(plan, &request, &[]);
                 return;
             };
             let Some(number) = request.step_number() else { return };
@@ -301,7 +301,7 @@ impl Engine {
             (plan.entry(at).callback.steps().get(number), SendableBatch::of(batch.iter().map(|(_, it)| *it)));
         match step.zip(parcel) {
             Some((step, parcel)) => self.ask(plan, request, step, &parcel, Some(page)),
-            None => self.start_over(plan, &request),
+            None => self.start_over(plan, &request, &[]),
         }
     }
 
@@ -374,17 +374,14 @@ impl Engine {
             let at = plan.entry_of(request.start.0);
             let batch = self.unchanged(&plan, &request).filter(|_| self.may_start());
             let Some(mut batch) = batch else {
-                self.start_over(&plan, &request);
+                self.start_over(&plan, &request, &[]);
                 continue;
             };
             let is_marked = batch.iter().all(|member| self.is_marked(at, member));
             let whole = batch.len();
             if !is_marked && (self.judge_batch(at, &mut batch, true).0.is_futile() || batch.len() != whole) {
-                self.queue.give_back(request.start);
-                if let Some((_, batch)) = self.batch(&plan, request.start.0) {
-                    let counted = self.counted_now(&plan, at);
-                    self.queue_batch(&plan, request.start.0, at, batch, true, counted);
-                }
+                let counted = self.counted_now(&plan, at);
+                self.start_over(&plan, &request, counted);
                 continue;
             }
             if !is_marked {
@@ -494,12 +491,13 @@ impl Engine {
         (batch.len() == request.members.len() && may_go_on).then_some(batch)
     }
 
-    /// Judges the updates of a request again: an address changed, and was counted then, or the request must not go on.
-    fn start_over(&mut self, plan: &Plan, request: &InFlight) {
+    /// Judges the updates of a request again: an address changed, or the request must not go on. A new address was counted when
+    /// it was found.
+    fn start_over(&mut self, plan: &Plan, request: &InFlight, counted: &[Family]) {
         let id = request.start.0;
         self.queue.give_back(request.start);
         if let Some((at, batch)) = self.batch(plan, id) {
-            self.queue_batch(plan, id, at, batch, true, &[]);
+            self.queue_batch(plan, id, at, batch, true, counted);
         }
     }
 }
