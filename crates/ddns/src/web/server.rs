@@ -126,18 +126,19 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
         let (head, body) = request.into_parts();
         let is_check = head.uri.path() == route::CHECK;
         let request = PageRequest::new(head, from.ip(), is_secured, site);
-        let reply = match request.and_then(|request| push::of_stranger(site, &request).map_or(Ok(request), Err)) {
-            Ok(mut request) => {
-                match read(body, if is_check || request.is_let_in { MAX_TEXT_KIB } else { MAX_FORM_KIB }).await {
-                    Ok(body) => {
-                        activity.enter(ConnectionPhase::Responding);
-                        request.body = body;
-                        route::respond(site, request).await
-                    }
-                    Err((Some(status), why)) => Reply::text(status, &why).last(),
-                    Err((None, why)) => return Err(io::Error::other(why)),
+        let request = request.and_then(|request| push::of_stranger(site, &request).map_or(Ok(request), Err));
+        let may_be_long = is_check || request.as_ref().is_ok_and(|request| request.is_let_in);
+        let limit = if may_be_long { MAX_TEXT_KIB } else { MAX_FORM_KIB };
+        let reply = match request {
+            Ok(mut request) => match read(body, limit).await {
+                Ok(body) => {
+                    activity.enter(ConnectionPhase::Responding);
+                    request.body = body;
+                    route::respond(site, request).await
                 }
-            }
+                Err((Some(status), why)) => Reply::text(status, &why).last(),
+                Err((None, why)) => return Err(io::Error::other(why)),
+            },
             // Its body is not worth waiting for.
             Err(turned_away) => turned_away.last(),
         };
