@@ -10,8 +10,11 @@ const MANAGED_HEADERS: [&str; 5] = ["Host", "Content-Length", "Transfer-Encoding
 /// Headers whose values are not secret. A redirect to another origin carries only these.
 const PUBLIC: [&str; 3] = ["Accept", "Content-Type", "User-Agent"];
 
-/// Headers of signed requests that name what is asked for. They may be shown, too.
-const NAMING: [&str; 4] = ["X-Acs-Action", "X-Acs-Version", "X-Tc-Action", "X-Tc-Version"];
+/// How headers of signed requests begin: they name what is asked for, and may be shown, too.
+const NAMING: [&str; 4] = ["X-Acs-", "X-Amz-", "X-Sdk-", "X-Tc-"];
+
+/// Those of them whose names contain one of these words are secret.
+const SECRET_WORDS: [&str; 6] = ["Token", "Key", "Secret", "Credential", "Signature", "Password"];
 
 /// Authentication schemes that may precede a key and may be shown.
 const SCHEMES: [&str; 3] = ["Bearer ", "Basic ", "Token "];
@@ -50,7 +53,8 @@ impl Header {
             let why = format!("has a line break or another control character in the value of `{name}`");
             return Err((why, "a value must be a single line"));
         }
-        let is_public = is_public(&name) || NAMING.contains(&name.as_str());
+        let is_naming = NAMING.iter().any(|start| name.starts_with(start));
+        let is_public = is_public(&name) || is_naming && !SECRET_WORDS.iter().any(|word| name.contains(word));
         let mut pieces = Vec::new();
         for (at, part) in template::parse(value, variables, unknown).into_iter().enumerate() {
             match part {
@@ -164,6 +168,12 @@ mod tests {
             ("USER-AGENT", "me/1 __DOMAIN__ x", "me/1 __DOMAIN__ x"),
             ("Content-Type", "text/xml", "text/xml"),
             ("Accept-Language", "de", "***"),
+            ("x-tc-region", "eu-frankfurt", "eu-frankfurt"),
+            ("X-AMZ-Target", "Route53.List", "Route53.List"),
+            ("x-sdk-date", "20260101T000000Z", "20260101T000000Z"),
+            ("X-TC-Token", "s3cret", "***"),
+            ("x-amz-security-token", "s3cret", "***"),
+            ("X-Amz-Server-Side-Encryption-Customer-Key-Md5", "s3cret", "***"),
         ];
         for (name, value, expected) in cases {
             let header = header(name, value).expect(name);

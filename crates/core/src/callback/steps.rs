@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::expect::{Conditions, Expect, Meaning, Pointer, ResponseVerdict};
 use super::key::short;
 use super::notice::Outbound;
+use super::piece::Show;
 use super::request::{Method, Request};
 use super::request_template::RequestTemplate;
 use super::template::{self, Part};
@@ -229,9 +230,16 @@ impl Callback {
         if self.around.is_none() {
             return Ok(request);
         }
-        let update = self.request.target.render(&values, super::piece::Show::All);
-        if update.map(|url| url.origin()).as_ref() != Ok(&request.url.origin()) {
+        let origin = |template: &RequestTemplate| Some(template.target.render(&values, Show::All).ok()?.origin());
+        let own = origin(&self.request);
+        let stays = |other: &String| own.as_ref() == Some(other);
+        if !stays(&request.url.origin()) {
             return Err(format!("it would go to {}, not to the origin of `id`", request.url.origin()));
+        }
+        // Before the update: otherwise it would be sent again and again because of what follows it.
+        let after = self.after().filter(|after| self.is_given(after, taken));
+        if let Some(other) = after.and_then(origin).filter(|other| !stays(other)) {
+            return Err(format!("`after` would go to {other}, not to the origin of `id`"));
         }
         request.stays = true;
         Ok(request)

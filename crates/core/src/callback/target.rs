@@ -172,6 +172,19 @@ impl Target {
         is_whole.then(|| Url::parse(&start).ok()).flatten()
     }
 
+    /// Scheme, host and port, if they are the same for all updates.
+    pub fn fixed_origin(&self, variables: &Variables) -> Option<String> {
+        let text = |piece: &Piece| match piece {
+            Piece::Plain(text) | Piece::Secret(_, text) => Some(text.clone()),
+            Piece::Variable(_, variable) => variables.constant(*variable),
+        };
+        let start: String = self.pieces.iter().map_while(text).collect();
+        let is_whole = self.pieces.iter().all(|piece| text(piece).is_some());
+        let (_, rest) = split_scheme(&start).filter(|(_, rest)| is_whole || rest.contains(['/', '?', '#']))?;
+        let end = start.len() - split_authority(rest).1.len();
+        Url::parse(&start[..end]).ok().map(|url| url.origin())
+    }
+
     /// Scheme, host and port as written, with placeholders by name: the receiver of the request.
     pub fn authority(&self, variables: &Variables) -> String {
         let text = piece::outline(&self.pieces, variables);
@@ -186,7 +199,7 @@ impl Target {
     }
 
     /// The receiver of the requests: the origin, or what is written in its place.
-    pub(super) fn origin(&self, variables: &Variables) -> String {
+    pub fn origin(&self, variables: &Variables) -> String {
         match &self.base {
             Some(base) => base.url.origin(),
             None => self.fixed_part().map_or_else(|| self.authority(variables), |url| url.origin()),

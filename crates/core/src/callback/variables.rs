@@ -284,6 +284,13 @@ impl Variables {
         Ok(())
     }
 
+    /// The value of a name in `extra`, if it is the same for all updates.
+    pub(super) fn constant(&self, variable: Variable) -> Option<String> {
+        let Variable::Extra(at) = variable else { return None };
+        let is_constant = self.is_common(variable) && !self.is_partial(variable);
+        self.extra.get(at).filter(|_| is_constant).map(|(_, value)| scalar_text(value).into_owned())
+    }
+
     /// Whether any domain has its own variables.
     pub(super) fn has_own(&self, family: Family) -> bool {
         !self.own[family.index()].is_empty()

@@ -68,7 +68,7 @@ impl Engine {
         };
         let is_secret = callback.may_hold_secret(number, status, text);
         let words = if is_secret { HIDDEN.to_owned() } else { format!("`{}`", self.words(at, &judgement.words)) };
-        let words = format!("before {} of {}: {words}", number + 1, callback.steps().len());
+        let words = self.of_step(plan, request, &words);
         PageEnd::Failed(match judgement.verdict {
             Meaning::Stopped { until_address, all } => {
                 Outcome::Stopped { status, words, until_address, all: all || callback.is_common(number) }
@@ -195,16 +195,18 @@ impl Engine {
         Some(last.max(ended) + timeout)
     }
 
-    /// `before 2 of 2 (GET https://…): 403 Forbidden; the update was not sent`
+    /// A step that failed.
     pub(super) fn step_failed(&self, plan: &Plan, request: &InFlight, status: Option<u16>, why: &str) -> Outcome {
-        let at = plan.entry_of(request.start.0);
-        let callback = &plan.entry(at).callback;
+        Outcome::Failed(Why::Step { status, why: self.of_step(plan, request, why), reached: false })
+    }
+
+    /// `before 2 of 2 (GET https://…): 403 Forbidden; the update was not sent`
+    fn of_step(&self, plan: &Plan, request: &InFlight, why: &str) -> String {
+        let callback = &plan.entry(plan.entry_of(request.start.0)).callback;
         let number = request.step_number().unwrap_or_default();
         let step = callback.steps().get(number).map(|step| &step.request);
         let shown = step.and_then(|step| self.shown(plan, request, step)).unwrap_or_default();
-        let (place, all) = (number + 1, callback.steps().len());
-        let why = format!("before {place} of {all} ({shown}): {why}; the update was not sent");
-        Outcome::Failed(Why::Step { status, why, reached: false })
+        format!("before {} of {} ({shown}): {why}; the update was not sent", number + 1, callback.steps().len())
     }
 
     /// `DELETE https://…`: a request before or after an update, redacted.

@@ -99,7 +99,7 @@ mod tests {
         let cases = [
             (
                 r#""config": {"id": "https://h.example/__ID__",\n"before": {"id": "https://i.example/", "take": {"/a": "__ID__"}}}"#,
-                "my.json:2:11: error: `before` goes to https://i.example",
+                "my.json:2:18: error: `before`: step 1 goes to https://i.example",
             ),
             (
                 r#""config": {"id": "https://h.example/__ID__", "before": {\n"take": {"a": "__ID__"}}}"#,

@@ -12,7 +12,7 @@ mod write;
 
 pub use excerpt::{Excerpt, excerpt};
 pub use read::parse;
-pub(crate) use scan::is_placeholder_name;
+pub(crate) use scan::{MAX_DEPTH, is_placeholder_name};
 pub(crate) use token::{TokenKind, first as first_token};
 pub use write::{one_line, pretty, push_string};
 pub(crate) use write::{push_escaped, push_member};

@@ -224,7 +224,9 @@ fn h12_e7_recipes_check_names_the_place_of_a_mistake() {
     check(&OWN.replace("\"take\"", "\"tkae\"")).expect(2).prints("my.json:").prints("a recipe does not fill `tkae`");
     let elsewhere =
         check(&OWN.replace("\"/zones?name=__ZONE__&key=__TOKEN__\"", "\"https://evil.example/\"")).expect(2);
-    elsewhere.prints("my.json:").prints("`before` goes to https://evil.example, which is not the origin of `id`");
+    elsewhere
+        .prints("my.json:")
+        .prints("`before`: step 1 goes to https://evil.example, which is not the origin of `id`");
     let early = check(&OWN.replace("name=__ZONE__&key", "name=__ZONE_ID__&key")).expect(2);
     early.prints("step 1 uses __ZONE_ID__, which no step before it takes").prints(" | ").prints("^");
     check(&OWN.replace("\"title\"", "\"titel\"")).expect(2).prints("did you mean `title`?");

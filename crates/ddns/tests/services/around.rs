@@ -80,12 +80,15 @@ fn h14_a_step_that_fails_sends_nothing_and_what_was_accepted_still_counts() {
 fn h15_h16_an_answer_that_is_wrong_sends_nothing_and_is_named() {
     let long = format!("{{\"list\": [], \"x\": \"{}\"}}", "x".repeat(1024 * 1024));
     let deep = format!("{{\"list\": {}{}}}", "[".repeat(1000), "]".repeat(1000));
+    let found = r#"[{"name": "home.example.com", "id": 1}]"#;
+    let deep_elsewhere = format!("{{\"x\": {}{}, \"list\": {found}}}", "[".repeat(1000), "]".repeat(1000));
     let many = format!("{{\"list\": [{}]}}", vec!["{}"; 10_001].join(","));
     let one = |entry: &str| format!("{{\"list\": [{entry}]}}");
     let named = |id: &str| one(&format!("{{\"name\": \"home.example.com\", \"id\": {id}}}"));
     let cases: Vec<(String, &str)> = vec![
         (long, "the response is larger than 1 MiB"),
-        (deep, "the response is not JSON"),
+        (deep, "nested deeper than 100 levels"),
+        (deep_elsewhere, "nested deeper than 100 levels"),
         (many, "the list has more than 10000 entries"),
         ("<html>".to_owned(), "the response is not JSON"),
         (String::new(), "the response is not JSON"),
@@ -364,7 +367,12 @@ fn h14_what_cannot_be_right_is_an_error_with_its_place() {
     let receiver = Receiver::new();
     let cases = [
         (json!({"before": step(&json!({"id": "https://other.example/find"}))}), "which is not the origin of `id`"),
+        (json!({"before": step(&json!({"id": "https://other.example/find"}))}), "`before`: step 1 goes to"),
         (json!({"absent": {"id": "https://other.example/new"}}), "`absent` goes to https://other.example"),
+        (
+            json!({"after": {"id": "http://__G__:9/x"}, "extra": {"__G__": "s3cret.example"}}),
+            "`after` goes to http://__G__:9, which is not the origin of `id`",
+        ),
         (json!({"before": step(&json!({"in": "list"}))}), "`list` is not a JSON pointer"),
         (json!({"before": step(&json!({"take": {"id": "__ID__"}}))}), "`id` is not a JSON pointer"),
         (json!({"before": step(&json!({"take": {"/id": "ID"}}))}), "`ID` is not of the form `__NAME__`"),
@@ -410,7 +418,10 @@ fn h14_what_cannot_be_right_is_an_error_with_its_place() {
         ),
         (json!({"expect": {"none": {"status": 404}}}), "`none` has no meaning here"),
         (json!({"id": "http://__ID__/"}), "`id`: the host must not come from a step"),
-        (json!({"before": [step(&json!({})), {"id": "http://__ID__/"}]}), "`before`: the host must not come from"),
+        (
+            json!({"before": [step(&json!({})), {"id": "http://__ID__/"}]}),
+            "`before`: step 2: the host must not come from",
+        ),
         (json!({"after": {"id": "http://h__ID__/"}}), "`after`: the host must not come from a step"),
         (json!({"notify": {"id": receiver.url("/n"), "before": {"id": "/x"}}}), "has no `before`"),
         (

@@ -48,7 +48,8 @@ fn h12_powerdns_takes_the_updates_of_its_recipe_and_a_dns_query_shows_them() {
     let base = format!("base=http://127.0.0.1:{}", server.api);
 
     let sandbox = by_recipe("powerdns", &[&base, "zone=example.com", "key=WrongKey123"]);
-    sandbox.run(&[]).expect(1).prints("permanently: 401, before 1 of 1: `Unauthorized`").never_prints("WrongKey123");
+    let run = sandbox.run(&[]).expect(1).prints("permanently: 401, before 1 of 1 (GET http://127.0.0.1:");
+    run.prints("): `Unauthorized`; the update was not sent").never_prints("WrongKey123");
     assert_eq!(server.shown(), [""; 0]);
 
     sandbox.write("config.json", sandbox.read("config.json").replace("WrongKey123", "SecretKey123"));

@@ -9,7 +9,7 @@ use super::{Callback, LookupStep, RequestContext, Values, addresses, agree};
 use crate::callback::Method;
 use crate::callback::expect::Pointer;
 use crate::callback::variables::scalar_text;
-use crate::text::json::{Dialect, Node, Value, parse};
+use crate::text::json::{Dialect, MAX_DEPTH, Node, Value, parse};
 
 /// How many pages a list may have.
 const MAX_PAGES: usize = 20;
@@ -69,6 +69,9 @@ impl Search {
         let values = callback.values(about);
         let document: &RawValue =
             serde_json::from_str(text).map_err(|error| format!("the response is not JSON: {error}"))?;
+        if is_too_deep(text) {
+            return Err(format!("the response is nested deeper than {MAX_DEPTH} levels"));
+        }
         match &step.list {
             None => self.look_at(step, &values, document)?,
             Some(pointer) => {
@@ -342,6 +345,22 @@ fn entries<'t>(list: &'t RawValue, pointer: &Pointer) -> Result<Vec<&'t RawValue
         Some(b'n') => Ok(Vec::new()),
         _ => Err(format!("`{pointer}` of the response is not a list")),
     }
+}
+
+/// Whether lists and objects are nested deeper than any service has reason to: also in parts that nothing reads.
+fn is_too_deep(json: &str) -> bool {
+    let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
+    json.bytes().any(|byte| {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b'[' | b'{' if !is_text => depth += 1,
+            b']' | b'}' if !is_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > MAX_DEPTH
+    })
 }
 
 fn scalar(raw: &RawValue) -> Option<Value> {

@@ -1,7 +1,6 @@
 //! `before`, `absent` and `after`: requests around the update (H14 to H21). Each is read like an entry, from its own
 //! fields, and from those of the entry that it does not set.
 
-use std::iter;
 use std::time::Duration;
 
 use super::super::fields::{Field, FieldUse, Key, names, used_by};
@@ -67,7 +66,7 @@ impl EntryBuilder<'_, '_> {
         }
         callback.around = Some(Box::new(Around { before: made, absent, after }));
         self.check_order(steps, callback);
-        self.check_origins(callback);
+        self.check_origins(steps, callback);
     }
 
     /// `absent` or `after`.
@@ -200,24 +199,28 @@ impl EntryBuilder<'_, '_> {
     }
 
     /// All requests go to the origin of the update, so that no other host receives its keys.
-    fn check_origins(&mut self, callback: &Callback) {
+    fn check_origins(&mut self, steps: &[Node], callback: &Callback) {
         let Some(around) = &callback.around else { return };
-        let origin = |template: &RequestTemplate| template.target.fixed_part().map(|url| url.origin());
+        let origin = |template: &RequestTemplate| template.target.fixed_origin(&callback.variables);
         let own = origin(&callback.request);
-        let steps = around.before.iter().map(|step| (Key::Before, &step.request));
-        let others = [(Key::Absent, &around.absent), (Key::After, &around.after)];
-        let others = others.into_iter().filter_map(|(key, template)| Some((key, template.as_ref()?)));
-        for (key, template) in iter::once((Key::Id, &callback.request)).chain(steps).chain(others) {
-            let name = Field::of(key).name;
+        let before = around.before.iter().zip(steps).enumerate().map(|(at, (step, object))| {
+            let place = member(object, "id").map_or(object.span, |node| node.span);
+            (Key::Before, format!("`before`: step {}", at + 1), &step.request, Some(place))
+        });
+        let others = [(Key::Id, Some(&callback.request)), (Key::Absent, around.absent.as_ref())];
+        let others = others.into_iter().chain([(Key::After, around.after.as_ref())]);
+        let others = others.filter_map(|(key, it)| Some((key, format!("`{}`", Field::of(key).name), it?, None)));
+        for (key, name, template, place) in others.chain(before) {
+            let place = place.or_else(|| self.reader.setting(key).map(|setting| setting.node.span));
+            let Some(place) = place else { continue };
             if callback.takes_host(template) {
-                let message = format!("`{name}`: the host must not come from a step: the request could go anywhere");
-                return self.reader.wrong_whole(key, message, "");
+                let message = format!("{name}: the host must not come from a step: the request could go anywhere");
+                return self.reader.wrong(key, place, message, "");
             }
-            let other = origin(template);
-            if own.is_some() && other.is_some() && own != other {
-                let other = other.unwrap_or_default();
-                let message = format!("`{name}` goes to {other}, which is not the origin of `id`");
-                self.reader.wrong_whole(key, message, "all requests of an update must go to the same origin");
+            if own.is_some() && origin(template).is_some_and(|other| Some(other) != own) {
+                let other = template.target.origin(&callback.variables);
+                let message = format!("{name} goes to {other}, which is not the origin of `id`");
+                self.reader.wrong(key, place, message, "all requests of an update must go to the same origin");
             }
         }
     }

@@ -11,7 +11,7 @@ use super::{Dialect, SyntaxError};
 use crate::text::number::grouped;
 
 /// How deep lists and objects may nest.
-const MAX_DEPTH: usize = 100;
+pub(crate) const MAX_DEPTH: usize = 100;
 
 /// What may come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
