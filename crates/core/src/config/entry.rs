@@ -308,7 +308,7 @@ impl EntryBuilder<'_, '_> {
                 let why = format!("{source} would run a program, which a fetched configuration may not");
                 Some((Severity::Error, why, "put `cmd:` and `shell:` into a local file"))
             } else if key == Key::Index6 && source.asks_router() {
-                let why = format!("{source} gives IPv4 addresses alone");
+                let why = format!("{source} gives only IPv4 addresses");
                 Some((Severity::Error, why, "this host has an IPv6 address of its own: use `default`"))
             } else if let Some(sign) = source.sign_for_shell() {
                 let why = format!("`cmd:` runs one program without a shell, so `{sign}` is only an argument");

@@ -262,7 +262,7 @@ pub struct SubField {
     uses: u8,
     /// The parts of its objects.
     pub parts: &'static [SubField],
-    /// One line of help for editors; empty if the name is enough.
+    /// One line of help for editors.
     pub help: &'static str,
 }
 

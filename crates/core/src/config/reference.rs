@@ -152,9 +152,7 @@ pub(crate) fn described_part(part: &SubField) -> Value {
             any_of([words.clone(), Value::object(list_of(words))])
         }
     };
-    if !part.help.is_empty() {
-        members.insert(0, ("description", Value::string(part.help)));
-    }
+    members.insert(0, ("description", Value::string(part.help)));
     Value::object(members)
 }
 

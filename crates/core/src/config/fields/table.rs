@@ -6,7 +6,7 @@ use super::{EditRight, Field, FieldScope, FieldUse, Kind, RequestPart, SubField,
 macro_rules! parts {
     (@needed must) => { true };
     (@needed may) => { false };
-    ($($name:literal $kind:ident $needed:ident $shown:ident [$($use:ident)*] $parts:ident $($help:literal)?;)*) => {
+    ($($name:literal $kind:ident $needed:ident $shown:ident [$($use:ident)*] $parts:ident $help:literal;)*) => {
         &[$(SubField {
             name: $name,
             kind: SubKind::$kind,
@@ -14,7 +14,7 @@ macro_rules! parts {
             shown: Visibility::$shown,
             uses: 0 $(| FieldUse::$use as u8)*,
             parts: $parts,
-            help: concat!($($help)?),
+            help: $help,
         }),*]
     };
 }
@@ -22,16 +22,16 @@ macro_rules! parts {
 const NONE: &[SubField] = &[];
 
 /// The part of an object that names a file in place of a value (H13).
-pub const FILE: &[SubField] = parts! { "file" SecretPath must Path [] NONE; };
+pub const FILE: &[SubField] = parts! { "file" SecretPath must Path [] NONE "A file with the value on one line"; };
 
 const SIGN: &[SubField] = parts! {
     "file" SecretPath may Path [] NONE "A file that contains a secret `whsec_…` on one line";
     "scheme" Text may Never [CacheKey Recipe Notify] NONE "`aws4`, `tc3`, `acs3`, `huawei`, `ovh`, `google` or `rsa-sha512`";
     "id" Text may Never [CacheKey Recipe Notify] NONE "The public id of the key";
-    "secret" Secret may Never [CacheKey Recipe Notify] NONE;
-    "region" Text may Never [CacheKey Recipe Notify] NONE;
-    "service" Text may Never [CacheKey Recipe Notify] NONE;
-    "consumer" Secret may Never [CacheKey Recipe Notify] NONE;
+    "secret" Secret may Never [CacheKey Recipe Notify] NONE "The secret of the key; for `ovh`, the application secret";
+    "region" Text may Never [CacheKey Recipe Notify] NONE "The region of the service, such as `us-east-1`";
+    "service" Text may Never [CacheKey Recipe Notify] NONE "The service, such as `route53`";
+    "consumer" Secret may Never [CacheKey Recipe Notify] NONE "The consumer key of `ovh`";
     "token" Secret may Never [CacheKey Recipe Notify] NONE "The session token of temporary credentials";
     "key" Secret may Never [CacheKey Recipe Notify] NONE "A private key in PEM, or the JSON file of a service account";
     "header" Text may Never [CacheKey Recipe Notify] NONE "The header for the signature of `rsa-sha512`; not set: `Signature`";
@@ -50,26 +50,26 @@ const VERIFY: &[SubField] = parts! {
 };
 
 const DOMAIN: &[SubField] = parts! {
-    "name" Text must Domains [] NONE;
-    "extra" Values may Never [CacheKey Recipe] FILE;
-    "interface_id" Text may Plain [] NONE;
-    "verify" FlagOrObject may Deep [] VERIFY;
+    "name" Text must Domains [] NONE "The domain name";
+    "extra" Values may Never [CacheKey Recipe] FILE "Your own placeholders for this domain alone";
+    "interface_id" Text may Plain [] NONE "The lower bits of another host's IPv6 address: ddns takes the prefix from the address it found";
+    "verify" FlagOrObject may Deep [] VERIFY "Whether DNS is asked about this domain, and how";
 };
 
 const CONDITION: &[SubField] = parts! {
-    "status" Statuses may Deep [CacheKey Recipe Notify] NONE;
-    "body" Text may Deep [CacheKey Recipe Notify] NONE;
-    "json" Pointers may Deep [CacheKey Recipe Notify] NONE;
-    "for" Text may Deep [CacheKey Recipe Notify] NONE;
-    "until" Text may Deep [CacheKey Recipe Notify] NONE;
-    "all" Flag may Deep [CacheKey Recipe Notify] NONE;
+    "status" Statuses may Deep [CacheKey Recipe Notify] NONE "Statuses, such as 404, or a list of them";
+    "body" Text may Deep [CacheKey Recipe Notify] NONE "A regular expression that the text of the response must match";
+    "json" Pointers may Deep [CacheKey Recipe Notify] NONE "Values that the response must have: JSON pointers and values";
+    "for" Text may Deep [CacheKey Recipe Notify] NONE "How long to wait, e.g. `30m`";
+    "until" Text may Deep [CacheKey Recipe Notify] NONE "`address`: only until the address changes";
+    "all" Flag may Deep [CacheKey Recipe Notify] NONE "For all updates of the entry, not only this one";
 };
 
 const EXPECT: &[SubField] = parts! {
-    "stop" Conditions may Deep [CacheKey Recipe Notify] CONDITION;
-    "wait" Conditions may Deep [CacheKey Recipe Notify] CONDITION;
-    "reject" Conditions may Deep [CacheKey Recipe Notify] CONDITION;
-    "accept" Conditions may Deep [CacheKey Recipe Notify] CONDITION;
+    "stop" Conditions may Deep [CacheKey Recipe Notify] CONDITION "The service refuses the update permanently: ddns stops sending it";
+    "wait" Conditions may Deep [CacheKey Recipe Notify] CONDITION "The service asks for a pause";
+    "reject" Conditions may Deep [CacheKey Recipe Notify] CONDITION "The update failed, and is sent again later";
+    "accept" Conditions may Deep [CacheKey Recipe Notify] CONDITION "The update is accepted only if one of these holds";
     "forget" Conditions may Deep [CacheKey Recipe] CONDITION "The kept values are outdated: look them up again";
     "none" Conditions may Deep [CacheKey Recipe] CONDITION "In a step: the service has no such entry";
 };
@@ -92,9 +92,9 @@ const STEP: &[SubField] = parts! {
 };
 
 const COMBINE: &[SubField] = parts! {
-    "families" Flag may Deep [CacheKey Recipe] NONE;
-    "domains" Whole may Deep [CacheKey Recipe] NONE;
-    "missing" Text may Deep [CacheKey Recipe] NONE;
+    "families" Flag may Deep [CacheKey Recipe] NONE "One request for both addresses of a domain";
+    "domains" Whole may Deep [CacheKey Recipe] NONE "One request for up to this many domains";
+    "missing" Text may Deep [CacheKey Recipe] NONE "The text to send for an address that was not found; not set: nothing is sent";
 };
 
 const PUSH: &[SubField] = parts! {
@@ -105,28 +105,28 @@ const PUSH: &[SubField] = parts! {
 };
 
 const WEB: &[SubField] = parts! {
-    "listen" Text may WithoutUser [] NONE;
-    "password_file" SecretPath may Path [] NONE;
-    "token_file" SecretPath may Path [] NONE;
-    "allow_edit" Flag may WithoutUser [] NONE;
-    "hosts" List may WithoutUser [] NONE;
-    "proxies" List may WithoutUser [] NONE;
-    "certificate" Path may Path [] NONE;
-    "key" SecretPath may Path [] NONE;
+    "listen" Text may WithoutUser [] NONE "The address to listen on; not set: 127.0.0.1:9876";
+    "password_file" SecretPath may Path [] NONE "A file with the hash that `ddns password` printed";
+    "token_file" SecretPath may Path [] NONE "A file with a token (16 characters or more) for programs";
+    "allow_edit" Flag may WithoutUser [] NONE "Whether the page may edit the configuration";
+    "hosts" List may WithoutUser [] NONE "Further names of the page, such as that of a reverse proxy";
+    "proxies" List may WithoutUser [] NONE "Addresses or networks of reverse proxies: only their `X-Forwarded-…` headers count";
+    "certificate" Path may Path [] NONE "A PEM file with the certificate: the page speaks https";
+    "key" SecretPath may Path [] NONE "A PEM file with the private key of the certificate";
     "push" Named may Parts [] PUSH "Routers and other hosts that may push their address, each with a name: the source `push:NAME`";
 };
 
 const GROUP: &[SubField] = parts! {
-    "store" Text must WithoutUser [] NONE;
-    "name" Text must WithoutUser [] NONE;
-    "lease" WholeOrText may WithoutUser [] NONE;
-    "member" Text may WithoutUser [] NONE;
-    "prefer" WholeOrText may WithoutUser [] NONE;
-    "ca" Path may Path [] NONE;
-    "certificate" Path may Path [] NONE;
-    "key" SecretPath may Path [] NONE;
-    "user" Text may WithoutUser [] NONE;
-    "password_file" SecretPath may Path [] NONE;
+    "store" Text must WithoutUser [] NONE "The nodes of etcd: `etcd://HOST:PORT,…`, or `etcds://…` for TLS";
+    "name" Text must WithoutUser [] NONE "The name of the group";
+    "lease" WholeOrText may WithoutUser [] NONE "How long the others wait for a host that does not respond, 5s to 10m; not set: 15s";
+    "member" Text may WithoutUser [] NONE "The name of this host in the group; not set: the host name and a random part";
+    "prefer" WholeOrText may WithoutUser [] NONE "0 to 100: the host with the highest number takes the lease back";
+    "ca" Path may Path [] NONE "A PEM file with the certificate authority of etcd";
+    "certificate" Path may Path [] NONE "A PEM file with this host's certificate for etcd";
+    "key" SecretPath may Path [] NONE "A PEM file with the private key of that certificate";
+    "user" Text may WithoutUser [] NONE "The user of etcd";
+    "password_file" SecretPath may Path [] NONE "A file with the password of that user";
 };
 
 const NOTIFICATION: &[SubField] = parts! {

@@ -40,7 +40,7 @@ pub(super) fn pushes(of: &mut PartReader<'_, '_, '_>, files: &FileContents) -> V
         if rules.iter().any(|known| known.user == rule.user || known.name == rule.name) {
             let name = &rule.name;
             let message =
-                format!("`web.push`: the user of `{name}` is another's: its password would not tell them apart");
+                format!("`web.push`: `{name}` has the same user as another name: give each its own `user`");
             of.reader.wrong(Key::Web, member.key_span, message, "give each its own `user`");
         }
         rules.push(rule);
