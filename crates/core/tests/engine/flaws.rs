@@ -36,6 +36,10 @@ pub(crate) enum Flaw {
     HungLane,
     /// A step is answered with the previous address of the endpoint.
     OldAnswer,
+    /// A refused request counts as accepted.
+    RefusedIsAccepted,
+    /// A substitute is sent although there is an address.
+    NeedlessSubstitute,
 }
 
 impl World {

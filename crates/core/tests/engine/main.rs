@@ -275,19 +275,24 @@ fn e3_e4_what_is_promised_holds_with_many_domains() {
 }
 
 /// Rare things, each of which must happen at least once in the default number of schedules.
-const RARE: [&str; 14] = [
+const RARE: [&str; 19] = [
     "Retry-After",
     "a former file put back",
     "applied after it was given up",
     "applied after its process ended",
+    "applied too late, or twice",
     "cancelled",
+    "clock set",
     "damaged",
     "discarded",
     "killed between two effects",
+    "killed with requests under way",
     "merged",
     "not sent because it could not be remembered",
+    "not written",
     "reloaded",
     "sent with something in the place of an address",
+    "service up to date",
     "single run ended well",
     "waited for another process",
 ];
@@ -382,6 +387,8 @@ fn e4_mistakes_around_the_engine_are_found() {
         (Flaw::BelieveMissing, &["S2", "S3"]),
         (Flaw::HungLane, &["S12"]),
         (Flaw::OldAnswer, &["S3", "S15", "L1"]),
+        (Flaw::RefusedIsAccepted, &["S15"]),
+        (Flaw::NeedlessSubstitute, &["S16"]),
     ];
     for (flaw, expected) in cases {
         let first = if flaw == Flaw::OldAnswer { AROUND } else { 0 };

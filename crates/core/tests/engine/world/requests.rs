@@ -28,7 +28,10 @@ impl World {
             self.inquire(process, request, &shape, path);
             return;
         }
-        let members = crate::endpoint::members(&shape, path);
+        let mut members = crate::endpoint::members(&shape, path);
+        if let (Flaw::NeedlessSubstitute, Some((_, ip))) = (self.flaw, members.last_mut()) {
+            *ip = ip.filter(|_| shape.combine.is_none_or(|combine| !combine.has_missing));
+        }
         let is_marked = self.check_send(process, entry, &shape, &members);
         let fate = self.origins[shape.origin].decide(&shape, &members);
         self.last_flight += 1;
@@ -161,6 +164,7 @@ impl World {
         match (&mut facts, self.flaw) {
             (Facts::Failed { reached, .. }, Flaw::NeverReached) => *reached = false,
             (Facts::Failed { reached, .. }, Flaw::AlwaysReached) => *reached = true,
+            (Facts::Response(response), Flaw::RefusedIsAccepted) => response.status = 200,
             _ => {}
         }
         self.settled(process, number);
