@@ -1,7 +1,7 @@
 //! What is remembered, and what of it is not written yet. If a cache cannot be written, its claims do not count: an address
 //! that cannot be marked in doubt before another one is sent would be believed when the host returns to it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Display;
 use std::rc::Rc;
 use std::time::Duration;
@@ -382,7 +382,8 @@ impl Engine {
     pub fn pairs(&mut self, store: StoreId) -> Vec<Pair> {
         let of = &mut self.stores[store];
         let unsaved = std::mem::take(&mut of.unsaved);
-        let mut keys: HashSet<ClaimKey> = of.state.changed(&unsaved).into_iter().collect();
+        // In order: the same events lead to the same writes.
+        let mut keys: BTreeSet<ClaimKey> = of.state.changed(&unsaved).into_iter().collect();
         keys.extend(unsaved.streaks);
         of.state.turn(Saved::No, Saved::Yes);
         keys.iter().map(|key| of.state.pair(key)).collect()

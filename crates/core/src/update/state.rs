@@ -61,7 +61,7 @@ impl fmt::Display for Fingerprint {
 }
 
 /// Identifies a claim.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClaimKey {
     /// The callback.
     pub callback: Fingerprint,

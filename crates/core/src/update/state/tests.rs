@@ -2,6 +2,8 @@
 
 use super::text::{HOLDS, STREAKS};
 use super::*;
+use crate::dns::DnsVerdict;
+use crate::update::hold::{Stopped, UnderWay};
 use crate::update::outcome::Why;
 
 const OWN: u32 = 7;
@@ -48,6 +50,40 @@ fn the_text_reads_back() {
     assert_eq!(State::from_text(&pretty), Some(state.clone()), "as somebody else may write it");
     assert_eq!(state.salt(), [1, 2, 3]);
     assert_eq!(State::from_text(&State::new(vec![7]).to_string()), Some(State::new(vec![7])));
+}
+
+/// Everything that a file may contain, as version 0.2.0 writes it. Members may be added to it; those here must keep their meaning.
+const FILE: &str = r#"{"version":2,"salt":"010203","callbacks":{
+"00112233445566778899aabbccddeeff":{"by":[],
+ "a.example A":["203.0.113.7",1000,"203.0.113.8",1030,7]}},
+"holds":{
+ "00112233445566778899aabbccddeeff a.example A":{"sent":1,"wait":2,"unchanged":3,"under_way":[["203.0.113.9",1040,8]],"stopped":["203.0.113.8",5,true,"no \"host\""],"seen":{"ip":"203.0.113.7","accepted":1000,"found":{"verdict":"not_visible","ttl":300,"reason":"ns1.example has 203.0.113.6"},"since":1010,"last":1020,"next":1080}}},
+"streaks":{
+ "00112233445566778899aabbccddeeff a.example A":[2,1,3,900]}}
+"#;
+
+#[test]
+fn e4_what_a_file_of_this_version_says_keeps_its_meaning() {
+    let state = State::from_text(FILE).expect("a file");
+    let key = key("a.example");
+    assert_eq!(state.entry(&key), marked(accepted(7, 1000), 8, 1030, 7));
+    let Hold { sent, wait_until, unchanged, under_way, stopped, seen, more } = state.hold(&key);
+    assert_eq!((sent, wait_until, unchanged, more.as_str()), (1, 2, 3, ""));
+    assert_eq!(under_way, [UnderWay { ip: ip(9), until: 1040, by: 8 }]);
+    assert_eq!(stopped, Some(Stopped { ip: ip(8), at: 5, until_address: true, why: "no \"host\"".to_owned() }));
+    let seen = seen.expect("what DNS showed");
+    assert_eq!((seen.ip, seen.accepted, seen.since, seen.last, seen.next), (ip(7), 1000, 1010, 1020, 1080));
+    assert_eq!((seen.found.verdict, seen.found.ttl), (DnsVerdict::NotVisible, Some(300)));
+    assert_eq!(state.streak(&key).map(|streak| streak.to_text()).as_deref(), Some("[2,1,3,900]"));
+    assert_eq!(state.to_string(), FILE);
+    // In a group's store, a pair has the same members.
+    let (name, text) = state.pair(&key);
+    let hold =
+        FILE.lines().nth(4).and_then(|line| line.split_once("A\":")).map(|(_, hold)| hold.trim_end_matches("},"));
+    assert_eq!(name, "00112233445566778899aabbccddeeff a.example A");
+    let text = text.expect("a pair");
+    assert!(text.starts_with("{\"entry\":[\"203.0.113.7\",1000,\"203.0.113.8\",1030,7],\"hold\":"), "{text}");
+    assert!(hold.is_some_and(|hold| text.contains(hold)) && text.ends_with(",\"streak\":[2,1,3,900]}"), "{text}");
 }
 
 /// What older versions wrote, and what later versions may add.
