@@ -43,7 +43,8 @@ pub(crate) fn named(plan: &Plan, place: &str, names: &[String]) -> Result<HashSe
     let known = || (0..plan.entry_count()).flat_map(|at| plan.updates_of(at)).map(|id| plan.about(id).1);
     let (mut all, mut wrong) = (HashSet::new(), Vec::new());
     for name in names {
-        let domain = Domain::parse(name).ok().filter(|domain| known().any(|own| own == domain));
+        let is_named = |own: &&Domain| own.as_str().eq_ignore_ascii_case(name.trim().trim_end_matches('.'));
+        let domain = known().find(is_named).cloned();
         if domain.is_none() {
             let near = nearest(name, known().map(Domain::as_str)).map(|near| format!("did you mean {near}?"));
             let message = format!("`{name}` is not a domain of the configuration");

@@ -303,6 +303,14 @@ impl Question {
         if text.chars().any(char::is_control) {
             return Some("the answer contains a control character (an arrow key, perhaps)".to_owned());
         }
+        // `Bearer KEY`, or two lines in one: a request with it would be refused.
+        if self.check.is_none()
+            && self.secret
+            && matches!(self.name.as_str(), "token" | "key")
+            && text.contains(char::is_whitespace)
+        {
+            return Some(format!("{} has no spaces: enter it alone", within_sentence(&self.ask)));
+        }
         let check = self.check.as_ref()?;
         // The pattern is valid: it was checked when the recipe was read.
         let is_right = Regex::new(check).is_ok_and(|check| check.is_match(text));

@@ -19,16 +19,18 @@ pub fn search(word: &str) -> Vec<Recipe> {
     found.into_iter().map(|(_, recipe)| recipe).collect()
 }
 
-/// Whether a word is one of the recipe's names, in any spelling.
+/// Whether a word is one of the recipe's names, in any spelling, or the name of its website.
 pub fn is_exactly(word: &str, recipe: &Recipe) -> bool {
-    likeness(word, recipe) == Some(EXACT)
+    likeness(word, recipe).is_some_and(|rank| rank <= SITE)
 }
 
 const EXACT: u8 = 0;
-const BEGINNING: u8 = 1;
-const INSIDE: u8 = 2;
-const ABOUT: u8 = 3;
-const SLIP: u8 = 4;
+/// After [`EXACT`]: `nsupdate.info` is a service, and `nsupdate` another.
+const SITE: u8 = 1;
+const BEGINNING: u8 = 2;
+const INSIDE: u8 = 3;
+const ABOUT: u8 = 4;
+const SLIP: u8 = 5;
 
 /// Only letters and digits, in lower case: `No-IP`, `no ip` and `noip` are the same.
 fn plain(text: &str) -> String {
@@ -38,7 +40,8 @@ fn plain(text: &str) -> String {
 /// How well a word matches; lower is better. `None`: not at all.
 fn likeness(word: &str, recipe: &Recipe) -> Option<u8> {
     let word = word.trim().trim_end_matches('.').to_lowercase();
-    let typed = plain(&word);
+    let word = word.strip_prefix("www.").unwrap_or(&word);
+    let typed = plain(word);
     if typed.is_empty() {
         return Some(ABOUT);
     }
@@ -49,8 +52,10 @@ fn likeness(word: &str, recipe: &Recipe) -> Option<u8> {
     let site = word.rsplit_once('.').filter(|_| !word.contains(' ')).map(|(site, _)| plain(site));
     let names = [&recipe.name, &recipe.title].into_iter().chain(&recipe.aliases).map(|name| plain(name));
     let rank = |name: String| {
-        if name == typed || site.as_ref() == Some(&name) {
+        if name == typed {
             Some(EXACT)
+        } else if site.as_ref() == Some(&name) {
+            Some(SITE)
         } else if name.starts_with(&typed) {
             Some(BEGINNING)
         } else if name.contains(&typed) {
@@ -59,7 +64,7 @@ fn likeness(word: &str, recipe: &Recipe) -> Option<u8> {
             is_slip(&typed, &name).then_some(SLIP)
         }
     };
-    let is_about = || [recipe.kind, &recipe.about].iter().any(|text| text.to_lowercase().contains(&word));
+    let is_about = || [recipe.kind, &recipe.about].iter().any(|text| text.to_lowercase().contains(word));
     let best = names.filter_map(rank).min();
     best.filter(|rank| *rank < SLIP).or_else(|| is_about().then_some(ABOUT)).or(best)
 }
@@ -104,6 +109,11 @@ mod tests {
             ("hetzner", "hetzner-cloud"),
             ("godaddy.com", "godaddy"),
             ("he.net", "he-net"),
+            ("nsupdate.info", "nsupdate-info"),
+            ("www.cloudflare.com", "cloudflare"),
+            ("dyndns.org", "dyn"),
+            ("spdns", "spdyn"),
+            ("myfritz", "dyndns2"),
             ("afraid", "freedns-v2"),
             ("strato", "strato"),
         ];
@@ -122,6 +132,7 @@ mod tests {
     fn h12_only_a_whole_name_is_taken_without_asking() {
         for (word, name, expected) in [
             ("no ip", "no-ip", true),
+            ("no-ip.com", "no-ip", true),
             ("noip", "no-ip", true),
             ("no", "no-ip", false),
             ("cloudfalre", "cloudflare", false),
@@ -136,9 +147,9 @@ mod tests {
     fn h12_no_two_services_share_a_name() {
         let all: Vec<Recipe> = built_in().collect();
         for recipe in &all {
-            for word in [&recipe.name].into_iter().chain(&recipe.aliases) {
-                let others: Vec<&str> =
-                    all.iter().filter(|other| is_exactly(word, other)).map(|other| other.name.as_str()).collect();
+            for word in [&recipe.name, &recipe.title].into_iter().chain(&recipe.aliases) {
+                let is_named = |other: &&Recipe| likeness(word, other) == Some(EXACT);
+                let others: Vec<&str> = all.iter().filter(is_named).map(|other| other.name.as_str()).collect();
                 assert!(others == [recipe.name.as_str()], "{word}: {others:?}");
             }
         }

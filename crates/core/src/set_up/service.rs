@@ -3,6 +3,9 @@
 use super::{ChosenService, OWN, SetUp, SetUpSubject};
 use crate::recipe::{Recipe, is_exactly, named, search};
 
+/// What means a URL of the user's own, in place of a service.
+const OWN_WORDS: [&str; 5] = [OWN, "url", "my own", "my own url", "own url"];
+
 /// The result of a search for a service.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ServiceChoice {
@@ -35,7 +38,8 @@ impl SetUp {
         let text = text.trim();
         let number = if text.is_empty() { self.only_listed() } else { text.parse().ok() };
         let is_url = text.starts_with("http://") || text.starts_with("https://");
-        if number == Some(0) || text.eq_ignore_ascii_case(OWN) || is_url {
+        let is_own = OWN_WORDS.iter().any(|word| text.eq_ignore_ascii_case(word));
+        if number == Some(0) || is_own || is_url {
             self.take_service(OWN, ChosenService::Own);
             if is_url {
                 self.suggest("id".to_owned(), text.to_owned());
@@ -56,7 +60,14 @@ impl SetUp {
         };
         let is_meant = |recipe: &&Recipe| listed.is_some() || is_exactly(text, recipe) && text != "?";
         if let Some(recipe) = found.iter().find(is_meant) {
-            let title = recipe.title.clone();
+            let mut title = recipe.title.clone();
+            // `desec` and `desec-api`: one name for two ways.
+            let family = |recipe: &Recipe| recipe.name.split('-').next().map(str::to_owned);
+            let other =
+                found.iter().find(|it| listed.is_none() && it.name != recipe.name && family(it) == family(recipe));
+            if let Some(other) = other {
+                title += &format!(". For {}, type < and then {}", other.title, other.name);
+            }
             self.take_service(&recipe.name, ChosenService::Recipe(Box::new(recipe.clone())));
             return ServiceChoice::Taken(title);
         }

@@ -93,7 +93,7 @@ const ELSEWHERE: [(&str, &str); 5] = [
         "`ddns service install` installs a service that keeps running. First remove the timer that `ddns task` made: \
          `systemctl disable --now ddns.timer`, or its line in `crontab -e`",
     ),
-    ("web", "the page is part of the service: run `ddns watch --web`"),
+    ("web", "the page is part of the service: `ddns watch --help` explains --web"),
     ("mcp", "programs can use `ddns status --json` and the HTTP API of `ddns watch --web`"),
     ("open", "`ddns watch --web` prints the address of the page: open it in your browser"),
     ("port", "`ddns watch --web 127.0.0.1:PORT` sets the port of the page"),

@@ -99,7 +99,7 @@ fn import(given: &ParsedArgs) -> Result<u8, u8> {
     if let Some(new) = new {
         let folder = given.value("secrets").map(|folder| absolute(environment.path(folder))).transpose();
         let folder = folder
-            .map_err(|error| refuse(format!("the folder for secrets is not possible ({error})"), "name another one"))?;
+            .map_err(|error| refuse(format!("the folder for secrets cannot be used ({error})"), "name another one"))?;
         let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
         let filled = import.document(&chosen, folder.as_deref(), name).map_err(cannot)?;
         new.write(&filled).or(Err(2))?;

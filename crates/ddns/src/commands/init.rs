@@ -33,7 +33,7 @@ use crate::load::{read_text, validate_new};
 use crate::lookup::{Query, look_up};
 use crate::open_file::check_creatable;
 use crate::output::layout::{broken, width_of};
-use crate::output::{Ended, complain, fail, print, put, refuse, say};
+use crate::output::{Ended, complain, fail, print, put, refuse};
 use crate::set_up::{install_command, own_addresses, requests};
 use dialog::{Dialog, SendChoice};
 
@@ -62,7 +62,7 @@ pub(crate) async fn run(given: ParsedArgs) -> Ended {
     let target = target(&given, &environment)?;
     let folder = given.value("secrets").map(|folder| absolute(environment.path(folder)));
     let folder =
-        folder.transpose().map_err(|error| fail(&format!("the folder for secrets is not possible ({error})")))?;
+        folder.transpose().map_err(|error| fail(&format!("the folder for secrets cannot be used ({error})")))?;
     if let Some(folder) = &folder {
         check_creatable(&folder.join("secret")).map_err(|error| unwritable(&folder.to_string_lossy(), &error))?;
     }
@@ -214,7 +214,9 @@ fn show_broken(text: &str, indent: usize) {
 /// Shows the warnings about a configuration, and looks up its addresses.
 async fn look_all((config, warnings): &Valid, looked: &mut BothLooked, client: &Client) {
     for warning in warnings {
-        say(&(warning.shown() + "\n"));
+        // Without its place: the file does not exist yet.
+        let hint = warning.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default();
+        show_broken(&format!("Warning: {}{hint}.", warning.message), 0);
     }
     for entry in &config.entries {
         for family in Family::ALL.into_iter().filter(|family| !entry.domains_of(*family).is_empty()) {

@@ -65,7 +65,7 @@ pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Handled {
     let when_wrong = move || warned.warn(format!("somebody gave a wrong password on the page ({client})"));
     let checked = site.logins.check(client, move || is_right(&hash, &password), when_wrong).await;
     if !checked.map_err(|wait| too_many_attempts(request, wait))? {
-        return Err(form(403, request, Some("This is not the password.")));
+        return Err(form(403, request, Some("The password is wrong.")));
     }
     // A new id, so that knowing the old one logs nobody in (session fixation).
     let id = Id(random().map_err(|_| Reply::text(500, "the system has no random numbers"))?);

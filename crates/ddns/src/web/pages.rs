@@ -22,7 +22,7 @@ use crate::clock::{local_offset, unix_time};
 use crate::lookup::report::LookupReport;
 
 /// What is said if the service ends while a page is made.
-pub(super) const SERVICE_STOPPING: &str = "the service ends: try again when it runs";
+pub(super) const SERVICE_STOPPING: &str = "the service is stopping: try again once it runs again";
 
 /// How many updates with the same name and type have details.
 const MAX_ALIKE: usize = 100;

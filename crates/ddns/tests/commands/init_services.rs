@@ -44,7 +44,7 @@ fn h12_five_services_from_an_empty_folder_to_an_accepted_update() {
         };
         assert!(run.stdout.contains(seen), "{}: {seen}: {}", service.name, run.stdout);
         // The rules come when the questions are answered, and before anything is sent.
-        let order = ["Service: ", "Good to know about ", "What is sent for ", "Send it once now?"];
+        let order = ["Service: ", "About ", "What is sent for ", "Send it once now?"];
         let places = order.map(|part| run.stdout.find(part).unwrap_or_else(|| panic!("{part}: {}", run.stdout)));
         let last = run.stdout.rfind(" (not shown): ").expect("a secret");
         assert!(places.is_sorted() && last < places[1], "{}: {}", service.name, run.stdout);

@@ -61,7 +61,7 @@ fn b11_task_is_a_hint_at_the_service_and_at_the_old_timer() {
 #[test]
 fn b11_commands_and_options_of_the_other_client_lead_to_what_takes_their_place() {
     for (arguments, part) in [
-        (&["web"][..], "`ddns watch --web`"),
+        (&["web"][..], "`ddns watch --help`"),
         (&["mcp"], "`ddns status --json`"),
         (&["--open"], "open it in your browser"),
         (&["--port", "8080"], "`ddns watch --web 127.0.0.1:PORT`"),

@@ -1,5 +1,5 @@
-//! Every sentence that the program can print and its pages contain, in one list for a reader, and none with a turn of phrase that has to
-//! be read twice.
+//! Every sentence that the program, its recipes and its pages contain, in one list for a reader, and none with a turn of phrase that has
+//! to be read twice.
 
 use std::fs;
 use std::path::Path;
@@ -135,10 +135,17 @@ fn sentences() -> Vec<(String, String)> {
     };
     for krate in ["core", "ddns", "group"] {
         for file in files(&root().join("crates").join(krate).join("src")) {
-            if file.extension().is_some_and(|end| end == "rs") && !file.ends_with("tests.rs") {
-                add(&file, texts(&fs::read_to_string(&file).expect("a source file")));
+            let text = || fs::read_to_string(&file).expect("a file of the program");
+            match file.extension().and_then(|end| end.to_str()) {
+                Some("rs") if !file.ends_with("tests.rs") => add(&file, texts(&text())),
+                Some("js" | "json") => add(&file, texts(&text())),
+                Some("txt") => add(&file, prose(&text())),
+                _ => {}
             }
         }
+    }
+    for recipe in files(&root().join("recipes")) {
+        add(&recipe, texts(&fs::read_to_string(&recipe).expect("a recipe")));
     }
     let mut pages = files(&root().join("docs"));
     pages.extend(["README.md", "CONTRIBUTING.md"].map(|name| root().join(name)));

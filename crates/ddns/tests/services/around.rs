@@ -184,9 +184,16 @@ fn h14_a_step_is_redirected_within_its_origin_alone() {
     assert_eq!((receiver.take().len(), elsewhere.take().len()), (1, 0));
     // The same where a value makes it another origin.
     let far = elsewhere.url("").replacen("http://", "", 1);
-    let away = json!({"extra": {"__HOST__": far}, "before": step(&json!({"id": "http://__HOST__/find"}))});
-    Sandbox::new().sync(&config(&receiver, &away)).expect(1).prints("not to the origin of `id`");
-    assert_eq!((receiver.take().len(), elsewhere.take().len()), (0, 0));
+    let of_domain = json!({"ipv4": [{"name": "home.example.com", "extra": {"__HOST__": far}}]});
+    // What would follow the update elsewhere stops it, too: it would be sent again and again.
+    for (away, expected) in [
+        (json!({"before": step(&json!({"id": "http://__HOST__/find"}))}), "it would go to http://"),
+        (json!({"after": {"id": "http://__HOST__/after"}}), "`after` would go to http://"),
+    ] {
+        let run = Sandbox::new().sync(&config(&receiver, &with(&of_domain, &away))).expect(1);
+        run.prints(expected).prints("not to the origin of `id`; the update was not sent");
+        assert_eq!((receiver.take().len(), elsewhere.take().len()), (0, 0));
+    }
 }
 
 #[test]

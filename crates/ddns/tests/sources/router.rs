@@ -270,8 +270,8 @@ fn f9_e_f_g_nothing_that_a_router_answers_leads_elsewhere() {
 
 #[test]
 fn f9_a_router_is_for_ipv4_alone_and_is_named_by_its_address() {
-    refused(6, &json!("router")).prints("`index6`: router gives IPv4 addresses alone").prints("use `default`");
-    refused(6, &json!("quorum:1(router, default)")).prints("gives IPv4 addresses alone");
+    refused(6, &json!("router")).prints("`index6`: router gives only IPv4 addresses").prints("use `default`");
+    refused(6, &json!("quorum:1(router, default)")).prints("gives only IPv4 addresses");
     refused(4, &json!("router:fritz.box")).prints("needs the IPv4 address of a router");
     refused(4, &json!("ruoter")).prints("did you mean `router`?");
 }

@@ -48,7 +48,7 @@ fn log_in(browser: &Browser, url: &str) {
     browser.is_accessible("the page for logging in");
     browser.is_quiet();
     browser.type_into("#password", &format!("wrong{ENTER}"));
-    browser.says("This is not the password.");
+    browser.says("The password is wrong.");
     browser.is_accessible("after a wrong password");
     // The browser itself notes the status of the response.
     assert!(browser.console().len() <= 1, "403");

@@ -224,7 +224,7 @@ fn i1_a_recipe_asks_its_questions_and_shows_what_it_would_send() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     // The rules come after the questions, and the script finds a service by what people call it.
-    let (form, rules) = (questions.body.find("cloudflare.token"), questions.body.find("Good to know about Cloudflare"));
+    let (form, rules) = (questions.body.find("cloudflare.token"), questions.body.find("About Cloudflare"));
     assert!(form.is_some() && form < rules, "{}", questions.body);
     assert!(decoded(&page.get("/setup").expect(200).body).contains("data-find=\"no-ip No-IP noip ddns.net"));
     // What was typed goes on inside of the form, and nowhere else.

@@ -39,8 +39,7 @@ pub(super) fn pushes(of: &mut PartReader<'_, '_, '_>, files: &FileContents) -> V
         let Some(rule) = push(of.reader, member, files) else { continue };
         if rules.iter().any(|known| known.user == rule.user || known.name == rule.name) {
             let name = &rule.name;
-            let message =
-                format!("`web.push`: `{name}` has the same user as another name: give each its own `user`");
+            let message = format!("`web.push`: `{name}` has the same user as another name: give each its own `user`");
             of.reader.wrong(Key::Web, member.key_span, message, "give each its own `user`");
         }
         rules.push(rule);

@@ -74,7 +74,7 @@ fn e4_what_a_file_of_this_version_says_keeps_its_meaning() {
     let seen = seen.expect("what DNS showed");
     assert_eq!((seen.ip, seen.accepted, seen.since, seen.last, seen.next), (ip(7), 1000, 1010, 1020, 1080));
     assert_eq!((seen.found.verdict, seen.found.ttl), (DnsVerdict::NotVisible, Some(300)));
-    assert_eq!(state.streak(&key).map(|streak| streak.to_text()).as_deref(), Some("[2,1,3,900]"));
+    assert!(state.streak(&key).is_some_and(|streak| streak.to_text() == "[2,1,3,900]"));
     assert_eq!(state.to_string(), FILE);
     // In a group's store, a pair has the same members.
     let (name, text) = state.pair(&key);

@@ -28,8 +28,9 @@ impl CheckReport {
     pub(super) fn text(&self, width: usize) -> String {
         let mut text = String::new();
         for (name, sections) in &self.listings {
-            let name = if name.is_empty() { "Environment and options" } else { name };
-            for section in sections {
+            let is_of_file = !name.is_empty();
+            let name = if is_of_file { name } else { "Environment and options" };
+            for section in sections.iter().filter(|section| is_of_file || !section.rows.is_empty()) {
                 let entry = section.entry.map(|entry| format!(", providers[{entry}]")).unwrap_or_default();
                 text += &folded_beside("", &format!("{name}{entry}"), 0, width, usize::MAX);
                 let column = section.rows.iter().map(|row| row.name.len()).max().unwrap_or(0);

@@ -131,7 +131,7 @@ impl<'a> Dialog<'a> {
         let Some(recipe) = recipe.filter(|recipe| self.told.as_ref() != Some(&recipe.name)) else { return };
         self.told = Some(recipe.name.clone());
         show("\n");
-        show_broken(&format!("Good to know about {}:", recipe.title), 0);
+        show_broken(&format!("About {}:", recipe.title), 0);
         for rule in &recipe.rules {
             show(&beside("  -", rule, 4, width_of(io::stdout())));
         }
@@ -188,10 +188,16 @@ impl<'a> Dialog<'a> {
              keep the file all the same, type write.",
             0,
         );
-        match ask("\nGo back, or write the file? < or write [<]: ", false) {
-            Ok(Some(typed)) if typed.trim().eq_ignore_ascii_case("write") => SendChoice::Done,
-            Ok(Some(typed)) => SendChoice::GoBack(steps_back(&typed).unwrap_or(1)),
-            _ => SendChoice::Done,
+        loop {
+            match ask("\nGo back, or write the file? < or write [<]: ", false) {
+                Ok(Some(typed)) if typed.trim().eq_ignore_ascii_case("write") => return SendChoice::Done,
+                Ok(Some(typed)) if typed.trim().is_empty() => return SendChoice::GoBack(1),
+                Ok(Some(typed)) => match steps_back(&typed) {
+                    Some(steps) => return SendChoice::GoBack(steps),
+                    None => show_broken("Please answer < or write.", 2),
+                },
+                _ => return SendChoice::Done,
+            }
         }
     }
 }

@@ -57,7 +57,7 @@ fn report(facts: &HostFacts, failed: Vec<(&Step, String)>) -> u8 {
     let mut code = 0;
     if !untold.is_empty() {
         let why = untold.join("; ");
-        code = fail(&format!("systemd could not be told, so the service may still be running: {why}"));
+        code = fail(&format!("systemctl failed, so the service may still be running: {why}"));
     }
     for (_, why) in others {
         code = fail(&why);

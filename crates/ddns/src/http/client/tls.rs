@@ -322,7 +322,7 @@ pub(super) fn explain(error: &io::Error, peer: &Peer<'_>) -> String {
             }
             CertificateError::NotValidForNameContext { presented, .. } if presented.is_empty() => {
                 format!(
-                    "the certificate of {origin} names no host: make it anew with a subjectAltName, a CN alone does not count"
+                    "the certificate of {origin} names no host: issue a new one with a subjectAltName; a CN alone does not count"
                 )
             }
             CertificateError::BadSignature => {

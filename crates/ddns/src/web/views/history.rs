@@ -95,7 +95,7 @@ fn sign(event: EventKind) -> UpdateState {
 pub(crate) fn log(lines: &[RecentLine], clock: &Clock<'_>) -> Markup {
     html! {
         div.stack {
-            (head("Log", "The latest lines since the service started, the newest first. The log itself has all of them.", ""))
+            (head("Log", "The latest lines since the service started, the newest first. The log on the host has all of them.", ""))
             section.card.flush aria-label="Log" {
                 @if lines.is_empty() { (empty("Nothing yet", "Lines are shown here as they are logged.")) }
                 ol.timeline {

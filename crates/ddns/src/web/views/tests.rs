@@ -351,7 +351,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("history", of(Some("/history"), "History", history_of(Ok(records()), &first))),
         ("history-broken", of(Some("/history"), "History", history_of(Err("permission denied".to_owned()), &search))),
         ("login", of(None, "Log in", login(None))),
-        ("login-wrong", of(None, "Log in", login(Some("This is not the password.")))),
+        ("login-wrong", of(None, "Log in", login(Some("The password is wrong.")))),
         ("wrong", of(None, "Not found", gone)),
     ]
 }

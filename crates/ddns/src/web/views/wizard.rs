@@ -138,8 +138,8 @@ impl WizardStep<'_> {
                     div.row { button.main { "Continue" } button name="step" value="list" { "Back" } }
                 }
                 @if let Some(recipe) = recipe.filter(|recipe| !recipe.rules.is_empty()) {
-                    section.card aria-label="Good to know" {
-                        h2 { "Good to know about " (recipe.title) }
+                    section.card aria-label="About the service" {
+                        h2 { "About " (recipe.title) }
                         ul.rules { @for rule in &recipe.rules { li { (prose(rule)) } } }
                     }
                 }
