@@ -222,8 +222,11 @@ fn f10e_f10f_what_does_not_fit_changes_nothing() {
     page.watch.prints("push:router changes nothing (nohost): other.example.com does not take its address from it");
     // Two URLs as one, by old firmware: no wrong password, however often.
     for _ in 0..9 {
-        let two = page.request("GET", "/nic/update%20http:/127.0.0.1/nic/update?myip=5.145.0.7", &[RIGHT], "");
-        answers(&two, 404, "there is nothing at this address");
+        for version in ["1.0", "1.1"] {
+            let line = format!("GET /nic/update%20http:/127.0.0.1/nic/update?myip=5.145.0.7 HTTP/{version}");
+            let two = page.send(format!("{line}\r\nHost: {}\r\nConnection: close\r\n{RIGHT}\r\n\r\n", page.host()));
+            answers(&two, 404, "there is nothing at this address");
+        }
     }
     page.watch.prints("sent two URLs as one");
     assert!(page.watch.lines_with("sent two URLs as one") < 9);
