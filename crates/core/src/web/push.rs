@@ -7,11 +7,13 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
+use super::attempts::client_of;
 use super::form;
 use crate::address::pushed::Push;
 use crate::config::Config;
 use crate::config::web::{PushRule, Web};
 use crate::net::family::Family;
+use crate::net::network::Network;
 use crate::net::reach::is_public;
 use crate::update::domain::Domain;
 
@@ -57,6 +59,14 @@ pub fn is_of_browser<'a>(mut headers: impl Iterator<Item = &'a str>) -> bool {
 pub fn allowed(web: &Web, client: IpAddr) -> Vec<&PushRule> {
     let is_from = |rule: &&PushRule| rule.from.is_empty() || rule.from.iter().any(|network| network.contains(client));
     web.push.iter().filter(is_from).collect()
+}
+
+/// Who is counted for a wrong password. A network counts as one client, but an address that `from` names counts alone: others
+/// of its network must not keep its router out.
+pub fn counted(rules: &[&PushRule], client: IpAddr) -> IpAddr {
+    let alone = Network::of(client, 128);
+    let is_named = rules.iter().flat_map(|rule| &rule.from).any(|network| Some(*network) == alone);
+    if is_named { client } else { client_of(client) }
 }
 
 /// What a push says.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ddns_core::text::duration::duration;
 use ddns_core::web::access::{PushKey, push_key};
-use ddns_core::web::push::{MAX_KIB, PushAnswer, PushLogin, PushRequest, allowed, is_of_browser};
+use ddns_core::web::push::{MAX_KIB, PushAnswer, PushLogin, PushRequest, allowed, counted, is_of_browser};
 use hyper::Method;
 use hyper::header::{AUTHORIZATION, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 
@@ -22,10 +22,8 @@ pub(super) fn of_stranger(site: &Site, request: &PageRequest) -> Option<Reply> {
     if !request.is_push(site) || !allowed(&site.web.borrow(), client).is_empty() {
         return None;
     }
-    if let Err(wait) = site.pushes.wrong(client) {
-        return Some(too_often(wait));
-    }
-    site.warn(format!("{client} may not push an address: `web.push` does not have it in `from`"));
+    // No password is compared, so it is no wrong one: a router in the network of the stranger would have to wait for it.
+    site.warn_of(client, || format!("{client} may not push an address: `web.push` does not have it in `from`"));
     Some(Reply::text(403, "badauth"))
 }
 
@@ -79,7 +77,7 @@ async fn admitted(site: &Rc<Site>, request: &PageRequest) -> Result<String, Repl
     };
     let (name, warned) = (rule.name.clone(), Rc::clone(site));
     let when_wrong = move || warned.warn(format!("{client} wanted to push an address with a wrong user or password"));
-    match site.pushes.check(client, check, when_wrong).await {
+    match site.pushes.check(counted(&rules, client), check, when_wrong).await {
         Ok(true) => Ok(name),
         Ok(false) => Err(unauthorized()),
         Err(wait) => {

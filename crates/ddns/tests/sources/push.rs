@@ -330,6 +330,35 @@ fn f10k_from_counts_before_the_password() {
     assert_eq!(by("192.168.178.66, 192.168.178.1"), 200);
 }
 
+/// Over IPv6, all hosts of a house share one network, which counts as one client where passwords are guessed.
+#[test]
+fn f10k_f10b_other_hosts_of_its_network_do_not_keep_a_router_out() {
+    let mut web = json!({"password_file": "password", "proxies": ["127.0.0.1"], "push": {
+        "router": {"password_file": "push.password", "from": ["fd00:77::1"]}}});
+    let by = |page: &Page, from: &str, authorization: &str| {
+        let lines = [authorization, &format!("X-Forwarded-For: {from}")];
+        page.request("GET", "/nic/update?myip=5.145.0.7", &lines, "").status
+    };
+    // Who may not push at all.
+    let page = service(&web, &json!({}));
+    for authorization in [WRONG, "Accept: */*"] {
+        let statuses: Vec<u16> = (0..5).map(|_| by(&page, "fd00:77::2", authorization)).collect();
+        assert_eq!(statuses, [403; 5]);
+    }
+    assert_eq!(by(&page, "fd00:77::1", RIGHT), 200);
+    page.watch.prints("fd00:77::2 may not push an address");
+    let lines = page.watch.lines_with("may not push an address");
+    assert!((1..10).contains(&lines), "{lines}");
+    // Who may push for another name.
+    web["push"]["nas"] = json!({"password_file": "password", "from": ["fd00::/8"]});
+    let page = service(&web, &json!({"index4": ["push:router", "push:nas"]}));
+    let guessed: Vec<u16> = (2..6).map(|host| by(&page, &format!("fd00:77::{host}"), WRONG)).collect();
+    assert_eq!(guessed, [401, 401, 401, 429]);
+    // The router answers for itself alone, and nobody for it.
+    let own: Vec<u16> = (0..4).map(|_| by(&page, "fd00:77::1", WRONG)).collect();
+    assert_eq!(own, [401, 401, 401, 429]);
+}
+
 #[test]
 fn f10k_f10b_a_door_without_a_lock_is_refused() {
     let (endpoint, long) = (Endpoint::new(), "x".repeat(5000));

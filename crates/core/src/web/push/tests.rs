@@ -184,6 +184,21 @@ fn f10k_f10j_who_may_push_at_all() {
 }
 
 #[test]
+fn f10k_an_address_of_from_counts_alone_where_passwords_are_guessed() {
+    let rules = [rule("a", "a", &["fd00:77::1", "192.168.178.1"]), rule("b", "b", &["fd00:77::/64"])];
+    let rules: Vec<&PushRule> = rules.iter().collect();
+    for (client, expected) in [
+        ("fd00:77::1", "fd00:77::1"),
+        ("fd00:77::2", "fd00:77::"),
+        ("fd00:77::3", "fd00:77::"),
+        ("192.168.178.1", "192.168.178.1"),
+        ("192.168.178.2", "192.168.178.2"),
+    ] {
+        assert_eq!(counted(&rules, client.parse().expect(client)).to_string(), expected);
+    }
+}
+
+#[test]
 fn f10g_what_is_answered() {
     let push = PushRequest::read("myip=5.145.0.7,2a02:8071::1", "").push.expect("an address");
     for (answer, status, text) in [
