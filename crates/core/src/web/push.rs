@@ -35,6 +35,9 @@ const ADDRESSES: [&str; 10] = ["myip", "ip", "ipv4", "myipv4", "ipaddr", "v4", "
 
 const PREFIX: &str = "ip6lanprefix";
 
+/// Headers that browsers send, and no client of dyndns2. Over plain http, an image of another site has only `accept-language`.
+const OF_BROWSERS: [&str; 6] = ["origin", "cookie", "referer", "accept-language", "upgrade-insecure-requests", "sec-"];
+
 /// Whether a request is a push; never, if `web.push` is empty.
 pub fn is_push(web: &Web, is_post: bool, path: &str, query: &str) -> bool {
     let has_address =
@@ -50,9 +53,12 @@ pub fn is_two_in_one(web: &Web, path: &str) -> bool {
     !web.push.is_empty() && rest.is_some_and(|rest| rest.starts_with("%20") || rest.starts_with('+'))
 }
 
-/// Whether a browser sent a request, judged by the names of its headers.
-pub fn is_of_browser<'a>(mut headers: impl Iterator<Item = &'a str>) -> bool {
-    headers.any(|name| matches!(name, "origin" | "cookie" | "referer") || name.starts_with("sec-fetch-"))
+/// The header, or how its name begins, by which a request is one of a browser; `None`: it is not.
+pub fn of_browser<'a>(mut headers: impl Iterator<Item = &'a str>) -> Option<&'static str> {
+    let known = |name: &str| {
+        OF_BROWSERS.into_iter().find(|known| name == *known || known.ends_with('-') && name.starts_with(known))
+    };
+    headers.find_map(known)
 }
 
 /// The rules that a client may use, judged by its address alone.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ddns_core::text::duration::duration;
 use ddns_core::web::access::{PushKey, push_key};
-use ddns_core::web::push::{MAX_KIB, PushAnswer, PushLogin, PushRequest, allowed, counted, is_of_browser};
+use ddns_core::web::push::{MAX_KIB, PushAnswer, PushLogin, PushRequest, allowed, counted, of_browser};
 use hyper::Method;
 use hyper::header::{AUTHORIZATION, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 
@@ -33,20 +33,21 @@ pub(super) async fn receive(site: &Rc<Site>, request: &PageRequest) -> Reply {
 }
 
 async fn deliver_push(site: &Rc<Site>, request: &PageRequest) -> Result<Reply, Reply> {
-    let (query, body) = (request.query.as_str(), request.text());
-    match () {
-        () if !matches!(request.method, Method::GET | Method::POST) => return Err(Reply::not_allowed("GET, POST")),
-        () if is_of_browser(request.headers.keys().map(HeaderName::as_str)) => {
-            return Err(Reply::text(403, "a browser cannot push an address"));
-        }
-        () if query.len() + request.body.len() > MAX_KIB << 10 => {
-            return Err(Reply::text(413, &format!("a push is larger than {MAX_KIB} KiB")));
-        }
-        () => {}
+    let (client, query, body) = (request.visit.client, request.query.as_str(), request.text());
+    if !matches!(request.method, Method::GET | Method::POST) {
+        return Err(Reply::not_allowed("GET, POST"));
+    }
+    // It is not asked for a password: it would keep it, and send it with the requests of any site.
+    if let Some(name) = of_browser(request.headers.keys().map(HeaderName::as_str)) {
+        let text = || format!("{client} could not push an address: browsers cannot, and its request has `{name}`");
+        site.warn_of(client, text);
+        return Err(Reply::text(403, "a browser cannot push an address: try it with curl"));
+    }
+    if query.len() + request.body.len() > MAX_KIB << 10 {
+        return Err(Reply::text(413, &format!("a push is larger than {MAX_KIB} KiB")));
     }
     let name = admitted(site, request).await?;
     if !site.push_rate.borrow_mut().admits(&name, steady_time()) {
-        let client = request.visit.client;
         site.warn_of(client, || format!("push:{name} is pushed too often ({client}): for a minute, more is refused"));
         return Err(answered(&PushAnswer::Abuse));
     }

@@ -269,6 +269,10 @@ fn f10a_the_page_moves_to_another_address_of_its_port_at_once() {
 fn f10j_browsers_and_other_names_are_refused() {
     let page = open();
     let path = "/nic/update?myip=5.145.0.7";
+    page.request("GET", path, &[RIGHT, "Host: evil.example"], "").expect(421);
+    page.send(format!("GET {path} HTTP/1.0\r\n{RIGHT}\r\n\r\n")).expect(421);
+    // Few routers show why.
+    page.watch.prints("127.0.0.1 could not push an address: the page does not have this name");
     for line in [
         "Origin: null",
         "Cookie: a=b",
@@ -276,12 +280,21 @@ fn f10j_browsers_and_other_names_are_refused() {
         "Sec-Fetch-Site: none",
         "Sec-Fetch-Mode: no-cors",
         "sec-fetch-dest: image",
+        // All that Chromium sends for an image over plain http that no other client sends.
+        "Accept-Language: en-US,en;q=0.9",
+        "Upgrade-Insecure-Requests: 1",
+        "Sec-GPC: 1",
     ] {
         assert_eq!(page.request("GET", path, &[RIGHT, line], "").status, 403, "{line}");
         assert_eq!(page.request("POST", path, &[RIGHT, line], "myip=5.145.0.7").status, 403, "{line}");
     }
-    page.request("GET", path, &[RIGHT, "Host: evil.example"], "").expect(421);
-    page.send(format!("GET {path} HTTP/1.0\r\n{RIGHT}\r\n\r\n")).expect(421);
+    page.watch.prints("127.0.0.1 could not push an address: browsers cannot, and its request has `origin`");
+    // A browser is not asked for a password, which it would keep, and what it sends is no wrong try of its host.
+    for lines in [&["Accept-Language: en"][..], &[WRONG, "Accept-Language: en"]] {
+        for _ in 0..4 {
+            assert_eq!(page.request("GET", path, lines, "").expect(403).header("www-authenticate"), None);
+        }
+    }
     for method in ["PUT", "DELETE", "HEAD", "OPTIONS"] {
         assert_eq!(page.request(method, path, &[RIGHT], "").status, 405, "{method}");
     }
@@ -290,8 +303,6 @@ fn f10j_browsers_and_other_names_are_refused() {
     page.request("POST", path, &[RIGHT], &format!("x={long}")).expect(413);
     page.request("GET", path, &[RIGHT, "X-Forwarded-For: 5.145.0.1"], "").expect(403);
     nothing_changed(&page);
-    // Few routers show why.
-    page.watch.prints("127.0.0.1 could not push an address: the page does not have this name");
     // inadyn names no port.
     let request = format!("GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n{RIGHT}\r\n\r\n");
     answers(&page.send(request), 200, "good 5.145.0.7");
@@ -300,6 +311,34 @@ fn f10j_browsers_and_other_names_are_refused() {
     for path in ["/nic/update?myip=5.145.0.7", "/v3/update?myip=5.145.0.7"] {
         without.request("GET", path, &[RIGHT], "").expect(404);
     }
+}
+
+/// Over plain http, away from loopback, a browser says least about itself: for an image, and for an address that was typed.
+#[test]
+fn f10j_a_real_browser_cannot_push() {
+    let Some(()) = inside(&format!("{LOOPBACK}\nip addr add 198.51.100.7/24 dev lo")) else { return };
+    let Some(chromium) = tool("chromium") else { return skipped("`chromium` is not installed") };
+    let (endpoint, sandbox, port) = (Endpoint::new(), prepared(), free_port());
+    sandbox.write("password", HASH);
+    let web = json!({"listen": format!("0.0.0.0:{port}"), "password_file": "password"});
+    let watch = Watch::start(&sandbox, &configuration(&endpoint, &json!({"web": with(&web, &router())})));
+    watch.prints("the page is at");
+    let url = format!("http://198.51.100.7:{port}/nic/update?user=router&password={PASSWORD}&myip=5.145.0.7");
+    let image = format!("<meta name=referrer content=no-referrer><img src=\"{url}\">");
+    let image = sandbox.write("image.html", image).display().to_string();
+    let opened = |what: &str| {
+        let mut command = Command::new(&chromium);
+        command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]);
+        command.args(["--disable-background-networking", "--disable-component-update", "--disable-sync"]);
+        command.arg(format!("--user-data-dir={}", sandbox.path("tmp").display())).args(["--dump-dom", what]);
+        said(command)
+    };
+    let shown = opened(&image);
+    watch.prints("198.51.100.7 could not push an address: browsers cannot, and its request has `accept-language`");
+    assert!(shown.contains("<img "), "{shown}");
+    let shown = opened(&url);
+    assert!(shown.contains("a browser cannot push an address"), "{shown}");
+    assert_eq!(endpoint.count(), 0);
 }
 
 #[test]
