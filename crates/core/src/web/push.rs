@@ -7,6 +7,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
+use super::access::{PushKey, push_key};
 use super::attempts::client_of;
 use super::form;
 use crate::address::pushed::Push;
@@ -73,6 +74,15 @@ pub fn counted(rules: &[&PushRule], client: IpAddr) -> IpAddr {
     let alone = Network::of(client, 128);
     let is_named = rules.iter().flat_map(|rule| &rule.from).any(|network| Some(*network) == alone);
     if is_named { client } else { client_of(client) }
+}
+
+/// A hash of one of these rules. A wrong try takes the time of a hash wherever there is one: the time must not reveal which users
+/// exist.
+pub fn any_hash<'a>(rules: &[&'a PushRule]) -> Option<&'a str> {
+    rules.iter().find_map(|rule| match push_key(rule) {
+        Ok(PushKey::Hash(hash)) => Some(hash),
+        _ => None,
+    })
 }
 
 /// What a push says.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ddns_core::text::duration::duration;
 use ddns_core::web::access::{PushKey, push_key};
-use ddns_core::web::push::{MAX_KIB, PushAnswer, PushLogin, PushRequest, allowed, counted, of_browser};
+use ddns_core::web::push::{MAX_KIB, PushAnswer, PushLogin, PushRequest, allowed, any_hash, counted, of_browser};
 use hyper::Method;
 use hyper::header::{AUTHORIZATION, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 
@@ -65,17 +65,14 @@ async fn admitted(site: &Rc<Site>, request: &PageRequest) -> Result<String, Repl
         PushLogin::read(request.header(AUTHORIZATION), &request.query, request.text()).ok_or_else(unauthorized)?;
     let (rule, is_named) = login.rule(&rules, |one, other| site.key.is_same(one, other)).ok_or_else(unauthorized)?;
     let is_possible = is_named && login.password.len() <= MAX_PASSWORD_BYTES;
-    let check: Box<dyn FnOnce() -> bool + Send> = match push_key(rule) {
-        Ok(PushKey::Hash(hash)) => {
-            let (hash, password) = (hash.to_owned(), if is_possible { login.password } else { String::new() });
-            Box::new(move || is_right(&hash, &password) && is_possible)
-        }
-        Ok(PushKey::Plain(own)) => {
-            let is_same = site.key.is_same(own, &login.password) && is_possible;
-            Box::new(move || is_same)
-        }
-        Err(_) => Box::new(|| false),
+    let key = push_key(rule).ok();
+    let is_same = matches!(key, Some(PushKey::Plain(own)) if site.key.is_same(own, &login.password)) && is_possible;
+    let (hash, is_hashed) = match key {
+        Some(PushKey::Hash(hash)) => (Some(hash), is_possible),
+        _ => (any_hash(&rules).filter(|_| !is_same), false),
     };
+    let (hash, password) = (hash.map(str::to_owned), if is_hashed { login.password } else { String::new() });
+    let check = move || is_same || hash.is_some_and(|hash| is_right(&hash, &password)) && is_hashed;
     let (name, warned) = (rule.name.clone(), Rc::clone(site));
     let when_wrong = move || warned.warn(format!("{client} wanted to push an address with a wrong user or password"));
     match site.pushes.check(counted(&rules, client), check, when_wrong).await {

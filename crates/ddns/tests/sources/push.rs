@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
@@ -22,6 +22,10 @@ const RIGHT: &str = "Authorization: Basic cm91dGVyOjAxMjM0NTY3ODlhYmNkZWYwMTIz";
 const WRONG: &str = "Authorization: Basic cm91dGVyOndyb25nLXdyb25nLXdyb25nLXdyb25n";
 /// `nas:correct horse`
 const HASHED: &str = "Authorization: Basic bmFzOmNvcnJlY3QgaG9yc2U=";
+
+/// Of the same password as `HASH`, as `ddns password` makes it.
+const COSTLY: &str =
+    "$argon2id$v=19$m=12288,t=3,p=1$u7nQEuKhKTZFWf/UHG7/Rg$ugcxFRf6mhrVlmMrBL1MGl4wKJkVwipRx14EMV5pzz4";
 
 /// A service whose address is pushed. `web` and `more` are added to its page and to its configuration.
 fn service(web: &Value, more: &Value) -> Page {
@@ -396,6 +400,30 @@ fn f10k_f10b_other_hosts_of_its_network_do_not_keep_a_router_out() {
     // The router answers for itself alone, and nobody for it.
     let own: Vec<u16> = (0..4).map(|_| by(&page, "fd00:77::1", WRONG)).collect();
     assert_eq!(own, [401, 401, 401, 429]);
+}
+
+/// The fastest of a few tries: what else this machine does only slows them down.
+#[test]
+fn f10b_the_time_does_not_tell_which_users_exist() {
+    let sandbox = prepared();
+    sandbox.write("nas.password", COSTLY);
+    let push =
+        json!({"push": {"router": {"password_file": "push.password"}, "nas": {"password_file": "nas.password"}}});
+    let endpoint = Endpoint::new();
+    let config = configuration(&endpoint, &json!({"index4": ["push:router", "push:nas"]}));
+    let page = Page::start(endpoint, sandbox, &push, config);
+    let mut fastest = [Duration::MAX; 3];
+    for _ in 0..3 {
+        for (user, fastest) in ["router", "nas", "nobody"].iter().zip(&mut fastest) {
+            let started = Instant::now();
+            page.get(&format!("/nic/update?user={user}&password=wrong&myip=5.145.0.7")).expect(401);
+            *fastest = started.elapsed().min(*fastest);
+            // It wipes the slate clean.
+            page.request("GET", "/nic/update?myip=5.145.0.7", &[HASHED], "").expect(200);
+        }
+    }
+    let [plain, hashed, unknown] = fastest;
+    assert!(plain * 3 > hashed && unknown * 3 > hashed && hashed * 3 > unknown, "{fastest:?}");
 }
 
 #[test]

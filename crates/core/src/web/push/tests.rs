@@ -164,6 +164,13 @@ fn f10b_who_wants_to_push() {
     assert_eq!(named(Some("eve"), &[&one, &two]), found("a", false));
     assert_eq!((named(None, &[&one]), named(None, &[&one, &two])), (found("a", true), found("a", false)));
     assert_eq!(named(Some("bob"), &[]), None);
+
+    // Wherever the hash is, a wrong try takes its time.
+    let mut hashed = rule("c", "carol", &[]);
+    hashed.password.text = Ok("$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA\n".to_owned());
+    let hash = Some("$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA");
+    assert_eq!((any_hash(&[&hashed, &one]), any_hash(&[&one, &two, &hashed])), (hash, hash));
+    assert_eq!(any_hash(&[&one, &two]), None);
 }
 
 #[test]
