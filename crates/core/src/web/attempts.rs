@@ -73,19 +73,18 @@ impl PasswordAttempts {
         self.clients.iter().find(|client| client.who == who)
     }
 
-    /// Whether a client may try now. The error is how long it must wait.
-    pub fn may(&self, ip: IpAddr, now: Duration) -> Result<(), Duration> {
+    /// Whether a client may try now: who is behind its address ([`client_of`]). The error is how long it must wait.
+    pub fn may(&self, who: IpAddr, now: Duration) -> Result<(), Duration> {
         let left = |client: &ClientAttempts| (client.last + client.wait()).saturating_sub(now);
-        match self.client(client_of(ip)).map_or(Duration::ZERO, left) {
+        match self.client(who).map_or(Duration::ZERO, left) {
             Duration::ZERO => Ok(()),
             wait => Err(wait),
         }
     }
 
     /// Puts a try in line, and returns its number. The error is how long its client must wait.
-    pub fn wait(&mut self, ip: IpAddr, now: Duration) -> Result<u64, Duration> {
-        self.may(ip, now)?;
-        let who = client_of(ip);
+    pub fn wait(&mut self, who: IpAddr, now: Duration) -> Result<u64, Duration> {
+        self.may(who, now)?;
         let own = self.line.iter().filter(|other| other.who == who).count() as u64;
         let number = self.next;
         let costs = own + u64::from(self.client(who).map_or(0, |client| client.wrong));
@@ -118,20 +117,20 @@ impl PasswordAttempts {
     }
 
     /// Ends a check: the password was right or wrong.
-    pub fn end(&mut self, ip: IpAddr, is_right: bool, now: Duration) {
+    pub fn end(&mut self, who: IpAddr, is_right: bool, now: Duration) {
         self.is_checking = false;
         if is_right {
             // Forget the wrong tries.
-            self.clients.retain(|client| client.who != client_of(ip));
+            self.clients.retain(|client| client.who != who);
         } else {
-            self.wrong(ip, now);
+            self.wrong(who, now);
         }
     }
 
     /// Counts a wrong try of a client.
-    pub fn wrong(&mut self, ip: IpAddr, now: Duration) {
+    pub fn wrong(&mut self, who: IpAddr, now: Duration) {
         self.clients.retain(|client| now.saturating_sub(client.last) < FORGET_AFTER);
-        if let Some(client) = self.clients.iter_mut().find(|client| client.who == client_of(ip)) {
+        if let Some(client) = self.clients.iter_mut().find(|client| client.who == who) {
             (client.wrong, client.last) = (client.wrong.saturating_add(1), now);
             return;
         }
@@ -140,7 +139,7 @@ impl PasswordAttempts {
         {
             self.clients.swap_remove(at);
         }
-        self.clients.push(ClientAttempts { who: client_of(ip), wrong: 1, last: now });
+        self.clients.push(ClientAttempts { who, wrong: 1, last: now });
     }
 }
 
@@ -182,10 +181,11 @@ mod tests {
         // The addresses of one network are one client.
         let mut tries = PasswordAttempts::default();
         for number in 0..4_u128 {
-            tries.wrong(Ipv6Addr::from_bits(0x2001_0db8 << 96 | number).into(), Duration::ZERO);
+            tries.wrong(client_of(Ipv6Addr::from_bits(0x2001_0db8 << 96 | number).into()), Duration::ZERO);
         }
-        assert!(tries.may("2001:db8::9".parse().expect("an address"), Duration::ZERO).is_err());
-        assert_eq!(tries.may("2001:db8:0:1::9".parse().expect("an address"), Duration::ZERO), Ok(()));
+        let who = |ip: &str| client_of(ip.parse().expect(ip));
+        assert!(tries.may(who("2001:db8::9"), Duration::ZERO).is_err());
+        assert_eq!(tries.may(who("2001:db8:0:1::9"), Duration::ZERO), Ok(()));
     }
 
     #[test]

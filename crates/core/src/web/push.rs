@@ -7,11 +7,14 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
+use super::access::{PushKey, push_key};
+use super::attempts::client_of;
 use super::form;
 use crate::address::pushed::Push;
 use crate::config::Config;
 use crate::config::web::{PushRule, Web};
 use crate::net::family::Family;
+use crate::net::network::Network;
 use crate::net::reach::is_public;
 use crate::update::domain::Domain;
 
@@ -33,6 +36,9 @@ const ADDRESSES: [&str; 10] = ["myip", "ip", "ipv4", "myipv4", "ipaddr", "v4", "
 
 const PREFIX: &str = "ip6lanprefix";
 
+/// Headers that browsers send, and no client of dyndns2. Over plain http, an image of another site has only `accept-language`.
+const OF_BROWSERS: [&str; 6] = ["origin", "cookie", "referer", "accept-language", "upgrade-insecure-requests", "sec-"];
+
 /// Whether a request is a push; never, if `web.push` is empty.
 pub fn is_push(web: &Web, is_post: bool, path: &str, query: &str) -> bool {
     let has_address =
@@ -48,15 +54,35 @@ pub fn is_two_in_one(web: &Web, path: &str) -> bool {
     !web.push.is_empty() && rest.is_some_and(|rest| rest.starts_with("%20") || rest.starts_with('+'))
 }
 
-/// Whether a browser sent a request, judged by the names of its headers.
-pub fn is_of_browser<'a>(mut headers: impl Iterator<Item = &'a str>) -> bool {
-    headers.any(|name| matches!(name, "origin" | "cookie" | "referer") || name.starts_with("sec-fetch-"))
+/// The header, or how its name begins, by which a request is one of a browser; `None`: it is not.
+pub fn of_browser<'a>(mut headers: impl Iterator<Item = &'a str>) -> Option<&'static str> {
+    let known = |name: &str| {
+        OF_BROWSERS.into_iter().find(|known| name == *known || known.ends_with('-') && name.starts_with(known))
+    };
+    headers.find_map(known)
 }
 
 /// The rules that a client may use, judged by its address alone.
 pub fn allowed(web: &Web, client: IpAddr) -> Vec<&PushRule> {
     let is_from = |rule: &&PushRule| rule.from.is_empty() || rule.from.iter().any(|network| network.contains(client));
     web.push.iter().filter(is_from).collect()
+}
+
+/// Who is counted for a wrong password. A network counts as one client, but an address that `from` names counts alone: others
+/// of its network must not keep its router out.
+pub fn counted(rules: &[&PushRule], client: IpAddr) -> IpAddr {
+    let alone = Network::of(client, 128);
+    let is_named = rules.iter().flat_map(|rule| &rule.from).any(|network| Some(*network) == alone);
+    if is_named { client } else { client_of(client) }
+}
+
+/// A hash of one of these rules. A wrong try takes the time of a hash wherever there is one: the time must not reveal which users
+/// exist.
+pub fn any_hash<'a>(rules: &[&'a PushRule]) -> Option<&'a str> {
+    rules.iter().find_map(|rule| match push_key(rule) {
+        Ok(PushKey::Hash(hash)) => Some(hash),
+        _ => None,
+    })
 }
 
 /// What a push says.

@@ -8,7 +8,7 @@ use http::request::Parts;
 use http::uri::Authority;
 use http::{Method, Version};
 
-use super::push::is_push;
+use super::push::{is_push, is_two_in_one};
 use crate::config::web::Web;
 use crate::net::network::Network;
 
@@ -81,9 +81,12 @@ pub fn visit(
 }
 
 /// Whether a proxy apparently sent the request. Browsers do not use HTTP/1.0, but nginx does if only `proxy_pass` is set. So do
-/// routers that push; they need a password of their own.
+/// routers that push, and old ones that send two URLs as one; they need a password of their own.
 fn is_forwarded(Parts { method, uri, version, headers, .. }: &Parts, web: &Web) -> bool {
-    let is_push = || is_push(web, method == Method::POST, uri.path(), uri.query().unwrap_or_default());
+    let is_push = || {
+        is_push(web, method == Method::POST, uri.path(), uri.query().unwrap_or_default())
+            || is_two_in_one(web, uri.path())
+    };
     let is_of_proxy = |name: &HeaderName| name.as_str().starts_with(FORWARDED) || OF_PROXIES.contains(&name.as_str());
     uri.path() != HEALTH && (*version == Version::HTTP_10 && !is_push() || headers.keys().any(is_of_proxy))
 }

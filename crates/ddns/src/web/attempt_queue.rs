@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use ddns_core::web::attempts::PasswordAttempts;
+use ddns_core::web::attempts::{PasswordAttempts, client_of};
 use tokio::sync::Notify;
 
 use crate::clock::steady_time;
@@ -21,25 +21,25 @@ pub(super) struct AttemptQueue {
 impl AttemptQueue {
     /// Counts a wrong try of a client. The error is how long it must wait before it may try.
     pub(super) fn wrong(&self, client: IpAddr) -> Result<(), Duration> {
-        let now = steady_time();
-        self.attempts.borrow().may(client, now)?;
-        self.attempts.borrow_mut().wrong(client, now);
+        let (who, now) = (client_of(client), steady_time());
+        self.attempts.borrow().may(who, now)?;
+        self.attempts.borrow_mut().wrong(who, now);
         Ok(())
     }
 
-    /// Whether a password is right, once its turn has come. The error is how long the client must wait, because it was not
+    /// Whether a password is right, once its turn has come; `who` is counted. The error is how long it must wait, because it was not
     /// checked. A check runs to its end and counts even if its client is gone.
     pub(super) async fn check(
         self: &Rc<Self>,
-        client: IpAddr,
+        who: IpAddr,
         is_right: impl FnOnce() -> bool + Send + 'static,
         when_wrong: impl FnOnce() + 'static,
     ) -> Result<bool, Duration> {
         let queue = Rc::clone(self);
         let checking = tokio::task::spawn_local(async move {
-            queue.turn(client).await?;
+            queue.turn(who).await?;
             let is_right = tokio::task::spawn_blocking(is_right).await.unwrap_or(false);
-            queue.attempts.borrow_mut().end(client, is_right, steady_time());
+            queue.attempts.borrow_mut().end(who, is_right, steady_time());
             queue.checked.notify_waiters();
             if !is_right {
                 when_wrong();
@@ -51,8 +51,8 @@ impl AttemptQueue {
 
     /// Waits for the turn of a client. Only one check runs at a time: each takes memory and a thread, and simultaneous tries
     /// would all escape the delay.
-    async fn turn(&self, client: IpAddr) -> Result<(), Duration> {
-        let number = self.attempts.borrow_mut().wait(client, steady_time())?;
+    async fn turn(&self, who: IpAddr) -> Result<(), Duration> {
+        let number = self.attempts.borrow_mut().wait(who, steady_time())?;
         loop {
             let turn = self.attempts.borrow_mut().turn(number, steady_time());
             match turn {

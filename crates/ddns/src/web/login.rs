@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ddns_core::text::duration::duration;
 use ddns_core::web::access;
+use ddns_core::web::attempts::client_of;
 use ddns_core::web::form::is_own_path;
 use ddns_core::web::list::link;
 use ddns_core::web::session::Id;
@@ -63,7 +64,7 @@ pub(super) async fn log_in(site: &Rc<Site>, request: &PageRequest) -> Handled {
         request.field("password").filter(|password| password.len() <= MAX_PASSWORD_BYTES).unwrap_or_default();
     let (client, warned) = (request.visit.client, Rc::clone(site));
     let when_wrong = move || warned.warn(format!("somebody gave a wrong password on the page ({client})"));
-    let checked = site.logins.check(client, move || is_right(&hash, &password), when_wrong).await;
+    let checked = site.logins.check(client_of(client), move || is_right(&hash, &password), when_wrong).await;
     if !checked.map_err(|wait| too_many_attempts(request, wait))? {
         return Err(form(403, request, Some("The password is wrong.")));
     }

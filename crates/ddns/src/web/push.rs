@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ddns_core::text::duration::duration;
 use ddns_core::web::access::{PushKey, push_key};
-use ddns_core::web::push::{MAX_KIB, PushAnswer, PushLogin, PushRequest, allowed, is_of_browser};
+use ddns_core::web::push::{MAX_KIB, PushAnswer, PushLogin, PushRequest, allowed, any_hash, counted, of_browser};
 use hyper::Method;
 use hyper::header::{AUTHORIZATION, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
 
@@ -22,10 +22,8 @@ pub(super) fn of_stranger(site: &Site, request: &PageRequest) -> Option<Reply> {
     if !request.is_push(site) || !allowed(&site.web.borrow(), client).is_empty() {
         return None;
     }
-    if let Err(wait) = site.pushes.wrong(client) {
-        return Some(too_often(wait));
-    }
-    site.warn(format!("{client} may not push an address: `web.push` does not have it in `from`"));
+    // No password is compared, so it is no wrong one: a router in the network of the stranger would have to wait for it.
+    site.warn_of(client, || format!("{client} may not push an address: `web.push` does not have it in `from`"));
     Some(Reply::text(403, "badauth"))
 }
 
@@ -35,20 +33,21 @@ pub(super) async fn receive(site: &Rc<Site>, request: &PageRequest) -> Reply {
 }
 
 async fn deliver_push(site: &Rc<Site>, request: &PageRequest) -> Result<Reply, Reply> {
-    let (query, body) = (request.query.as_str(), request.text());
-    match () {
-        () if !matches!(request.method, Method::GET | Method::POST) => return Err(Reply::not_allowed("GET, POST")),
-        () if is_of_browser(request.headers.keys().map(HeaderName::as_str)) => {
-            return Err(Reply::text(403, "a browser cannot push an address"));
-        }
-        () if query.len() + request.body.len() > MAX_KIB << 10 => {
-            return Err(Reply::text(413, &format!("a push is larger than {MAX_KIB} KiB")));
-        }
-        () => {}
+    let (client, query, body) = (request.visit.client, request.query.as_str(), request.text());
+    if !matches!(request.method, Method::GET | Method::POST) {
+        return Err(Reply::not_allowed("GET, POST"));
+    }
+    // It is not asked for a password: it would keep it, and send it with the requests of any site.
+    if let Some(name) = of_browser(request.headers.keys().map(HeaderName::as_str)) {
+        let text = || format!("{client} could not push an address: browsers cannot, and its request has `{name}`");
+        site.warn_of(client, text);
+        return Err(Reply::text(403, "a browser cannot push an address: try it with curl"));
+    }
+    if query.len() + request.body.len() > MAX_KIB << 10 {
+        return Err(Reply::text(413, &format!("a push is larger than {MAX_KIB} KiB")));
     }
     let name = admitted(site, request).await?;
     if !site.push_rate.borrow_mut().admits(&name, steady_time()) {
-        let client = request.visit.client;
         site.warn_of(client, || format!("push:{name} is pushed too often ({client}): for a minute, more is refused"));
         return Err(answered(&PushAnswer::Abuse));
     }
@@ -66,20 +65,17 @@ async fn admitted(site: &Rc<Site>, request: &PageRequest) -> Result<String, Repl
         PushLogin::read(request.header(AUTHORIZATION), &request.query, request.text()).ok_or_else(unauthorized)?;
     let (rule, is_named) = login.rule(&rules, |one, other| site.key.is_same(one, other)).ok_or_else(unauthorized)?;
     let is_possible = is_named && login.password.len() <= MAX_PASSWORD_BYTES;
-    let check: Box<dyn FnOnce() -> bool + Send> = match push_key(rule) {
-        Ok(PushKey::Hash(hash)) => {
-            let (hash, password) = (hash.to_owned(), if is_possible { login.password } else { String::new() });
-            Box::new(move || is_right(&hash, &password) && is_possible)
-        }
-        Ok(PushKey::Plain(own)) => {
-            let is_same = site.key.is_same(own, &login.password) && is_possible;
-            Box::new(move || is_same)
-        }
-        Err(_) => Box::new(|| false),
+    let key = push_key(rule).ok();
+    let is_same = matches!(key, Some(PushKey::Plain(own)) if site.key.is_same(own, &login.password)) && is_possible;
+    let (hash, is_hashed) = match key {
+        Some(PushKey::Hash(hash)) => (Some(hash), is_possible),
+        _ => (any_hash(&rules).filter(|_| !is_same), false),
     };
+    let (hash, password) = (hash.map(str::to_owned), if is_hashed { login.password } else { String::new() });
+    let check = move || is_same || hash.is_some_and(|hash| is_right(&hash, &password)) && is_hashed;
     let (name, warned) = (rule.name.clone(), Rc::clone(site));
     let when_wrong = move || warned.warn(format!("{client} wanted to push an address with a wrong user or password"));
-    match site.pushes.check(client, check, when_wrong).await {
+    match site.pushes.check(counted(&rules, client), check, when_wrong).await {
         Ok(true) => Ok(name),
         Ok(false) => Err(unauthorized()),
         Err(wait) => {

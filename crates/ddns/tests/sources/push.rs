@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
@@ -22,6 +22,10 @@ const RIGHT: &str = "Authorization: Basic cm91dGVyOjAxMjM0NTY3ODlhYmNkZWYwMTIz";
 const WRONG: &str = "Authorization: Basic cm91dGVyOndyb25nLXdyb25nLXdyb25nLXdyb25n";
 /// `nas:correct horse`
 const HASHED: &str = "Authorization: Basic bmFzOmNvcnJlY3QgaG9yc2U=";
+
+/// Of the same password as `HASH`, as `ddns password` makes it.
+const COSTLY: &str =
+    "$argon2id$v=19$m=12288,t=3,p=1$u7nQEuKhKTZFWf/UHG7/Rg$ugcxFRf6mhrVlmMrBL1MGl4wKJkVwipRx14EMV5pzz4";
 
 /// A service whose address is pushed. `web` and `more` are added to its page and to its configuration.
 fn service(web: &Value, more: &Value) -> Page {
@@ -222,8 +226,11 @@ fn f10e_f10f_what_does_not_fit_changes_nothing() {
     page.watch.prints("push:router changes nothing (nohost): other.example.com does not take its address from it");
     // Two URLs as one, by old firmware: no wrong password, however often.
     for _ in 0..9 {
-        let two = page.request("GET", "/nic/update%20http:/127.0.0.1/nic/update?myip=5.145.0.7", &[RIGHT], "");
-        answers(&two, 404, "there is nothing at this address");
+        for version in ["1.0", "1.1"] {
+            let line = format!("GET /nic/update%20http:/127.0.0.1/nic/update?myip=5.145.0.7 HTTP/{version}");
+            let two = page.send(format!("{line}\r\nHost: {}\r\nConnection: close\r\n{RIGHT}\r\n\r\n", page.host()));
+            answers(&two, 404, "there is nothing at this address");
+        }
     }
     page.watch.prints("sent two URLs as one");
     assert!(page.watch.lines_with("sent two URLs as one") < 9);
@@ -266,6 +273,10 @@ fn f10a_the_page_moves_to_another_address_of_its_port_at_once() {
 fn f10j_browsers_and_other_names_are_refused() {
     let page = open();
     let path = "/nic/update?myip=5.145.0.7";
+    page.request("GET", path, &[RIGHT, "Host: evil.example"], "").expect(421);
+    page.send(format!("GET {path} HTTP/1.0\r\n{RIGHT}\r\n\r\n")).expect(421);
+    // Few routers show why.
+    page.watch.prints("127.0.0.1 could not push an address: the page does not have this name");
     for line in [
         "Origin: null",
         "Cookie: a=b",
@@ -273,12 +284,21 @@ fn f10j_browsers_and_other_names_are_refused() {
         "Sec-Fetch-Site: none",
         "Sec-Fetch-Mode: no-cors",
         "sec-fetch-dest: image",
+        // All that Chromium sends for an image over plain http that no other client sends.
+        "Accept-Language: en-US,en;q=0.9",
+        "Upgrade-Insecure-Requests: 1",
+        "Sec-GPC: 1",
     ] {
         assert_eq!(page.request("GET", path, &[RIGHT, line], "").status, 403, "{line}");
         assert_eq!(page.request("POST", path, &[RIGHT, line], "myip=5.145.0.7").status, 403, "{line}");
     }
-    page.request("GET", path, &[RIGHT, "Host: evil.example"], "").expect(421);
-    page.send(format!("GET {path} HTTP/1.0\r\n{RIGHT}\r\n\r\n")).expect(421);
+    page.watch.prints("127.0.0.1 could not push an address: browsers cannot, and its request has `origin`");
+    // A browser is not asked for a password, which it would keep, and what it sends is no wrong try of its host.
+    for lines in [&["Accept-Language: en"][..], &[WRONG, "Accept-Language: en"]] {
+        for _ in 0..4 {
+            assert_eq!(page.request("GET", path, lines, "").expect(403).header("www-authenticate"), None);
+        }
+    }
     for method in ["PUT", "DELETE", "HEAD", "OPTIONS"] {
         assert_eq!(page.request(method, path, &[RIGHT], "").status, 405, "{method}");
     }
@@ -287,8 +307,6 @@ fn f10j_browsers_and_other_names_are_refused() {
     page.request("POST", path, &[RIGHT], &format!("x={long}")).expect(413);
     page.request("GET", path, &[RIGHT, "X-Forwarded-For: 5.145.0.1"], "").expect(403);
     nothing_changed(&page);
-    // Few routers show why.
-    page.watch.prints("127.0.0.1 could not push an address: the page does not have this name");
     // inadyn names no port.
     let request = format!("GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\n{RIGHT}\r\n\r\n");
     answers(&page.send(request), 200, "good 5.145.0.7");
@@ -297,6 +315,34 @@ fn f10j_browsers_and_other_names_are_refused() {
     for path in ["/nic/update?myip=5.145.0.7", "/v3/update?myip=5.145.0.7"] {
         without.request("GET", path, &[RIGHT], "").expect(404);
     }
+}
+
+/// Over plain http, away from loopback, a browser says least about itself: for an image, and for an address that was typed.
+#[test]
+fn f10j_a_real_browser_cannot_push() {
+    let Some(()) = inside(&format!("{LOOPBACK}\nip addr add 198.51.100.7/24 dev lo")) else { return };
+    let Some(chromium) = tool("chromium") else { return skipped("`chromium` is not installed") };
+    let (endpoint, sandbox, port) = (Endpoint::new(), prepared(), free_port());
+    sandbox.write("password", HASH);
+    let web = json!({"listen": format!("0.0.0.0:{port}"), "password_file": "password"});
+    let watch = Watch::start(&sandbox, &configuration(&endpoint, &json!({"web": with(&web, &router())})));
+    watch.prints("the page is at");
+    let url = format!("http://198.51.100.7:{port}/nic/update?user=router&password={PASSWORD}&myip=5.145.0.7");
+    let image = format!("<meta name=referrer content=no-referrer><img src=\"{url}\">");
+    let image = sandbox.write("image.html", image).display().to_string();
+    let opened = |what: &str| {
+        let mut command = Command::new(&chromium);
+        command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"]);
+        command.args(["--disable-background-networking", "--disable-component-update", "--disable-sync"]);
+        command.arg(format!("--user-data-dir={}", sandbox.path("tmp").display())).args(["--dump-dom", what]);
+        said(command)
+    };
+    let shown = opened(&image);
+    watch.prints("198.51.100.7 could not push an address: browsers cannot, and its request has `accept-language`");
+    assert!(shown.contains("<img "), "{shown}");
+    let shown = opened(&url);
+    assert!(shown.contains("a browser cannot push an address"), "{shown}");
+    assert_eq!(endpoint.count(), 0);
 }
 
 #[test]
@@ -325,6 +371,59 @@ fn f10k_from_counts_before_the_password() {
     assert_eq!(by("192.168.178.1, 192.168.178.66"), 403);
     assert_eq!(push(&page, "myip=5.145.0.7").status, 403);
     assert_eq!(by("192.168.178.66, 192.168.178.1"), 200);
+}
+
+/// Over IPv6, all hosts of a house share one network, which counts as one client where passwords are guessed.
+#[test]
+fn f10k_f10b_other_hosts_of_its_network_do_not_keep_a_router_out() {
+    let mut web = json!({"password_file": "password", "proxies": ["127.0.0.1"], "push": {
+        "router": {"password_file": "push.password", "from": ["fd00:77::1"]}}});
+    let by = |page: &Page, from: &str, authorization: &str| {
+        let lines = [authorization, &format!("X-Forwarded-For: {from}")];
+        page.request("GET", "/nic/update?myip=5.145.0.7", &lines, "").status
+    };
+    // Who may not push at all.
+    let page = service(&web, &json!({}));
+    for authorization in [WRONG, "Accept: */*"] {
+        let statuses: Vec<u16> = (0..5).map(|_| by(&page, "fd00:77::2", authorization)).collect();
+        assert_eq!(statuses, [403; 5]);
+    }
+    assert_eq!(by(&page, "fd00:77::1", RIGHT), 200);
+    page.watch.prints("fd00:77::2 may not push an address");
+    let lines = page.watch.lines_with("may not push an address");
+    assert!((1..10).contains(&lines), "{lines}");
+    // Who may push for another name.
+    web["push"]["nas"] = json!({"password_file": "password", "from": ["fd00::/8"]});
+    let page = service(&web, &json!({"index4": ["push:router", "push:nas"]}));
+    let guessed: Vec<u16> = (2..6).map(|host| by(&page, &format!("fd00:77::{host}"), WRONG)).collect();
+    assert_eq!(guessed, [401, 401, 401, 429]);
+    // The router answers for itself alone, and nobody for it.
+    let own: Vec<u16> = (0..4).map(|_| by(&page, "fd00:77::1", WRONG)).collect();
+    assert_eq!(own, [401, 401, 401, 429]);
+}
+
+/// The fastest of a few tries: what else this machine does only slows them down.
+#[test]
+fn f10b_the_time_does_not_tell_which_users_exist() {
+    let sandbox = prepared();
+    sandbox.write("nas.password", COSTLY);
+    let push =
+        json!({"push": {"router": {"password_file": "push.password"}, "nas": {"password_file": "nas.password"}}});
+    let endpoint = Endpoint::new();
+    let config = configuration(&endpoint, &json!({"index4": ["push:router", "push:nas"]}));
+    let page = Page::start(endpoint, sandbox, &push, config);
+    let mut fastest = [Duration::MAX; 3];
+    for _ in 0..3 {
+        for (user, fastest) in ["router", "nas", "nobody"].iter().zip(&mut fastest) {
+            let started = Instant::now();
+            page.get(&format!("/nic/update?user={user}&password=wrong&myip=5.145.0.7")).expect(401);
+            *fastest = started.elapsed().min(*fastest);
+            // It wipes the slate clean.
+            page.request("GET", "/nic/update?myip=5.145.0.7", &[HASHED], "").expect(200);
+        }
+    }
+    let [plain, hashed, unknown] = fastest;
+    assert!(plain * 3 > hashed && unknown * 3 > hashed && hashed * 3 > unknown, "{fastest:?}");
 }
 
 #[test]

@@ -164,6 +164,13 @@ fn f10b_who_wants_to_push() {
     assert_eq!(named(Some("eve"), &[&one, &two]), found("a", false));
     assert_eq!((named(None, &[&one]), named(None, &[&one, &two])), (found("a", true), found("a", false)));
     assert_eq!(named(Some("bob"), &[]), None);
+
+    // Wherever the hash is, a wrong try takes its time.
+    let mut hashed = rule("c", "carol", &[]);
+    hashed.password.text = Ok("$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA\n".to_owned());
+    let hash = Some("$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$aGFzaA");
+    assert_eq!((any_hash(&[&hashed, &one]), any_hash(&[&one, &two, &hashed])), (hash, hash));
+    assert_eq!(any_hash(&[&one, &two]), None);
 }
 
 #[test]
@@ -177,10 +184,35 @@ fn f10k_f10j_who_may_push_at_all() {
             allowed(&with, client.parse().expect(client)).iter().map(|rule| rule.name.as_str()).collect();
         assert_eq!(names, expected, "{client}");
     }
-    for name in ["origin", "cookie", "referer", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-user"] {
-        assert!(is_of_browser(["host", name].into_iter()), "{name}");
+    for (name, expected) in [
+        ("origin", "origin"),
+        ("cookie", "cookie"),
+        ("referer", "referer"),
+        ("accept-language", "accept-language"),
+        ("upgrade-insecure-requests", "upgrade-insecure-requests"),
+        ("sec-fetch-site", "sec-"),
+        ("sec-gpc", "sec-"),
+    ] {
+        assert_eq!(of_browser(["host", name].into_iter()), Some(expected));
     }
-    assert!(!is_of_browser(["host", "user-agent", "authorization", "accept", "connection"].into_iter()));
+    // All that a FRITZ!Box, inadyn, ddclient, wget, curl and uclient-fetch send.
+    let sent = "host connection authorization user-agent accept accept-encoding content-type content-length range";
+    assert_eq!(of_browser(sent.split(' ')), None);
+}
+
+#[test]
+fn f10k_an_address_of_from_counts_alone_where_passwords_are_guessed() {
+    let rules = [rule("a", "a", &["fd00:77::1", "192.168.178.1"]), rule("b", "b", &["fd00:77::/64"])];
+    let rules: Vec<&PushRule> = rules.iter().collect();
+    for (client, expected) in [
+        ("fd00:77::1", "fd00:77::1"),
+        ("fd00:77::2", "fd00:77::"),
+        ("fd00:77::3", "fd00:77::"),
+        ("192.168.178.1", "192.168.178.1"),
+        ("192.168.178.2", "192.168.178.2"),
+    ] {
+        assert_eq!(counted(&rules, client.parse().expect(client)).to_string(), expected);
+    }
 }
 
 #[test]
