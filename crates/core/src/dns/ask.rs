@@ -138,11 +138,11 @@ impl<'a> RoundPass<'a> {
     fn reply(&mut self, asking: ServerQuestion) -> Result<&'a DnsReply, Unresolved> {
         match self.replies.get(&asking) {
             Some(reply) => return Ok(reply),
-            None if self.replies.len() >= MAX_QUESTIONS => {
-                return Err(Unresolved::Unknown("it takes too many questions".to_owned()));
-            }
             // Two names may lead to the same server.
             None if self.wanted.contains(&asking) => {}
+            None if self.replies.len() + self.wanted.len() >= MAX_QUESTIONS => {
+                return Err(Unresolved::Unknown("it takes too many questions".to_owned()));
+            }
             None => self.wanted.push(asking),
         }
         Err(Unresolved::Wanted)

@@ -1,6 +1,5 @@
 //! A round: what the servers of a name say about it (K8, K9).
 
-use std::collections::HashSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ pub const MAX_SERVERS: usize = 4;
 /// How many servers the last round asks at most, before an address is reported as not visible.
 pub const MAX_SERVERS_AT_END: usize = 13;
 
-/// How many CNAMEs are followed.
+/// How many CNAMEs are followed, and to how many names.
 const MAX_ALIASES: usize = 8;
 
 /// What one round saw of a name.
@@ -52,7 +51,7 @@ pub fn round(
 ) -> Result<DnsObservation, Vec<ServerQuestion>> {
     let mut look = RoundPass { dns_query, zones, replies, wanted: Vec::new(), now };
     let said = match dns_query.way {
-        DnsServerKind::Zone => look.by_zone(&dns_query.name, &mut HashSet::new()),
+        DnsServerKind::Zone => look.by_zone(),
         DnsServerKind::Resolver => look.by_resolver(),
     };
     let (servers, why) = match said {
@@ -80,9 +79,44 @@ impl RoundPass<'_> {
         Ok(vec![ServerAnswer { server: resolver.ip().to_string(), said }])
     }
 
-    /// What the servers of a name's zone say, or those of another zone if a CNAME leads there.
-    fn by_zone(&mut self, name: &DnsName, seen: &mut HashSet<DnsName>) -> Result<Vec<ServerAnswer>, Unresolved> {
-        let (zone, depth, hosts) = if self.dns_query.servers.is_empty() || !seen.is_empty() {
+    /// What the servers of the name's zone say, or those of other zones if CNAMEs lead there. A target counts once, however
+    /// many servers name it: the ways to it may be as many as a hostile zone likes.
+    fn by_zone(&mut self) -> Result<Vec<ServerAnswer>, Unresolved> {
+        // Names to ask about, each with those that led to it.
+        let mut paths = vec![vec![self.dns_query.name.clone()]];
+        let (mut servers, mut next) = (Vec::new(), 0);
+        while let Some(path) = paths.get(next).cloned() {
+            next += 1;
+            let said = |target: &str, why: String| ServerAnswer { server: format!("CNAME {target}"), said: Err(why) };
+            let name = &path[path.len() - 1];
+            let (found, targets) = match self.of_zone(name, path.len() == 1) {
+                Err(Unresolved::Unknown(why)) if path.len() > 1 => (vec![said(name, why)], Vec::new()),
+                found => found?,
+            };
+            servers.extend(found);
+            for target in targets {
+                match () {
+                    () if path.contains(&target) => {
+                        servers.push(said(&target, "the CNAME leads back to itself".to_owned()));
+                    }
+                    // Another server named it first.
+                    () if paths.iter().any(|known| known.last() == Some(&target)) => {}
+                    () if paths.len() > MAX_ALIASES => {
+                        return Err(Unresolved::Unknown(format!("its CNAMEs lead to more than {MAX_ALIASES} names")));
+                    }
+                    () => paths.push([&path[..], &[target]].concat()),
+                }
+            }
+        }
+        if servers.is_empty() {
+            return Err(Unresolved::Unknown("the CNAMEs lead back to themselves".to_owned()));
+        }
+        Ok(servers)
+    }
+
+    /// What the servers of a name's zone say, and the names in other zones to which their CNAMEs lead.
+    fn of_zone(&mut self, name: &DnsName, is_first: bool) -> Result<(Vec<ServerAnswer>, Vec<DnsName>), Unresolved> {
+        let (zone, depth, hosts) = if self.dns_query.servers.is_empty() || !is_first {
             let (zone, known) = self.zone_of(name)?;
             let servers = known.servers.iter().map(|host| (host.clone(), PORT));
             (zone, known.depth, self.drawn(servers, self.dns_query.most))
@@ -90,7 +124,6 @@ impl RoundPass<'_> {
             let given = self.dns_query.servers.iter().map(|(host, port)| (host.as_str().into(), *port));
             (DnsName::from(""), 0, self.drawn(given, self.dns_query.most))
         };
-        seen.insert(name.clone());
         let kind = kind_of(self.dns_query.family);
         let mut replies = Vec::new();
         for server in self.servers(&hosts)? {
@@ -103,8 +136,7 @@ impl RoundPass<'_> {
         let replies = self.when_answered(replies)?;
         for answer in replies.iter().filter_map(|(_, reply)| reply.as_ref().ok()).filter(|_| !zone.is_empty()) {
             if self.descend(answer, (&zone, depth), name)? {
-                seen.remove(name);
-                return self.by_zone(name, seen);
+                return self.of_zone(name, is_first);
             }
         }
         let (mut servers, mut targets) = (Vec::new(), Vec::new());
@@ -122,21 +154,7 @@ impl RoundPass<'_> {
         if targets.is_empty() && servers.iter().all(|server| server.said.is_err()) {
             self.zones.forget(&zone);
         }
-        for target in targets {
-            let found = match () {
-                () if seen.contains(&target) => Err("the CNAME leads back to itself".to_owned()),
-                () if seen.len() > MAX_ALIASES => Err(format!("more than {MAX_ALIASES} CNAMEs follow each other")),
-                () => match self.by_zone(&target, &mut seen.clone()) {
-                    Ok(found) => Ok(found),
-                    Err(Unresolved::Unknown(why)) => Err(why),
-                    Err(ask) => return Err(ask),
-                },
-            };
-            servers.extend(
-                found.unwrap_or_else(|why| vec![ServerAnswer { server: format!("CNAME {target}"), said: Err(why) }]),
-            );
-        }
-        Ok(servers)
+        Ok((servers, targets))
     }
 }
 

@@ -9,6 +9,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::net::family::Family;
 
+mod walk;
+
 /// Simulated servers by address. Each has zones with records, or changes its answers.
 #[derive(Default)]
 struct World {
@@ -35,7 +37,8 @@ fn records(text: &str) -> Vec<DnsRecord> {
                 "CNAME" => DnsData::Alias(words[2].into()),
                 _ => DnsData::Server(words[2].into()),
             };
-            DnsRecord { owner: words[0].into(), ttl: 300, data }
+            let ttl = words.get(3).map_or(300, |ttl| ttl.parse().expect("a TTL"));
+            DnsRecord { owner: words[0].into(), ttl, data }
         })
         .collect()
 }
@@ -78,9 +81,13 @@ impl World {
     }
 
     fn look(&self, dns_query: &DnsQuery, zones: &mut Zones) -> (DnsObservation, Vec<ServerQuestion>) {
+        self.look_at(5, dns_query, zones)
+    }
+
+    fn look_at(&self, now: u64, dns_query: &DnsQuery, zones: &mut Zones) -> (DnsObservation, Vec<ServerQuestion>) {
         let (mut replies, mut asked) = (Replies::default(), Vec::new());
         loop {
-            match round(dns_query, zones, &replies, Duration::from_secs(5)) {
+            match round(dns_query, zones, &replies, Duration::from_secs(now)) {
                 Ok(seen) => return (seen, asked),
                 Err(asking) => {
                     assert!(!asking.is_empty() && asked.len() < 300);
