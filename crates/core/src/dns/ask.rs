@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use domain::base::iana::Rcode;
 
 use super::message::{DnsAnswer, DnsClass, DnsKind, DnsName, DnsQuestion};
-use super::zones::Zones;
+use super::zones::{Host, Zones};
 use crate::net::family::{Family, interleaved};
 use crate::text::order;
 use crate::text::vocabulary::vocabulary;
@@ -187,12 +187,17 @@ impl<'a> RoundPass<'a> {
     }
 
     /// The addresses of these hosts, all looked up at once.
-    pub(super) fn servers(&mut self, hosts: &[(DnsName, u16)]) -> Result<Vec<NameServer>, Unresolved> {
+    pub(super) fn servers(&mut self, hosts: &[Host]) -> Result<Vec<NameServer>, Unresolved> {
         let mut servers = Vec::new();
-        for (host, port) in hosts {
-            let ips = interleaved(host.parse().map_or_else(|_| self.addresses(host), |ip| vec![ip]));
-            let addresses = ips.into_iter().take(MAX_ADDRESSES).map(|ip| SocketAddr::new(ip, *port)).collect();
-            servers.push(NameServer { host: host.clone(), addresses });
+        for Host { name, port, glue } in hosts {
+            let ips = match (glue, name.parse()) {
+                (Some(ips), _) => ips.clone(),
+                (None, Ok(ip)) => vec![ip],
+                (None, Err(_)) => self.addresses(name),
+            };
+            let ips = interleaved(ips).into_iter().take(MAX_ADDRESSES);
+            let addresses = ips.map(|ip| SocketAddr::new(ip, *port)).collect();
+            servers.push(NameServer { host: name.clone(), addresses });
         }
         self.when_answered(servers)
     }
@@ -219,11 +224,10 @@ impl<'a> RoundPass<'a> {
 
     /// Some of these hosts, drawn anew for each round and each name, so that questions about many names are spread
     /// evenly over all servers.
-    pub(super) fn drawn<Host: Hash>(&self, hosts: impl IntoIterator<Item = Host>, most: usize) -> Vec<Host> {
+    pub(super) fn drawn(&self, mut hosts: Vec<Host>, most: usize) -> Vec<Host> {
         let DnsQuery { seed, name, .. } = self.dns_query;
-        let mut hosts: Vec<Host> = hosts.into_iter().collect();
         let lots = BuildHasherDefault::<DefaultHasher>::default();
-        order::sort_by_key(&mut hosts, |host| lots.hash_one((seed, name, host)));
+        order::sort_by_key(&mut hosts, |host| lots.hash_one((seed, name, &host.name, host.port)));
         hosts.truncate(most);
         hosts
     }

@@ -3,11 +3,10 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::PORT;
 use super::ask::{DnsQuery, DnsServerKind, Replies, RoundPass, ServerQuestion, Unresolved};
 use super::message::{DnsAnswer, DnsData, DnsName, DnsRecord, kind_of};
 use super::walk::authoritative;
-use super::zones::{Zones, is_within};
+use super::zones::{Host, Zones, is_within};
 
 /// How many servers a round asks at most.
 pub const MAX_SERVERS: usize = 4;
@@ -118,24 +117,26 @@ impl RoundPass<'_> {
     fn of_zone(&mut self, name: &DnsName, is_first: bool) -> Result<(Vec<ServerAnswer>, Vec<DnsName>), Unresolved> {
         let (zone, depth, hosts) = if self.dns_query.servers.is_empty() || !is_first {
             let (zone, known) = self.zone_of(name)?;
-            let servers = known.servers.iter().map(|host| (host.clone(), PORT));
-            (zone, known.depth, self.drawn(servers, self.dns_query.most))
+            (zone, known.depth, known.hosts)
         } else {
-            let given = self.dns_query.servers.iter().map(|(host, port)| (host.as_str().into(), *port));
-            (DnsName::from(""), 0, self.drawn(given, self.dns_query.most))
+            let given = self.dns_query.servers.iter();
+            let given = given.map(|(host, port)| Host { name: host.as_str().into(), port: *port, glue: None });
+            (DnsName::from(""), 0, given.collect())
         };
+        let hosts = self.drawn(hosts, self.dns_query.most);
         let kind = kind_of(self.dns_query.family);
         let mut replies = Vec::new();
         for server in self.servers(&hosts)? {
             match self.server(&server, name, kind) {
-                Ok(reply) => replies.push((server.host.to_string(), reply)),
+                Ok(reply) => replies.push((server, reply)),
                 Err(Unresolved::Wanted) => {}
                 Err(unknown) => return Err(unknown),
             }
         }
         let replies = self.when_answered(replies)?;
-        for answer in replies.iter().filter_map(|(_, reply)| reply.as_ref().ok()).filter(|_| !zone.is_empty()) {
-            if self.descend(answer, (&zone, depth), name)? {
+        let answers = replies.iter().filter_map(|(server, reply)| Some((server, reply.as_ref().ok()?)));
+        for (server, answer) in answers.filter(|_| !zone.is_empty()) {
+            if self.descend(server, answer, (&zone, depth), name)? {
                 return self.of_zone(name, is_first);
             }
         }
@@ -149,7 +150,7 @@ impl RoundPass<'_> {
                 Ok(ChainEnd::Addresses(found)) => Ok(found),
                 Err(why) => Err(why),
             };
-            servers.push(ServerAnswer { server, said });
+            servers.push(ServerAnswer { server: server.host.to_string(), said });
         }
         if targets.is_empty() && servers.iter().all(|server| server.said.is_err()) {
             self.zones.forget(&zone);

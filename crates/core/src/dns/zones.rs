@@ -16,12 +16,22 @@ const MAX_KEPT: usize = 20_000;
 #[derive(Debug, Default)]
 pub struct Zones {
     zones: HashMap<DnsName, KnownZone>,
+    /// The addresses that a resolver gave.
     hosts: HashMap<DnsName, (Vec<IpAddr>, Duration)>,
+}
+
+/// A server of a zone, or one that the user names.
+#[derive(Debug, Clone)]
+pub(super) struct Host {
+    pub(super) name: DnsName,
+    pub(super) port: u16,
+    /// The addresses that came with the zone, and are kept as long as it; `None`: a resolver knows them.
+    pub(super) glue: Option<Vec<IpAddr>>,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct KnownZone {
-    pub(super) servers: Vec<DnsName>,
+    pub(super) hosts: Vec<Host>,
     /// How many referrals led to this zone.
     pub(super) depth: u8,
     /// Whether a name was found in this zone itself, and not in a zone below.
@@ -39,11 +49,11 @@ impl Zones {
         })
     }
 
-    pub(super) fn learn(&mut self, name: &DnsName, (servers, ttl): (Vec<DnsName>, u32), depth: u8, now: Duration) {
+    pub(super) fn learn(&mut self, name: &DnsName, (hosts, ttl): (Vec<Host>, u32), depth: u8, now: Duration) {
         if self.zones.len() >= MAX_KEPT {
             self.zones.clear();
         }
-        let zone = KnownZone { servers, depth, is_home: false, until: now + kept(ttl) };
+        let zone = KnownZone { hosts, depth, is_home: false, until: now + kept(ttl) };
         self.zones.insert(name.clone(), zone);
     }
 
@@ -58,7 +68,7 @@ impl Zones {
         self.hosts.get(host).filter(|(_, until)| *until > now).map(|(ips, _)| &**ips)
     }
 
-    /// Learns and returns the addresses of a host in these records.
+    /// Learns and returns the addresses of a host in a resolver's records.
     pub(super) fn learn_addresses<'r>(
         &mut self,
         host: &DnsName,
@@ -78,8 +88,8 @@ impl Zones {
 
     /// Forgets a zone whose servers do not answer, so that they are looked up again.
     pub(super) fn forget(&mut self, name: &str) {
-        for host in self.zones.remove(name).iter().flat_map(|zone| &zone.servers) {
-            self.hosts.remove(host);
+        for host in self.zones.remove(name).iter().flat_map(|zone| &zone.hosts) {
+            self.hosts.remove(&host.name);
         }
     }
 }

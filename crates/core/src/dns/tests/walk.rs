@@ -7,6 +7,12 @@ fn said(seen: &DnsObservation) -> String {
     judge(seen, ip("203.0.113.7"), &Verify::default()).sentence(None, &Verify::default())
 }
 
+/// The names that the resolver was asked about.
+fn resolver_heard(asked: &[ServerQuestion]) -> Vec<&str> {
+    let of_resolver = asked.iter().filter(|asking| asking.server.ip() == ip(RESOLVER));
+    of_resolver.map(|asking| &*asking.question.name).collect()
+}
+
 /// Each server names another target for each name: followed one by one, these are servers^8 ways.
 #[test]
 fn k9_k14_each_cname_target_is_asked_about_once() {
@@ -43,4 +49,30 @@ fn k9_k14_each_cname_target_is_asked_about_once() {
         Ok(answer)
     });
     assert_eq!(world.says("a.example.com"), "unknown: the CNAMEs lead back to themselves");
+}
+
+/// The servers' addresses may be cached for less long than their names.
+#[test]
+fn k4_k12_glue_is_kept_as_long_as_its_zone() {
+    let mut world = World::with(HOME);
+    let below = "example.com NS ns1.example.com 86400; ns1.example.com A 10.0.1.1 3600";
+    world.zone("10.0.0.1", "com", below);
+    // The house has a view of its own.
+    let inside = "com NS a.nic.test; a.nic.test A 10.0.0.1; ns1.example.com A 192.168.1.9";
+    world.zone(RESOLVER, "", inside);
+    world.zone("192.168.1.9", "example.com", "home.example.com A 192.168.1.5");
+    let mut zones = Zones::default();
+    for (now, heard) in [(5, &["com", "a.nic.test", "a.nic.test"][..]), (3700, &[]), (80_000, &[])] {
+        let (seen, asked) = world.look_at(now, &dns_query("home.example.com"), &mut zones);
+        assert_eq!(said(&seen), "visible (1 server, TTL 300)", "at {now}");
+        assert_eq!(resolver_heard(&asked), heard, "at {now}");
+    }
+    let (seen, asked) = world.look_at(90_000, &dns_query("home.example.com"), &mut zones);
+    assert_eq!(said(&seen), "visible (1 server, TTL 300)");
+    assert_eq!(resolver_heard(&asked), ["com", "a.nic.test", "a.nic.test"], "the zone's server was learned anew");
+    // A server without glue in its own zone cannot be found, and the resolver is not asked for it either.
+    world.zone("10.0.0.1", "com", &format!("{below}; example.com NS ns9.example.com"));
+    let (seen, asked) = world.look(&dns_query("home.example.com"), &mut Zones::default());
+    assert_eq!(said(&seen), "visible (1 server, TTL 300; ns9.example.com: cannot be looked up)");
+    assert_eq!(resolver_heard(&asked), ["com", "a.nic.test", "a.nic.test"]);
 }
