@@ -13,18 +13,27 @@ const MAX_REFERRALS: u8 = 6;
 /// How many servers of each zone on the way are asked, one after the other.
 const MAX_ON_THE_WAY: usize = 3;
 
+/// For how many names of a zone rounds at one server look for a zone below.
+const MAX_NAMES_OF_SAMPLES: usize = 8;
+
 /// How many servers of a zone are remembered. No real zone has as many.
 const MAX_HOSTS: usize = 20;
 
 impl RoundPass<'_> {
-    /// The zone of a name, and its servers. A name belongs to the smallest known zone until that zone's servers refer to one below.
+    /// The zone of a name, and its servers: the smallest known zone, unless that zone's servers know of a zone below.
+    ///
+    /// They are asked about each name once, since they may serve the zone below, too, and then answer without a word about it.
+    /// A round at one server is a sample, and asks this about a few names only: else many names would cost two questions each
+    /// at rest. What it overlooks is found by the round at several servers after the next change, or as soon as that server
+    /// refers to the zone below.
     pub(super) fn zone_of(&mut self, name: &DnsName) -> Result<(DnsName, KnownZone), Unresolved> {
         loop {
             let Some((zone, known)) = self.zones.around(name, self.now) else {
                 self.top(name)?;
                 continue;
             };
-            if known.is_home {
+            let is_sample = self.dns_query.most == 1 && known.names >= MAX_NAMES_OF_SAMPLES;
+            if is_sample || self.zones.is_home(&zone, &known, name) {
                 return Ok((zone, known));
             }
             self.step(&zone, &known, name)?;
@@ -65,7 +74,7 @@ impl RoundPass<'_> {
                 }
                 let start = start_of(answer).filter(|start| asked == *name && is_below(start, zone, name));
                 let Some(start) = start else {
-                    self.zones.settle(zone);
+                    self.zones.settle(zone, name);
                     return Ok(());
                 };
                 asked = start;
@@ -100,7 +109,7 @@ impl RoundPass<'_> {
         self.when_answered(())?;
         self.zones.learn(below, (hosts, ttl), depth + 1, self.now);
         if answer.is_authoritative {
-            self.zones.settle(below);
+            self.zones.settle(below, name);
         }
         Ok(true)
     }

@@ -76,3 +76,39 @@ fn k4_k12_glue_is_kept_as_long_as_its_zone() {
     assert_eq!(said(&seen), "visible (1 server, TTL 300; ns9.example.com: cannot be looked up)");
     assert_eq!(resolver_heard(&asked), ["com", "a.nic.test", "a.nic.test"]);
 }
+
+/// Both servers of the zone above serve the zone below, too. Its third server has another address.
+#[test]
+fn k3_k4_a_name_of_a_known_zone_may_be_a_zone_of_its_own() {
+    let mut world = World::with(&format!("{HOME}; ns3.example.com A 10.0.1.3"));
+    let sub = "sub.example.com NS ns1.example.com; sub.example.com NS ns3.example.com; sub.example.com A";
+    for server in ["10.0.1.1", "10.0.1.2"] {
+        world.zone(server, "sub.example.com", &format!("{sub} 203.0.113.7"));
+    }
+    world.zone("10.0.1.3", "sub.example.com", &format!("{sub} 198.51.100.4"));
+    for most in [MAX_SERVERS, 1] {
+        let mut zones = Zones::default();
+        assert!(said(&world.look(&dns_query("home.example.com"), &mut zones).0).starts_with("visible"));
+        let dns_query = DnsQuery { most, ..dns_query("sub.example.com") };
+        let (_, asked) = world.look(&dns_query, &mut zones);
+        assert!(resolver_heard(&asked).is_empty(), "the zone's own servers know ns3.example.com: {asked:?}");
+        let (seen, asked) = world.look(&DnsQuery { most: MAX_SERVERS, ..dns_query }, &mut zones);
+        assert_eq!(said(&seen), "partly: ns3.example.com has 198.51.100.4");
+        assert!(asked.len() <= 2, "it is looked for once: {asked:?}");
+    }
+}
+
+/// Where one server each is asked about many names, looking for zones below costs next to nothing.
+#[test]
+fn k14_many_names_of_a_zone_cost_a_question_each() {
+    let world = World::with("*.example.com A 203.0.113.7");
+    let mut zones = Zones::default();
+    let mut count = |most, number: u32| {
+        let dns_query = DnsQuery { most, ..dns_query(&format!("n{number}.example.com")) };
+        world.look(&dns_query, &mut zones).1.len()
+    };
+    let questions: usize = (0..500).map(|number| count(1, number)).sum();
+    assert!(questions < 500 + 20, "{questions}");
+    // A round at several servers looks for a zone, once.
+    assert_eq!((count(4, 400), count(4, 400), count(1, 400)), (3, 2, 1));
+}
