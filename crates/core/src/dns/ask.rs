@@ -9,7 +9,7 @@ use std::time::Duration;
 use domain::base::iana::Rcode;
 
 use super::message::{DnsAnswer, DnsClass, DnsKind, DnsName, DnsQuestion};
-use super::zones::{Host, Zones};
+use super::zones::{Host, Referrer, Zones};
 use crate::net::family::{Family, interleaved};
 use crate::text::order;
 use crate::text::vocabulary::vocabulary;
@@ -130,6 +130,8 @@ pub(super) struct RoundPass<'a> {
     pub(super) replies: &'a Replies,
     /// Questions without a reply.
     pub(super) wanted: Vec<ServerQuestion>,
+    /// Who referred to zones whose servers say nothing.
+    pub(super) dead_ends: Vec<Referrer>,
     pub(super) now: Duration,
 }
 

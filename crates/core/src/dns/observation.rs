@@ -17,6 +17,9 @@ pub const MAX_SERVERS_AT_END: usize = 13;
 /// How many CNAMEs are followed, and to how many names.
 const MAX_ALIASES: usize = 8;
 
+/// How many zones without an answer a round leaves for others.
+const MAX_DEAD_ENDS: usize = 6;
+
 /// What one round saw of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DnsObservation {
@@ -48,7 +51,7 @@ pub fn round(
     replies: &Replies,
     now: Duration,
 ) -> Result<DnsObservation, Vec<ServerQuestion>> {
-    let mut look = RoundPass { dns_query, zones, replies, wanted: Vec::new(), now };
+    let mut look = RoundPass { dns_query, zones, replies, wanted: Vec::new(), dead_ends: Vec::new(), now };
     let said = match dns_query.way {
         DnsServerKind::Zone => look.by_zone(),
         DnsServerKind::Resolver => look.by_resolver(),
@@ -60,6 +63,9 @@ pub fn round(
     };
     Ok(DnsObservation { servers, way: dns_query.way, why })
 }
+
+/// What servers say of a name, and the names to which their CNAMEs lead.
+type SaidAndTargets = (Vec<ServerAnswer>, Vec<DnsName>);
 
 /// Where the records of a name lead.
 enum ChainEnd {
@@ -88,7 +94,7 @@ impl RoundPass<'_> {
             next += 1;
             let said = |target: &str, why: String| ServerAnswer { server: format!("CNAME {target}"), said: Err(why) };
             let name = &path[path.len() - 1];
-            let (found, targets) = match self.of_zone(name, path.len() == 1) {
+            let (found, targets) = match self.of_name(name, path.len() == 1) {
                 Err(Unresolved::Unknown(why)) if path.len() > 1 => (vec![said(name, why)], Vec::new()),
                 found => found?,
             };
@@ -113,8 +119,31 @@ impl RoundPass<'_> {
         Ok(servers)
     }
 
+    /// What the servers of a name's zone say. If they say nothing, a lame server of the zone above may have referred to
+    /// them: others of its servers are followed.
+    fn of_name(&mut self, name: &DnsName, is_first: bool) -> Result<SaidAndTargets, Unresolved> {
+        self.dead_ends.clear();
+        let mut nothing = None;
+        loop {
+            let dead_ends = self.dead_ends.len();
+            let found = match self.of_zone(name, is_first) {
+                Err(Unresolved::Wanted) => return Err(Unresolved::Wanted),
+                Ok((servers, targets)) if !targets.is_empty() || servers.iter().any(|server| server.said.is_ok()) => {
+                    return Ok((servers, targets));
+                }
+                found => found,
+            };
+            // What the first ones said explains most.
+            let found = nothing.take().unwrap_or(found);
+            if self.dead_ends.len() == dead_ends || self.dead_ends.len() > MAX_DEAD_ENDS {
+                return found;
+            }
+            nothing = Some(found);
+        }
+    }
+
     /// What the servers of a name's zone say, and the names in other zones to which their CNAMEs lead.
-    fn of_zone(&mut self, name: &DnsName, is_first: bool) -> Result<(Vec<ServerAnswer>, Vec<DnsName>), Unresolved> {
+    fn of_zone(&mut self, name: &DnsName, is_first: bool) -> Result<SaidAndTargets, Unresolved> {
         let (zone, depth, hosts) = if self.dns_query.servers.is_empty() || !is_first {
             let (zone, known) = self.zone_of(name)?;
             (zone, known.depth, known.hosts)
@@ -123,6 +152,7 @@ impl RoundPass<'_> {
             let given = given.map(|(host, port)| Host { name: host.as_str().into(), port: *port, glue: None });
             (DnsName::from(""), 0, given.collect())
         };
+        let count = hosts.len();
         let hosts = self.drawn(hosts, self.dns_query.most);
         let kind = kind_of(self.dns_query.family);
         let mut replies = Vec::new();
@@ -134,8 +164,11 @@ impl RoundPass<'_> {
             }
         }
         let replies = self.when_answered(replies)?;
-        let answers = replies.iter().filter_map(|(server, reply)| Some((server, reply.as_ref().ok()?)));
-        for (server, answer) in answers.filter(|_| !zone.is_empty()) {
+        let answers = || replies.iter().filter_map(|(server, reply)| Some((server, reply.as_ref().ok()?)));
+        // What a server of the zone says counts more than a referral of another, which may be lame.
+        let is_known = answers().any(|(_, answer)| authoritative(answer).is_ok());
+        let may_refer = |answer: &DnsAnswer| !zone.is_empty() && (answer.is_authoritative || !is_known);
+        for (server, answer) in answers().filter(|(_, answer)| may_refer(answer)) {
             if self.descend(server, answer, (&zone, depth), name)? {
                 return self.of_zone(name, is_first);
             }
@@ -152,8 +185,10 @@ impl RoundPass<'_> {
             };
             servers.push(ServerAnswer { server: server.host.to_string(), said });
         }
-        if targets.is_empty() && servers.iter().all(|server| server.said.is_err()) {
-            self.zones.forget(&zone);
+        // One of several servers that says nothing proves nothing: the round is repeated with more of them.
+        let is_sample = hosts.len() < count.min(MAX_SERVERS);
+        if !is_sample && targets.is_empty() && servers.iter().all(|server| server.said.is_err()) {
+            self.give_up(&zone);
         }
         Ok((servers, targets))
     }

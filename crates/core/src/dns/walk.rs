@@ -49,7 +49,7 @@ impl RoundPass<'_> {
             return Err(Unresolved::Unknown(why));
         };
         let hosts = hosts.into_iter().map(|name| Host { name, port: PORT, glue: None }).collect();
-        self.zones.learn(&top, (hosts, ttl), 0, self.now);
+        self.zones.learn(&top, (hosts, ttl), (None, 0), self.now);
         Ok(())
     }
 
@@ -81,8 +81,16 @@ impl RoundPass<'_> {
             };
             why.push(format!("{} {said}", server.host));
         }
-        self.zones.forget(zone);
+        self.give_up(zone);
         Err(Unresolved::Unknown(why.join("; ")))
+    }
+
+    /// Forgets a zone whose servers say nothing. Whoever referred to it is not followed again in this round: it may be lame.
+    /// A zone stays known if only its referrals lead nowhere.
+    pub(super) fn give_up(&mut self, zone: &DnsName) {
+        if !self.dead_ends.iter().any(|(above, _)| above == zone) {
+            self.dead_ends.extend(self.zones.forget(zone));
+        }
     }
 
     /// Whether an answer from a zone's server refers to a zone below that contains the name. If so, that zone is known from now on.
@@ -93,6 +101,10 @@ impl RoundPass<'_> {
         (zone, depth): (&DnsName, u8),
         name: &DnsName,
     ) -> Result<bool, Unresolved> {
+        let referrer = (zone.clone(), server.host.clone());
+        if self.dead_ends.contains(&referrer) {
+            return Ok(false);
+        }
         let sections = [&answer.authority, &answer.records];
         let all = sections.into_iter().flatten().filter(|record| matches!(record.data, DnsData::Server(_)));
         let below = all.map(|record| &record.owner).find(|owner| is_below(owner, zone, name));
@@ -107,7 +119,7 @@ impl RoundPass<'_> {
             hosts.push(Host { name, port: PORT, glue });
         }
         self.when_answered(())?;
-        self.zones.learn(below, (hosts, ttl), depth + 1, self.now);
+        self.zones.learn(below, (hosts, ttl), (Some(referrer), depth + 1), self.now);
         if answer.is_authoritative {
             self.zones.settle(below, name);
         }

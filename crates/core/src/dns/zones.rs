@@ -31,11 +31,16 @@ pub(super) struct Host {
     pub(super) glue: Option<Vec<IpAddr>>,
 }
 
+/// A zone, and its server that refers to a zone below.
+pub(super) type Referrer = (DnsName, DnsName);
+
 #[derive(Debug, Clone)]
 pub(super) struct KnownZone {
     pub(super) hosts: Vec<Host>,
     /// How many referrals led to this zone.
     pub(super) depth: u8,
+    /// The zone above, and its server that referred to this one.
+    referrer: Option<Referrer>,
     /// How many names were found in this zone itself, and not in a zone below.
     pub(super) names: usize,
     until: Duration,
@@ -51,11 +56,17 @@ impl Zones {
         })
     }
 
-    pub(super) fn learn(&mut self, name: &DnsName, (hosts, ttl): (Vec<Host>, u32), depth: u8, now: Duration) {
+    pub(super) fn learn(
+        &mut self,
+        name: &DnsName,
+        (hosts, ttl): (Vec<Host>, u32),
+        (referrer, depth): (Option<Referrer>, u8),
+        now: Duration,
+    ) {
         if self.known.len() >= MAX_KEPT {
             self.known.clear();
         }
-        let zone = KnownZone { hosts, depth, names: 0, until: now + kept(ttl) };
+        let zone = KnownZone { hosts, depth, referrer, names: 0, until: now + kept(ttl) };
         self.known.insert(name.clone(), zone);
     }
 
@@ -96,11 +107,13 @@ impl Zones {
         ips
     }
 
-    /// Forgets a zone whose servers do not answer, so that they are looked up again.
-    pub(super) fn forget(&mut self, name: &str) {
-        for host in self.known.remove(name).iter().flat_map(|zone| &zone.hosts) {
+    /// Forgets a zone whose servers do not answer, so that they are looked up again. Returns who referred to it.
+    pub(super) fn forget(&mut self, name: &str) -> Option<Referrer> {
+        let zone = self.known.remove(name)?;
+        for host in zone.hosts {
             self.hosts.remove(&host.name);
         }
+        zone.referrer
     }
 }
 

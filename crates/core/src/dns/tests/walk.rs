@@ -2,11 +2,6 @@
 
 use super::*;
 
-/// What a round says about 203.0.113.7, for people.
-fn said(seen: &DnsObservation) -> String {
-    judge(seen, ip("203.0.113.7"), &Verify::default()).sentence(None, &Verify::default())
-}
-
 /// The names that the resolver was asked about.
 fn resolver_heard(asked: &[ServerQuestion]) -> Vec<&str> {
     let of_resolver = asked.iter().filter(|asking| asking.server.ip() == ip(RESOLVER));
@@ -111,4 +106,26 @@ fn k14_many_names_of_a_zone_cost_a_question_each() {
     assert!(questions < 500 + 20, "{questions}");
     // A round at several servers looks for a zone, once.
     assert_eq!((count(4, 400), count(4, 400), count(1, 400)), (3, 2, 1));
+}
+
+#[test]
+fn k6_k8_a_referral_of_a_lame_server_does_not_outvote_the_others() {
+    let lame = |_| {
+        let (authority, additional) =
+            (records("home.example.com NS x.example.com"), records("x.example.com A 10.0.9.9"));
+        Ok(DnsAnswer { authority, additional, ..DnsAnswer::default() })
+    };
+    let mut world = World::with(HOME);
+    world.odd("10.0.1.2", lame);
+    for (seed, most) in (1..12).flat_map(|seed| [(seed, MAX_SERVERS), (seed, 2)]) {
+        let dns_query = DnsQuery { most, seed, ..dns_query("home.example.com") };
+        let (seen, asked) = world.look(&dns_query, &mut Zones::default());
+        assert!(said(&seen).starts_with("visible (1 server, TTL 300; ns2.example.com: "), "{}", said(&seen));
+        assert!(asked.len() < 16, "{asked:?}");
+    }
+    // If all say so, the lower zone is believed, and what its servers say comes first.
+    world.odd("10.0.1.1", lame);
+    assert_eq!(world.says("home.example.com"), "unknown: x.example.com does not answer");
+    world.zone("10.0.9.9", "home.example.com", HOME);
+    assert_eq!(world.says("home.example.com"), "visible (1 server, TTL 300)");
 }
