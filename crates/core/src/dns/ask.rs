@@ -11,6 +11,7 @@ use domain::base::iana::Rcode;
 use super::message::{DnsAnswer, DnsClass, DnsKind, DnsName, DnsQuestion};
 use super::zones::{Host, Referrer, Zones};
 use crate::net::family::{Family, interleaved};
+use crate::net::reach::{Trust, unusable};
 use crate::text::order;
 use crate::text::vocabulary::vocabulary;
 
@@ -19,6 +20,9 @@ const MAX_ADDRESSES: usize = 2;
 
 /// Said of a server whose own address is not found.
 const NOT_FOUND: &str = "cannot be looked up";
+
+/// Said of a server in a zone that has no address which others could ask.
+const NOT_OF_OTHERS: &str = "has only addresses of this host or its resolvers";
 
 /// A limit on the questions of one round; no round needs as many.
 const MAX_QUESTIONS: usize = 200;
@@ -121,6 +125,8 @@ pub(super) enum Unresolved {
 pub(super) struct NameServer {
     pub(super) host: DnsName,
     addresses: Vec<SocketAddr>,
+    /// What is said of it if it has no address.
+    lacks: &'static str,
 }
 
 /// One pass over everything that is known in a round.
@@ -176,12 +182,12 @@ impl<'a> RoundPass<'a> {
         kind: DnsKind,
     ) -> Result<Result<&'a DnsAnswer, String>, Unresolved> {
         let question = DnsQuestion { name: name.clone(), kind, class: DnsClass::IN, is_recursive: false };
-        let mut why = NOT_FOUND.to_owned();
+        let mut why = server.lacks.to_owned();
         for address in &server.addresses {
             match self.reply(ServerQuestion { server: *address, question: question.clone() })? {
                 Ok(answer) => return Ok(Ok(answer)),
                 // A silent address says more than an unreachable one.
-                Err(NoAnswer::Unreachable) if why != NOT_FOUND => {}
+                Err(NoAnswer::Unreachable) if why != server.lacks => {}
                 Err(no) => why = no.to_string(),
             }
         }
@@ -191,17 +197,26 @@ impl<'a> RoundPass<'a> {
     /// The addresses of these hosts, all looked up at once.
     pub(super) fn servers(&mut self, hosts: &[Host]) -> Result<Vec<NameServer>, Unresolved> {
         let mut servers = Vec::new();
-        for Host { name, port, glue } in hosts {
-            let ips = match (glue, name.parse()) {
+        for Host { name, port, glue, is_named } in hosts {
+            let mut ips = match (glue, name.parse()) {
                 (Some(ips), _) => ips.clone(),
                 (None, Ok(ip)) => vec![ip],
                 (None, Err(_)) => self.addresses(name),
             };
+            let lacks = if ips.is_empty() { NOT_FOUND } else { NOT_OF_OTHERS };
+            ips.retain(|ip| *is_named || self.is_of_others(*ip));
             let ips = interleaved(ips).into_iter().take(MAX_ADDRESSES);
             let addresses = ips.map(|ip| SocketAddr::new(ip, *port)).collect();
-            servers.push(NameServer { host: name.clone(), addresses });
+            servers.push(NameServer { host: name.clone(), addresses, lacks });
         }
         self.when_answered(servers)
+    }
+
+    /// Whether an address that a zone gives can be that of its server. The resolver must not hear of the domain (K4), whoever
+    /// says that it serves it; and what listens on this host may be a resolver, too.
+    fn is_of_others(&self, ip: IpAddr) -> bool {
+        let ip = ip.to_canonical();
+        unusable(ip, Trust::Own).is_none() && !self.dns_query.resolvers.iter().any(|it| it.ip().to_canonical() == ip)
     }
 
     /// `found`, unless questions must be asked first.

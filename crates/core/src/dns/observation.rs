@@ -149,7 +149,8 @@ impl RoundPass<'_> {
             (zone, known.depth, known.hosts)
         } else {
             let given = self.dns_query.servers.iter();
-            let given = given.map(|(host, port)| Host { name: host.as_str().into(), port: *port, glue: None });
+            let given =
+                given.map(|(host, port)| Host { name: host.as_str().into(), port: *port, glue: None, is_named: true });
             (DnsName::from(""), 0, given.collect())
         };
         let count = hosts.len();

@@ -48,7 +48,7 @@ impl RoundPass<'_> {
             let why = format!("the resolver {} knows no servers of `{top}`", resolver.ip());
             return Err(Unresolved::Unknown(why));
         };
-        let hosts = hosts.into_iter().map(|name| Host { name, port: PORT, glue: None }).collect();
+        let hosts = hosts.into_iter().map(|name| Host { name, port: PORT, glue: None, is_named: false }).collect();
         self.zones.learn(&top, (hosts, ttl), (None, 0), self.now);
         Ok(())
     }
@@ -116,7 +116,7 @@ impl RoundPass<'_> {
         let mut hosts = Vec::new();
         for name in names {
             let glue = self.glue(&name, below, server, answer, (zone, depth))?;
-            hosts.push(Host { name, port: PORT, glue });
+            hosts.push(Host { name, port: PORT, glue, is_named: false });
         }
         self.when_answered(())?;
         self.zones.learn(below, (hosts, ttl), (Some(referrer), depth + 1), self.now);

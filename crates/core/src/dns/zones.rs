@@ -29,6 +29,8 @@ pub(super) struct Host {
     pub(super) port: u16,
     /// The addresses that came with the zone, and are kept as long as it; `None`: a resolver knows them.
     pub(super) glue: Option<Vec<IpAddr>>,
+    /// Whether the user names it.
+    pub(super) is_named: bool,
 }
 
 /// A zone, and its server that refers to a zone below.

@@ -129,3 +129,25 @@ fn k6_k8_a_referral_of_a_lame_server_does_not_outvote_the_others() {
     world.zone("10.0.9.9", "home.example.com", HOME);
     assert_eq!(world.says("home.example.com"), "visible (1 server, TTL 300)");
 }
+
+/// A question to the resolver about the domain itself would stay in its cache, and its view would count as the world's.
+#[test]
+fn k4_k17_no_address_of_this_host_or_its_resolver_is_a_name_server() {
+    for glue in ["A 192.168.1.1", "AAAA ::ffff:192.168.1.1", "A 127.0.0.53", "AAAA ::1", "A 169.254.1.1", "A 0.0.0.0"] {
+        let mut world = World::with(HOME);
+        let text = format!(
+            "example.com NS ns1.example.com; ns1.example.com A 10.0.1.1; example.com NS ns.evil.com; ns.evil.com {glue}"
+        );
+        world.zone("10.0.0.1", "com", &text);
+        let (seen, asked) = world.look(&dns_query("home.example.com"), &mut Zones::default());
+        let expected = "visible (1 server, TTL 300; ns.evil.com: has only addresses of this host or its resolvers)";
+        assert_eq!(said(&seen), expected, "{glue}");
+        assert_eq!(resolver_heard(&asked), ["com", "a.nic.test", "a.nic.test"]);
+        assert!(asked.iter().all(|asking| ["10.0.0.1", "10.0.1.1", RESOLVER].map(ip).contains(&asking.server.ip())));
+    }
+    // What the user names is asked.
+    let mut world = World::with("");
+    world.zone("127.0.0.1", "example.com", HOME);
+    let named = DnsQuery { servers: vec![("127.0.0.1".to_owned(), 53)], ..dns_query("home.example.com") };
+    assert_eq!(said(&world.look(&named, &mut Zones::default()).0), "visible (1 server, TTL 300)");
+}
