@@ -124,7 +124,7 @@ pub(super) enum Unresolved {
 #[derive(Debug, Clone)]
 pub(super) struct NameServer {
     pub(super) host: DnsName,
-    addresses: Vec<SocketAddr>,
+    pub(super) addresses: Vec<SocketAddr>,
     /// What is said of it if it has no address.
     lacks: &'static str,
 }

@@ -186,7 +186,11 @@ fn k8_the_verdict_of_a_round() {
             Some(lame),
             "visible (1 server, TTL 300; ns2.example.com: answers without authority: it is lame, or port 53 is redirected)",
         ),
-        ("home.example.com A 203.0.113.7; home.example.com A 198.51.100.4", None, "visible (2 servers, TTL 300)"),
+        (
+            "home.example.com A 203.0.113.7; home.example.com A 198.51.100.4",
+            None,
+            "visible (2 servers, 2 addresses, TTL 300)",
+        ),
         ("*.example.com A 203.0.113.7", None, "not visible: ns1.example.com, ns2.example.com have no address"),
     ];
     for (zone, odd, expected) in cases {

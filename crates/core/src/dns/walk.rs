@@ -55,9 +55,10 @@ impl RoundPass<'_> {
 
     /// Goes down one zone, or settles that the name is in this zone.
     fn step(&mut self, zone: &DnsName, known: &KnownZone, name: &DnsName) -> Result<(), Unresolved> {
-        let mut why = Vec::new();
+        let (mut why, mut is_blocked) = (Vec::new(), known.depth == 0);
         for host in self.drawn(known.hosts.clone(), MAX_ON_THE_WAY) {
             let server = self.servers(&[host])?.swap_remove(0);
+            is_blocked &= !server.addresses.is_empty();
             // A server may also serve a zone below this one. Its SOA then names that zone, and ddns asks once more for
             // the zone's servers.
             let mut asked = name.clone();
@@ -69,6 +70,7 @@ impl RoundPass<'_> {
                 if self.descend(&server, answer, (zone, known.depth), name)? {
                     return Ok(());
                 }
+                is_blocked = false;
                 if let Err(nothing) = authoritative(answer) {
                     break nothing;
                 }
@@ -80,6 +82,10 @@ impl RoundPass<'_> {
                 asked = start;
             };
             why.push(format!("{} {said}", server.host));
+        }
+        if is_blocked {
+            // The resolver knows the servers of the top level, and these never fall silent together.
+            why.push("port 53 is blocked, or the network is down".to_owned());
         }
         self.give_up(zone);
         Err(Unresolved::Unknown(why.join("; ")))

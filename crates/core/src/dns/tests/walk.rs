@@ -151,3 +151,17 @@ fn k4_k17_no_address_of_this_host_or_its_resolver_is_a_name_server() {
     let named = DnsQuery { servers: vec![("127.0.0.1".to_owned(), 53)], ..dns_query("home.example.com") };
     assert_eq!(said(&world.look(&named, &mut Zones::default()).0), "visible (1 server, TTL 300)");
 }
+
+#[test]
+fn k16_k20_port_53_is_blocked() {
+    let mut world = World::with(HOME);
+    world.odd("10.0.0.1", |_| Err(NoAnswer::Silent));
+    assert_eq!(
+        world.says("home.example.com"),
+        "unknown: a.nic.test does not answer; port 53 is blocked, or the network is down"
+    );
+    world.odd("10.0.0.1", |_| Ok(DnsAnswer { code: 5, ..DnsAnswer::default() }));
+    assert_eq!(world.says("home.example.com"), "unknown: a.nic.test says REFUSED");
+    world.zone(RESOLVER, "", "com NS a.nic.test");
+    assert_eq!(world.says("home.example.com"), "unknown: a.nic.test cannot be looked up");
+}
