@@ -184,7 +184,17 @@ impl<'a> RoundPass<'a> {
         let question = DnsQuestion { name: name.clone(), kind, class: DnsClass::IN, is_recursive: false };
         let mut why = server.lacks.to_owned();
         for address in &server.addresses {
-            match self.reply(ServerQuestion { server: *address, question: question.clone() })? {
+            let asking = ServerQuestion { server: *address, question: question.clone() };
+            let silence = self.replies.iter().find_map(|(asked, reply)| {
+                let silence = reply.as_ref().err().filter(|no| **no != NoAnswer::Cut)?;
+                (asked.server == *address).then_some(*silence)
+            });
+            let reply = match silence {
+                // What does not answer one question is not waited for again in this round.
+                Some(silence) if !self.replies.contains_key(&asking) => Err(silence),
+                _ => self.reply(asking)?.as_ref().map_err(|no| *no),
+            };
+            match reply {
                 Ok(answer) => return Ok(Ok(answer)),
                 // A silent address says more than an unreachable one.
                 Err(NoAnswer::Unreachable) if why != server.lacks => {}

@@ -165,3 +165,17 @@ fn k16_k20_port_53_is_blocked() {
     world.zone(RESOLVER, "", "com NS a.nic.test");
     assert_eq!(world.says("home.example.com"), "unknown: a.nic.test cannot be looked up");
 }
+
+/// A zone whose servers are silent is looked for again in the round, but they are not waited for again.
+#[test]
+fn k5_k14_a_silent_server_is_asked_one_question_a_round() {
+    let mut world = World::with(HOME);
+    let mut zones = Zones::default();
+    world.look(&dns_query("home.example.com"), &mut zones);
+    for server in ["10.0.1.1", "10.0.1.2"] {
+        world.odd(server, |_| Err(NoAnswer::Silent));
+    }
+    let (seen, asked) = world.look_at(100, &dns_query("home.example.com"), &mut zones);
+    assert!(said(&seen).starts_with("unknown: ns"), "{}", said(&seen));
+    assert_eq!(asked.len(), 3, "the zone's servers, and the one above: {asked:?}");
+}
