@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
+use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use domain::base::iana::Rcode;
 
 use super::message::{DnsAnswer, DnsClass, DnsKind, DnsName, DnsQuestion};
-use super::zones::Zones;
+use super::zones::{Host, Referrer, Zones};
 use crate::net::family::{Family, interleaved};
+use crate::net::reach::{Trust, unusable};
 use crate::text::order;
 use crate::text::vocabulary::vocabulary;
 
@@ -19,6 +20,9 @@ const MAX_ADDRESSES: usize = 2;
 
 /// Said of a server whose own address is not found.
 const NOT_FOUND: &str = "cannot be looked up";
+
+/// Said of a server in a zone that has no address which others could ask.
+const NOT_OF_OTHERS: &str = "has only addresses of this host or its resolvers";
 
 /// A limit on the questions of one round; no round needs as many.
 const MAX_QUESTIONS: usize = 200;
@@ -120,7 +124,9 @@ pub(super) enum Unresolved {
 #[derive(Debug, Clone)]
 pub(super) struct NameServer {
     pub(super) host: DnsName,
-    addresses: Vec<SocketAddr>,
+    pub(super) addresses: Vec<SocketAddr>,
+    /// What is said of it if it has no address.
+    lacks: &'static str,
 }
 
 /// One pass over everything that is known in a round.
@@ -130,6 +136,8 @@ pub(super) struct RoundPass<'a> {
     pub(super) replies: &'a Replies,
     /// Questions without a reply.
     pub(super) wanted: Vec<ServerQuestion>,
+    /// Who referred to zones whose servers say nothing.
+    pub(super) dead_ends: Vec<Referrer>,
     pub(super) now: Duration,
 }
 
@@ -138,11 +146,11 @@ impl<'a> RoundPass<'a> {
     fn reply(&mut self, asking: ServerQuestion) -> Result<&'a DnsReply, Unresolved> {
         match self.replies.get(&asking) {
             Some(reply) => return Ok(reply),
-            None if self.replies.len() >= MAX_QUESTIONS => {
-                return Err(Unresolved::Unknown("it takes too many questions".to_owned()));
-            }
             // Two names may lead to the same server.
             None if self.wanted.contains(&asking) => {}
+            None if self.replies.len() + self.wanted.len() >= MAX_QUESTIONS => {
+                return Err(Unresolved::Unknown("it takes too many questions".to_owned()));
+            }
             None => self.wanted.push(asking),
         }
         Err(Unresolved::Wanted)
@@ -174,12 +182,22 @@ impl<'a> RoundPass<'a> {
         kind: DnsKind,
     ) -> Result<Result<&'a DnsAnswer, String>, Unresolved> {
         let question = DnsQuestion { name: name.clone(), kind, class: DnsClass::IN, is_recursive: false };
-        let mut why = NOT_FOUND.to_owned();
+        let mut why = server.lacks.to_owned();
         for address in &server.addresses {
-            match self.reply(ServerQuestion { server: *address, question: question.clone() })? {
+            let asking = ServerQuestion { server: *address, question: question.clone() };
+            let silence = self.replies.iter().find_map(|(asked, reply)| {
+                let silence = reply.as_ref().err().filter(|no| **no != NoAnswer::Cut)?;
+                (asked.server == *address).then_some(*silence)
+            });
+            let reply = match silence {
+                // What does not answer one question is not waited for again in this round.
+                Some(silence) if !self.replies.contains_key(&asking) => Err(silence),
+                _ => self.reply(asking)?.as_ref().map_err(|no| *no),
+            };
+            match reply {
                 Ok(answer) => return Ok(Ok(answer)),
                 // A silent address says more than an unreachable one.
-                Err(NoAnswer::Unreachable) if why != NOT_FOUND => {}
+                Err(NoAnswer::Unreachable) if why != server.lacks => {}
                 Err(no) => why = no.to_string(),
             }
         }
@@ -187,14 +205,28 @@ impl<'a> RoundPass<'a> {
     }
 
     /// The addresses of these hosts, all looked up at once.
-    pub(super) fn servers(&mut self, hosts: &[(DnsName, u16)]) -> Result<Vec<NameServer>, Unresolved> {
+    pub(super) fn servers(&mut self, hosts: &[Host]) -> Result<Vec<NameServer>, Unresolved> {
         let mut servers = Vec::new();
-        for (host, port) in hosts {
-            let ips = interleaved(host.parse().map_or_else(|_| self.addresses(host), |ip| vec![ip]));
-            let addresses = ips.into_iter().take(MAX_ADDRESSES).map(|ip| SocketAddr::new(ip, *port)).collect();
-            servers.push(NameServer { host: host.clone(), addresses });
+        for Host { name, port, glue, is_named } in hosts {
+            let mut ips = match (glue, name.parse()) {
+                (Some(ips), _) => ips.clone(),
+                (None, Ok(ip)) => vec![ip],
+                (None, Err(_)) => self.addresses(name),
+            };
+            let lacks = if ips.is_empty() { NOT_FOUND } else { NOT_OF_OTHERS };
+            ips.retain(|ip| *is_named || self.is_of_others(*ip));
+            let ips = interleaved(ips).into_iter().take(MAX_ADDRESSES);
+            let addresses = ips.map(|ip| SocketAddr::new(ip, *port)).collect();
+            servers.push(NameServer { host: name.clone(), addresses, lacks });
         }
         self.when_answered(servers)
+    }
+
+    /// Whether an address that a zone gives can be that of its server. The resolver must not hear of the domain (K4), whoever
+    /// says that it serves it; and what listens on this host may be a resolver, too.
+    fn is_of_others(&self, ip: IpAddr) -> bool {
+        let ip = ip.to_canonical();
+        unusable(ip, Trust::Own).is_none() && !self.dns_query.resolvers.iter().any(|it| it.ip().to_canonical() == ip)
     }
 
     /// `found`, unless questions must be asked first.
@@ -219,11 +251,10 @@ impl<'a> RoundPass<'a> {
 
     /// Some of these hosts, drawn anew for each round and each name, so that questions about many names are spread
     /// evenly over all servers.
-    pub(super) fn drawn<Host: Hash>(&self, hosts: impl IntoIterator<Item = Host>, most: usize) -> Vec<Host> {
+    pub(super) fn drawn(&self, mut hosts: Vec<Host>, most: usize) -> Vec<Host> {
         let DnsQuery { seed, name, .. } = self.dns_query;
-        let mut hosts: Vec<Host> = hosts.into_iter().collect();
         let lots = BuildHasherDefault::<DefaultHasher>::default();
-        order::sort_by_key(&mut hosts, |host| lots.hash_one((seed, name, host)));
+        order::sort_by_key(&mut hosts, |host| lots.hash_one((seed, name, &host.name, host.port)));
         hosts.truncate(most);
         hosts
     }

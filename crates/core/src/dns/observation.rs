@@ -1,14 +1,12 @@
 //! A round: what the servers of a name say about it (K8, K9).
 
-use std::collections::HashSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::PORT;
 use super::ask::{DnsQuery, DnsServerKind, Replies, RoundPass, ServerQuestion, Unresolved};
 use super::message::{DnsAnswer, DnsData, DnsName, DnsRecord, kind_of};
 use super::walk::authoritative;
-use super::zones::{Zones, is_within};
+use super::zones::{Host, Zones, is_within};
 
 /// How many servers a round asks at most.
 pub const MAX_SERVERS: usize = 4;
@@ -16,8 +14,11 @@ pub const MAX_SERVERS: usize = 4;
 /// How many servers the last round asks at most, before an address is reported as not visible.
 pub const MAX_SERVERS_AT_END: usize = 13;
 
-/// How many CNAMEs are followed.
+/// How many CNAMEs are followed, and to how many names.
 const MAX_ALIASES: usize = 8;
+
+/// How many zones without an answer a round leaves for others.
+const MAX_DEAD_ENDS: usize = 6;
 
 /// What one round saw of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -50,9 +51,9 @@ pub fn round(
     replies: &Replies,
     now: Duration,
 ) -> Result<DnsObservation, Vec<ServerQuestion>> {
-    let mut look = RoundPass { dns_query, zones, replies, wanted: Vec::new(), now };
+    let mut look = RoundPass { dns_query, zones, replies, wanted: Vec::new(), dead_ends: Vec::new(), now };
     let said = match dns_query.way {
-        DnsServerKind::Zone => look.by_zone(&dns_query.name, &mut HashSet::new()),
+        DnsServerKind::Zone => look.by_zone(),
         DnsServerKind::Resolver => look.by_resolver(),
     };
     let (servers, why) = match said {
@@ -62,6 +63,9 @@ pub fn round(
     };
     Ok(DnsObservation { servers, way: dns_query.way, why })
 }
+
+/// What servers say of a name, and the names to which their CNAMEs lead.
+type SaidAndTargets = (Vec<ServerAnswer>, Vec<DnsName>);
 
 /// Where the records of a name lead.
 enum ChainEnd {
@@ -80,31 +84,94 @@ impl RoundPass<'_> {
         Ok(vec![ServerAnswer { server: resolver.ip().to_string(), said }])
     }
 
-    /// What the servers of a name's zone say, or those of another zone if a CNAME leads there.
-    fn by_zone(&mut self, name: &DnsName, seen: &mut HashSet<DnsName>) -> Result<Vec<ServerAnswer>, Unresolved> {
-        let (zone, depth, hosts) = if self.dns_query.servers.is_empty() || !seen.is_empty() {
+    /// What the servers of the name's zone say, or those of other zones if CNAMEs lead there. A target counts once, however
+    /// many servers name it: the ways to it may be as many as a hostile zone likes.
+    fn by_zone(&mut self) -> Result<Vec<ServerAnswer>, Unresolved> {
+        // Names to ask about, each with those that led to it.
+        let mut paths = vec![vec![self.dns_query.name.clone()]];
+        let (mut servers, mut next) = (Vec::new(), 0);
+        while let Some(path) = paths.get(next).cloned() {
+            next += 1;
+            let said = |target: &str, why: String| ServerAnswer { server: format!("CNAME {target}"), said: Err(why) };
+            let name = &path[path.len() - 1];
+            let (found, targets) = match self.of_name(name, path.len() == 1) {
+                Err(Unresolved::Unknown(why)) if path.len() > 1 => (vec![said(name, why)], Vec::new()),
+                found => found?,
+            };
+            servers.extend(found);
+            for target in targets {
+                match () {
+                    () if path.contains(&target) => {
+                        servers.push(said(&target, "the CNAME leads back to itself".to_owned()));
+                    }
+                    // Another server named it first.
+                    () if paths.iter().any(|known| known.last() == Some(&target)) => {}
+                    () if paths.len() > MAX_ALIASES => {
+                        return Err(Unresolved::Unknown(format!("its CNAMEs lead to more than {MAX_ALIASES} names")));
+                    }
+                    () => paths.push([&path[..], &[target]].concat()),
+                }
+            }
+        }
+        if servers.is_empty() {
+            return Err(Unresolved::Unknown("the CNAMEs lead back to themselves".to_owned()));
+        }
+        Ok(servers)
+    }
+
+    /// What the servers of a name's zone say. If they say nothing, a lame server of the zone above may have referred to
+    /// them: others of its servers are followed.
+    fn of_name(&mut self, name: &DnsName, is_first: bool) -> Result<SaidAndTargets, Unresolved> {
+        self.dead_ends.clear();
+        let mut nothing = None;
+        loop {
+            let dead_ends = self.dead_ends.len();
+            let found = match self.of_zone(name, is_first) {
+                Err(Unresolved::Wanted) => return Err(Unresolved::Wanted),
+                Ok((servers, targets)) if !targets.is_empty() || servers.iter().any(|server| server.said.is_ok()) => {
+                    return Ok((servers, targets));
+                }
+                found => found,
+            };
+            // What the first ones said explains most.
+            let found = nothing.take().unwrap_or(found);
+            if self.dead_ends.len() == dead_ends || self.dead_ends.len() > MAX_DEAD_ENDS {
+                return found;
+            }
+            nothing = Some(found);
+        }
+    }
+
+    /// What the servers of a name's zone say, and the names in other zones to which their CNAMEs lead.
+    fn of_zone(&mut self, name: &DnsName, is_first: bool) -> Result<SaidAndTargets, Unresolved> {
+        let (zone, depth, hosts) = if self.dns_query.servers.is_empty() || !is_first {
             let (zone, known) = self.zone_of(name)?;
-            let servers = known.servers.iter().map(|host| (host.clone(), PORT));
-            (zone, known.depth, self.drawn(servers, self.dns_query.most))
+            (zone, known.depth, known.hosts)
         } else {
-            let given = self.dns_query.servers.iter().map(|(host, port)| (host.as_str().into(), *port));
-            (DnsName::from(""), 0, self.drawn(given, self.dns_query.most))
+            let given = self.dns_query.servers.iter();
+            let given =
+                given.map(|(host, port)| Host { name: host.as_str().into(), port: *port, glue: None, is_named: true });
+            (DnsName::from(""), 0, given.collect())
         };
-        seen.insert(name.clone());
+        let count = hosts.len();
+        let hosts = self.drawn(hosts, self.dns_query.most);
         let kind = kind_of(self.dns_query.family);
         let mut replies = Vec::new();
         for server in self.servers(&hosts)? {
             match self.server(&server, name, kind) {
-                Ok(reply) => replies.push((server.host.to_string(), reply)),
+                Ok(reply) => replies.push((server, reply)),
                 Err(Unresolved::Wanted) => {}
                 Err(unknown) => return Err(unknown),
             }
         }
         let replies = self.when_answered(replies)?;
-        for answer in replies.iter().filter_map(|(_, reply)| reply.as_ref().ok()).filter(|_| !zone.is_empty()) {
-            if self.descend(answer, (&zone, depth), name)? {
-                seen.remove(name);
-                return self.by_zone(name, seen);
+        let answers = || replies.iter().filter_map(|(server, reply)| Some((server, reply.as_ref().ok()?)));
+        // What a server of the zone says counts more than a referral of another, which may be lame.
+        let is_known = answers().any(|(_, answer)| authoritative(answer).is_ok());
+        let may_refer = |answer: &DnsAnswer| !zone.is_empty() && (answer.is_authoritative || !is_known);
+        for (server, answer) in answers().filter(|(_, answer)| may_refer(answer)) {
+            if self.descend(server, answer, (&zone, depth), name)? {
+                return self.of_zone(name, is_first);
             }
         }
         let (mut servers, mut targets) = (Vec::new(), Vec::new());
@@ -117,26 +184,14 @@ impl RoundPass<'_> {
                 Ok(ChainEnd::Addresses(found)) => Ok(found),
                 Err(why) => Err(why),
             };
-            servers.push(ServerAnswer { server, said });
+            servers.push(ServerAnswer { server: server.host.to_string(), said });
         }
-        if targets.is_empty() && servers.iter().all(|server| server.said.is_err()) {
-            self.zones.forget(&zone);
+        // One of several servers that says nothing proves nothing: the round is repeated with more of them.
+        let is_sample = hosts.len() < count.min(MAX_SERVERS);
+        if !is_sample && targets.is_empty() && servers.iter().all(|server| server.said.is_err()) {
+            self.give_up(&zone);
         }
-        for target in targets {
-            let found = match () {
-                () if seen.contains(&target) => Err("the CNAME leads back to itself".to_owned()),
-                () if seen.len() > MAX_ALIASES => Err(format!("more than {MAX_ALIASES} CNAMEs follow each other")),
-                () => match self.by_zone(&target, &mut seen.clone()) {
-                    Ok(found) => Ok(found),
-                    Err(Unresolved::Unknown(why)) => Err(why),
-                    Err(ask) => return Err(ask),
-                },
-            };
-            servers.extend(
-                found.unwrap_or_else(|why| vec![ServerAnswer { server: format!("CNAME {target}"), said: Err(why) }]),
-            );
-        }
-        Ok(servers)
+        Ok((servers, targets))
     }
 }
 

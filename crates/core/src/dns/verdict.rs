@@ -198,9 +198,11 @@ pub fn judge(observation: &DnsObservation, expected: IpAddr, verify: &Verify) ->
                 (DnsServerKind::Zone, 1) => "1 server".to_owned(),
                 (DnsServerKind::Zone, many) => format!("{many} servers"),
             };
+            let count = answers.iter().map(|(ips, _)| ips.len()).max().filter(|count| *count > 1);
+            let count = count.map(|count| format!(", {count} addresses")).unwrap_or_default();
             let ttl = ttl.map(|ttl| format!(", TTL {ttl}")).unwrap_or_default();
             let others = if others.is_empty() { others } else { format!("; {others}") };
-            format!("({by}{ttl}{others})")
+            format!("({by}{count}{ttl}{others})")
         }
         Some(why) => why.clone(),
         None if is_stand_in => {

@@ -15,17 +15,36 @@ const MAX_KEPT: usize = 20_000;
 /// What is known about zones and the addresses of their servers. The caller gives the time, which must never go back.
 #[derive(Debug, Default)]
 pub struct Zones {
-    zones: HashMap<DnsName, KnownZone>,
+    known: HashMap<DnsName, KnownZone>,
+    /// For names that are in a zone itself, and not in a zone below: that zone, and until when it is known.
+    homes: HashMap<DnsName, (DnsName, Duration)>,
+    /// The addresses that a resolver gave.
     hosts: HashMap<DnsName, (Vec<IpAddr>, Duration)>,
 }
 
+/// A server of a zone, or one that the user names.
+#[derive(Debug, Clone)]
+pub(super) struct Host {
+    pub(super) name: DnsName,
+    pub(super) port: u16,
+    /// The addresses that came with the zone, and are kept as long as it; `None`: a resolver knows them.
+    pub(super) glue: Option<Vec<IpAddr>>,
+    /// Whether the user names it.
+    pub(super) is_named: bool,
+}
+
+/// A zone, and its server that refers to a zone below.
+pub(super) type Referrer = (DnsName, DnsName);
+
 #[derive(Debug, Clone)]
 pub(super) struct KnownZone {
-    pub(super) servers: Vec<DnsName>,
+    pub(super) hosts: Vec<Host>,
     /// How many referrals led to this zone.
     pub(super) depth: u8,
-    /// Whether a name was found in this zone itself, and not in a zone below.
-    pub(super) is_home: bool,
+    /// The zone above, and its server that referred to this one.
+    referrer: Option<Referrer>,
+    /// How many names were found in this zone itself, and not in a zone below.
+    pub(super) names: usize,
     until: Duration,
 }
 
@@ -34,31 +53,45 @@ impl Zones {
     pub(super) fn around(&self, name: &str, now: Duration) -> Option<(DnsName, KnownZone)> {
         let mut names = std::iter::successors(Some(name), |name| name.split_once('.').map(|(_, parent)| parent));
         names.find_map(|name| {
-            let (name, zone) = self.zones.get_key_value(name)?;
+            let (name, zone) = self.known.get_key_value(name)?;
             (zone.until > now).then(|| (name.clone(), zone.clone()))
         })
     }
 
-    pub(super) fn learn(&mut self, name: &DnsName, (servers, ttl): (Vec<DnsName>, u32), depth: u8, now: Duration) {
-        if self.zones.len() >= MAX_KEPT {
-            self.zones.clear();
+    pub(super) fn learn(
+        &mut self,
+        name: &DnsName,
+        (hosts, ttl): (Vec<Host>, u32),
+        (referrer, depth): (Option<Referrer>, u8),
+        now: Duration,
+    ) {
+        if self.known.len() >= MAX_KEPT {
+            self.known.clear();
         }
-        let zone = KnownZone { servers, depth, is_home: false, until: now + kept(ttl) };
-        self.zones.insert(name.clone(), zone);
+        let zone = KnownZone { hosts, depth, referrer, names: 0, until: now + kept(ttl) };
+        self.known.insert(name.clone(), zone);
     }
 
-    /// Remembers that names are in this zone itself, so that no other name of it looks for a zone below.
-    pub(super) fn settle(&mut self, name: &str) {
-        if let Some(zone) = self.zones.get_mut(name) {
-            zone.is_home = true;
+    /// Remembers that a name is in this zone itself, so that it is not looked for in a zone below again.
+    pub(super) fn settle(&mut self, zone: &DnsName, name: &DnsName) {
+        let Some(known) = self.known.get_mut(zone) else { return };
+        known.names += 1;
+        if self.homes.len() >= MAX_KEPT {
+            self.homes.clear();
         }
+        self.homes.insert(name.clone(), (zone.clone(), known.until));
+    }
+
+    /// Whether a name is known to be in this zone itself.
+    pub(super) fn is_home(&self, zone: &DnsName, known: &KnownZone, name: &str) -> bool {
+        self.homes.get(name).is_some_and(|(home, until)| home == zone && *until == known.until)
     }
 
     pub(super) fn addresses(&self, host: &str, now: Duration) -> Option<&[IpAddr]> {
         self.hosts.get(host).filter(|(_, until)| *until > now).map(|(ips, _)| &**ips)
     }
 
-    /// Learns and returns the addresses of a host in these records.
+    /// Learns and returns the addresses of a host in a resolver's records.
     pub(super) fn learn_addresses<'r>(
         &mut self,
         host: &DnsName,
@@ -76,11 +109,13 @@ impl Zones {
         ips
     }
 
-    /// Forgets a zone whose servers do not answer, so that they are looked up again.
-    pub(super) fn forget(&mut self, name: &str) {
-        for host in self.zones.remove(name).iter().flat_map(|zone| &zone.servers) {
-            self.hosts.remove(host);
+    /// Forgets a zone whose servers do not answer, so that they are looked up again. Returns who referred to it.
+    pub(super) fn forget(&mut self, name: &str) -> Option<Referrer> {
+        let zone = self.known.remove(name)?;
+        for host in zone.hosts {
+            self.hosts.remove(&host.name);
         }
+        zone.referrer
     }
 }
 
