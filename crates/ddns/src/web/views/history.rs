@@ -100,7 +100,7 @@ pub(crate) fn log(lines: &[RecentLine], clock: &Clock<'_>) -> Markup {
                 @if lines.is_empty() { (empty("Nothing yet", "Lines are shown here as they are logged.")) }
                 ol.timeline {
                     @for line in lines {
-                        li { span.soft { (time(&clock.when(line.at))) } p { (level(line.level)) " " span.lines { (line.text) } } }
+                        li { span.soft { (time(&clock.when(line.at))) } p { (level(line.level)) " " span.lines { (prose(&line.text)) } } }
                     }
                 }
             }
