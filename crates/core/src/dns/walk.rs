@@ -74,7 +74,8 @@ impl RoundPass<'_> {
                 if let Err(nothing) = authoritative(answer) {
                     break nothing;
                 }
-                let start = start_of(answer).filter(|start| asked == *name && is_below(start, zone, name));
+                let is_new = |start: &DnsName| asked == *name && start != name && is_below(start, zone, name);
+                let start = start_of(answer).filter(is_new);
                 let Some(start) = start else {
                     self.zones.settle(zone, name);
                     return Ok(());

@@ -179,3 +179,13 @@ fn k5_k14_a_silent_server_is_asked_one_question_a_round() {
     assert!(said(&seen).starts_with("unknown: ns"), "{}", said(&seen));
     assert_eq!(asked.len(), 3, "the zone's servers, and the one above: {asked:?}");
 }
+
+/// A zone of that name without NS records: asking the same server for them again gives the same answer.
+#[test]
+fn k4_k14_a_zone_without_servers_ends_the_walk() {
+    let mut world = World::with(HOME);
+    for server in ["10.0.1.1", "10.0.1.2"] {
+        world.zone(server, "home.example.com", HOME);
+    }
+    assert_eq!(world.says("home.example.com"), "visible (2 servers, TTL 300)");
+}
