@@ -33,6 +33,29 @@ fn l7_ddclient_reads_passwords_before_anything_else() {
 }
 
 #[test]
+fn l12_ddclient_a_variable_that_is_not_set_inherits_nothing() {
+    let host = |line: &str| {
+        let global = "usev4=webv4\nlogin=u@example.org, password=p\nserver=members.dyndns.org one.dyndns.org\n";
+        read(PeerClient::Ddclient, &format!("{global}{line} h.dedyn.io\n"))
+    };
+    let desec = host("server=update.dedyn.io password_env=UNSET");
+    let missing = desec.entries[1].missing().expect("a form");
+    assert_eq!(missing.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["token"]);
+    assert_eq!(notes(&desec, NotePart::Changed), ["4 password_env"]);
+    for (line, left) in [
+        ("server=own.example script=/u password_env=UNSET", "4 own.example (h.dedyn.io)"),
+        ("server_env=UNSET", "4 server_env (h.dedyn.io)"),
+        ("server_env=UNSET script=/u", "4 server_env (h.dedyn.io)"),
+        ("protocol_env=UNSET", "4 protocol_env (h.dedyn.io)"),
+    ] {
+        let import = host(line);
+        assert_eq!((import.entries.len(), notes(&import, NotePart::LeftOut)), (1, vec![left.to_owned()]), "{line}");
+        let why = import.notes.iter().find(|note| note.part == NotePart::LeftOut).map(|note| note.text.as_str());
+        assert!(why.is_some_and(|why| why.contains("not set")), "{why:?}");
+    }
+}
+
+#[test]
 fn l7_ddclient_globals_hosts_and_continuations() {
     let import = read(
         PeerClient::Ddclient,
