@@ -1,7 +1,7 @@
 //! Tests importing files of ddclient.
 
 use crate::import::tests::{extra, notes, read, shown, try_read, written};
-use crate::import::{NotePart, PeerClient};
+use crate::import::{Import, NotePart, PeerClient};
 use crate::text::json::Value;
 
 #[test]
@@ -53,6 +53,25 @@ fn l12_ddclient_a_variable_that_is_not_set_inherits_nothing() {
         let why = import.notes.iter().find(|note| note.part == NotePart::LeftOut).map(|note| note.text.as_str());
         assert!(why.is_some_and(|why| why.contains("not set")), "{why:?}");
     }
+}
+
+/// `LegacyProtocol` of ddclient.
+#[test]
+fn l9_ddclient_protocols_that_are_sent_one_address() {
+    let host = |protocol: &str, sources: &str| {
+        let account = "login=u.example, password=p, dynurl=https://s.example/?q=k";
+        read(PeerClient::Ddclient, &format!("{sources}\nprotocol={protocol}, {account} h.u.example\n"))
+    };
+    let families = |import: &Import| [0, 1].map(|family: usize| import.entries[0].domains[family].len());
+    for protocol in ["changeip", "cloudns", "dnsmadeeasy", "dondominio", "namecheap", "ovh", "zoneedit1", "keysystems"]
+    {
+        let import = host(protocol, "usev4=webv4, usev6=ifv6");
+        assert_eq!(families(&import), [1, 0], "{protocol}");
+        assert_eq!(notes(&import, NotePart::LeftOut), [""; 0], "{protocol}");
+        assert!(notes(&import, NotePart::Dropped).contains(&format!("2 protocol={protocol}")), "{:?}", import.notes);
+    }
+    assert_eq!(families(&host("ovh", "usev6=ifv6")), [0, 1]);
+    assert_eq!(families(&host("easydns", "usev4=webv4, usev6=ifv6")), [1, 1]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Tests importing files of ddns-go.
 
 use crate::import::tests::{notes, read, shown, written};
-use crate::import::{NotePart, PeerClient, rows};
+use crate::import::{Import, NotePart, PeerClient, rows};
 use crate::text::json::Value;
 
 #[test]
@@ -43,6 +43,23 @@ fn l8_ddns_go_elements_become_entries() {
     let below = read(PeerClient::DdnsGo, &element("dynv6", "        - a.b.dynv6.net\n        - z.dynv6.net\n", ""));
     assert_eq!(shown(&below), ["dynv6 z.dynv6.net:A public,url:https://ip.example/"]);
     assert_eq!(notes(&below, NotePart::LeftOut), ["2 dynv6 (a.b.dynv6.net)"]);
+}
+
+/// An element with both families, and the fields of `dns` from its name on.
+fn both(dns: &str) -> Import {
+    let family = |version: u8| {
+        format!("  ipv{version}:\n    enable: true\n    gettype: cmd\n    cmd: x\n    domains:\n    - a.example.com\n")
+    };
+    let text = format!("dnsconf:\n- name: x\n{}{}  dns:\n    secret: s\n    name: {dns}\n", family(4), family(6));
+    read(PeerClient::DdnsGo, &text)
+}
+
+#[test]
+fn l9_ddns_go_sends_namecheap_no_ipv6() {
+    let import = both("namecheap");
+    assert_eq!(shown(&import), ["namecheap a.example.com:A shell:x"]);
+    assert_eq!(notes(&import, NotePart::LeftOut), [""; 0]);
+    assert_eq!(notes(&import, NotePart::Dropped), ["10 ipv6.enable"]);
 }
 
 #[test]
