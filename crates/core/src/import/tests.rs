@@ -1,8 +1,9 @@
 //! Tests importing the files of other clients. The quirks of each client are tested beside its reader.
 
 use super::rules::{page, seconds};
+use super::settings::PeerFile;
 use super::table::{PeerTable, ServiceRow, is_yes};
-use super::{Detected, Import, NotePart, PeerClient, PeerError, PeerSurroundings, detected, rows};
+use super::{Detected, Import, NotePart, PeerClient, PeerError, PeerSurroundings, detected, rows, variables};
 use crate::config::raw::{self, Document};
 use crate::config::validate::{Surroundings, validate};
 use crate::text::json::{Dialect, Value, parse};
@@ -307,6 +308,41 @@ fn l14_every_value_that_is_not_taken_over_is_named() {
         named.sort();
         assert_eq!(named, expected, "{text}: {:?}", import.notes);
         assert_eq!(shown(&import).len(), 1, "{text}");
+    }
+}
+
+#[test]
+fn l4_variables_are_quoted_as_in_a_shell() {
+    let cases = [
+        (r#""to#k\$en""#, "to#k$en"),
+        (r#""a\"b\\c\`d\e""#, "a\"b\\c`d\\e"),
+        (r"'a\$b'", r"a\$b"),
+        ("'it's'", "it's"),
+        ("\"open", "\"open"),
+        ("\"two\n lines\"", "two\n lines"),
+        ("  'spaced '  ", "spaced "),
+    ];
+    for (value, expected) in cases {
+        let text = format!("A=1\r\nexport B={value}\r\n\n# c\nC=2\r\n");
+        let mut file = PeerFile::default();
+        let variables = variables::parse(&text, &mut file).expect(value);
+        let all = ["A", "B", "C"].map(|name| variables.find(name).map(|setting| setting.value.as_str()));
+        assert_eq!((all, file.notes.len()), ([Some("1"), Some(expected), Some("2")], 0), "{value}");
+    }
+    let json = r#"{"settings": [{"provider": "easydns", "domain": "a.example", "username": "u", "token": "t", "ip_version": "ipv4"}]}"#;
+    for text in [
+        format!("export CONFIG=\"{}\"\nPERIOD=90s\n", json.replace('"', "\\\"")),
+        format!("CONFIG='{}'\nPERIOD=90s\n", json.replace(": ", ":\n")),
+    ] {
+        let import = read(PeerClient::DdnsUpdater, &text);
+        assert_eq!(
+            (shown(&import), import.settings.len()),
+            (vec!["easydns a.example:A public".to_owned()], 1),
+            "{text}"
+        );
+    }
+    for (text, line) in [("A=1\nB\n", 2), ("A='x\ny'\nC D=1\n", 3)] {
+        assert_eq!(try_read(PeerClient::CloudflareDdns, text).expect_err(text).line, line, "{text}");
     }
 }
 
