@@ -312,6 +312,40 @@ fn l14_every_value_that_is_not_taken_over_is_named() {
 }
 
 #[test]
+fn l7_names_outside_ascii_become_those_that_services_know() {
+    let cases = [
+        (
+            PeerClient::CloudflareDdns,
+            "CF_API_TOKEN=t\nIP4_DOMAINS=bücher.example.com,*.Bücher.example",
+            vec!["cloudflare xn--bcher-kva.example.com:A public", "cloudflare *.xn--bcher-kva.example:A public"],
+        ),
+        (
+            PeerClient::Ddclient,
+            "usev4=webv4\nprotocol=noip, login=u@example.org, password=p bücher.ddns.net",
+            vec!["no-ip xn--bcher-kva.ddns.net:A public"],
+        ),
+        (
+            PeerClient::OpenWrt,
+            "config service x\n option enabled 1\n option service_name namecheap.com\n option domain bücher.example\n option username www\n option password p",
+            vec!["namecheap www.xn--bcher-kva.example:A default"],
+        ),
+        // An entry without a recipe sends what it was told.
+        (
+            PeerClient::Ddclient,
+            "usev4=webv4\nserver=own.example, script=/u, login=u, password=p bücher.example",
+            vec!["- bücher.example:A public"],
+        ),
+    ];
+    for (client, text, expected) in cases {
+        let import = read(client, text);
+        assert_eq!(shown(&import), expected, "{text}");
+        let mut changed = import.notes.iter().filter(|note| note.part == NotePart::Changed);
+        let is_named = changed.any(|note| note.text.contains("xn--"));
+        assert_eq!(is_named, !expected[0].starts_with('-'), "{text}");
+    }
+}
+
+#[test]
 fn l4_variables_are_quoted_as_in_a_shell() {
     let cases = [
         (r#""to#k\$en""#, "to#k$en"),
