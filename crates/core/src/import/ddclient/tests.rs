@@ -55,6 +55,22 @@ fn l12_ddclient_a_variable_that_is_not_set_inherits_nothing() {
     }
 }
 
+/// A page has a name there, which is no host.
+#[test]
+fn l10_ddclient_knows_its_pages_by_their_names() {
+    let names = "dyndns dynu freedns googledomains he he.net ip4only.me ip6only.me ipify-ipv4 ipify-ipv6 loopia myonlineportal \
+                 noip-ipv4 noip-ipv6 desec-ipv4 desec-ipv6 joker-ipv4 joker-ipv6 nsupdate.info-ipv4 nsupdate.info-ipv6 \
+                 updatedip zoneedit";
+    for name in names.split_whitespace() {
+        for settings in ["use=web, web=", "usev4=webv4, webv4=", "usev6=webv6, webv6="] {
+            let text = format!("{settings}{name}\nprotocol=easydns, login=u, password=p h.example\n");
+            let import = read(PeerClient::Ddclient, &text);
+            assert!(shown(&import)[0].ends_with(" public"), "{text}");
+            assert_eq!(notes(&import, NotePart::Dropped), [""; 0], "{text}");
+        }
+    }
+}
+
 /// `LegacyProtocol` of ddclient.
 #[test]
 fn l9_ddclient_protocols_that_are_sent_one_address() {
