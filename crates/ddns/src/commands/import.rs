@@ -147,6 +147,10 @@ fn peer(name: &str) -> Result<PeerClient, u8> {
 
 /// Applies the answers of --set.
 fn answers(import: &mut Import, given: &ParsedArgs) -> Result<(), u8> {
+    if import.entries.is_empty() {
+        // The report says why.
+        return Ok(());
+    }
     for assignment in given.values("set") {
         let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
         let (number, name) = name.split_once('.').unwrap_or(("", name));

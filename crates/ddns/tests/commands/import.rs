@@ -196,6 +196,9 @@ fn l12_l16_what_is_missing_is_left_out_or_answered() {
     sandbox.run(&["check", "-c", "two.json"]).expect(0);
     sandbox.run(&["import", "i.conf", "3.json", "--set", "contact=me@example.com"]).expect(2).prints("from 1 to 2");
     sandbox.run(&["import", "i.conf", "3.json", "--set", "1.contakt=x"]).expect(2).prints("did you mean `contact`?");
+    sandbox.write("no-use.conf", "protocol=duckdns password=t a\n");
+    let run = sandbox.run(&["import", "no-use.conf", "--set", "1.token=x", "--dry-run"]).expect(2);
+    reports(run, "ddclient finds no address for it").prints("nothing can be taken over");
     sandbox.write("none.conf", "provider no-ip.com { username = u password = s3cret-Pa55 hostname = a.example.com }\n");
     sandbox.run(&["import", "none.conf", "3.json"]).expect(2).prints("nothing can be taken over").never_prints(SECRET);
     assert!(!sandbox.path("3.json").exists());
