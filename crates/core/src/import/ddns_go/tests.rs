@@ -63,6 +63,14 @@ fn l9_ddns_go_sends_namecheap_no_ipv6() {
 }
 
 #[test]
+fn l16_a_team_of_vercel_is_left_out() {
+    assert_eq!(both("vercel").entries.len(), 1);
+    let import = both("vercel\n    extparam: team_1");
+    assert!(import.entries.is_empty());
+    assert_eq!(notes(&import, NotePart::LeftOut), ["2 vercel (a.example.com)"]);
+}
+
+#[test]
 fn l8_a_callback_of_ddns_go_keeps_its_request() {
     let hook = |id: &str, secret: &str| {
         format!(
