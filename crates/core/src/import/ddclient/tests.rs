@@ -1,5 +1,6 @@
 //! Tests importing files of ddclient.
 
+use crate::import::settings::scalar;
 use crate::import::tests::{extra, notes, read, shown, try_read, written};
 use crate::import::{Import, NotePart, PeerClient};
 use crate::text::json::Value;
@@ -88,6 +89,28 @@ fn l9_ddclient_protocols_that_are_sent_one_address() {
     }
     assert_eq!(families(&host("ovh", "usev6=ifv6")), [0, 1]);
     assert_eq!(families(&host("easydns", "usev4=webv4, usev6=ifv6")), [1, 1]);
+}
+
+#[test]
+fn l11_ddclient_raises_short_times() {
+    let cases = [
+        ("daemon=10, timeout=20", ["1m", "120"], "1 timeout 1 daemon"),
+        ("daemon=0, timeout=1m", ["1m", "120"], "1 timeout 1 daemon"),
+        ("daemon=59s, timeout=119s", ["1m", "120"], "1 timeout 1 daemon"),
+        ("daemon=60, timeout=120", ["1m", "120"], ""),
+        ("daemon=5m, timeout=2m", ["5m", "120"], ""),
+        ("daemon=1h, timeout=300", ["60m", "300"], ""),
+    ];
+    for (times, expected, changed) in cases {
+        let text = format!("{times}, usev4=webv4\nprotocol=easydns, login=u, password=p h.example\n");
+        let import = read(PeerClient::Ddclient, &text);
+        let entry = &written(&import)[0].1;
+        let all = ["interval", "timeout"].map(|name| entry.member(name).map(scalar).unwrap_or_default());
+        assert_eq!(
+            (all, notes(&import, NotePart::Changed).join(" ")),
+            (expected.map(str::to_owned), changed.to_owned())
+        );
+    }
 }
 
 #[test]
@@ -235,13 +258,13 @@ fn l18_ddclient_google_domains_is_left_out_by_its_server_too() {
 fn l11_ddclient_settings_that_mean_the_same() {
     let import = read(
         PeerClient::Ddclient,
-        "daemon=10m, proxy=p.example:3128, timeout=20, min-interval=2m, max-interval=25d, ssl_ca_file=/ca.pem, usev4=webv4\n\
+        "daemon=10m, proxy=p.example:3128, timeout=200, min-interval=2m, max-interval=25d, ssl_ca_file=/ca.pem, usev4=webv4\n\
          mx=m.example, wildcard=no, postscript=/x\nprotocol=easydns, login=u, password=p h.example\n",
     );
     let entry = &written(&import)[0].1;
-    let text = |name: &str| entry.member(name).map(crate::import::settings::scalar).unwrap_or_default();
+    let text = |name: &str| entry.member(name).map(scalar).unwrap_or_default();
     let all = ["interval", "proxy", "timeout", "min_interval", "cache_max_age", "ssl"].map(text);
-    assert_eq!(all, ["10m", "http://p.example:3128", "20", "2m", "2160000", "/ca.pem"]);
+    assert_eq!(all, ["10m", "http://p.example:3128", "200", "2m", "2160000", "/ca.pem"]);
     assert_eq!(notes(&import, NotePart::Dropped), ["2 mx", "2 postscript"], "what has its default is not mentioned");
 }
 
