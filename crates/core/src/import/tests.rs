@@ -269,7 +269,7 @@ fn l14_every_value_that_is_not_taken_over_is_named() {
                  option service_name 'duckdns.org'\n option domain 'a.duckdns.org'\n option password 't'\n {more}\n"
         )
     };
-    let cases: [(PeerClient, String, &[&str]); 17] = [
+    let cases: [(PeerClient, String, &[&str]); 18] = [
         // No duration, and one that ddns does not take.
         (PeerClient::Ddclient, format!("usev4=webv4, timeout=soon\n{easydns}"), &["1 timeout"]),
         (PeerClient::Ddclient, format!("usev4=webv4, timeout=2h, daemon=never\n{easydns}"), &["1 daemon", "1 timeout"]),
@@ -287,7 +287,13 @@ fn l14_every_value_that_is_not_taken_over_is_named() {
         (PeerClient::CloudflareDdns, variables("UPDATE_TIMEOUT=x\nUNKNOWN=y"), &["3 UPDATE_TIMEOUT", "4 UNKNOWN"]),
         // Neither is set, whatever the table says.
         (PeerClient::NewFuture, r#"{"dns": "he", "token": "k", "ipv4": "h.example", "proxy": null, "odd": "", "none": null}"#.to_owned(), &[]),
-        (PeerClient::OpenWrt, openwrt("option cacert '/etc/ssl/certs'"), &["2 upd_privateip", "8 cacert"]),
+        (PeerClient::OpenWrt, openwrt("option cacert '/etc/certs'"), &["2 upd_privateip", "8 cacert"]),
+        // What a new file of that client contains.
+        (
+            PeerClient::OpenWrt,
+            openwrt("option cacert '/etc/ssl/certs'\n option retry_max_count '0'\n option ddns_dateformat '%F %R'\n option ddns_loglines '250'\n option use_curl '1'"),
+            &["2 upd_privateip"],
+        ),
         (PeerClient::OpenWrt, openwrt("option .most '10'"), &["2 upd_privateip", "8 .most"]),
         (PeerClient::OpenWrt, openwrt("option force_interval '0'"), &["2 upd_privateip"]),
         (
