@@ -115,6 +115,9 @@ fn l8_a_callback_of_ddns_go_keeps_its_request() {
         assert!(unknown.entries.is_empty(), "{secret}");
         assert!(unknown.notes.iter().all(|note| !note.text.contains("s3cret")), "{:?}", unknown.notes);
     }
+    let padded = hook("https://h.example/?t=#{ttl}", "") + "  ttl: \"0123\"\n";
+    let padded = written(&read(PeerClient::DdnsGo, &padded)).remove(0).1;
+    assert_eq!(padded.member("ttl"), Some(&Value::Number("123".to_owned())));
     let key = read(PeerClient::DdnsGo, &hook("https://h.example/", r##"{"#{domain}" : "#{ip}"}"##));
     assert!(key.entries.is_empty());
     assert_eq!(notes(&key, NotePart::LeftOut), ["2 callback"]);
