@@ -13,6 +13,10 @@ fn l8_ddns_updater_settings_become_entries() {
             "namecheap example.com:A www.example.com:A public",
         ),
         (
+            r#""provider": "namecheap", "domain": "example.com", "host": "old", "owner": "www", "password": "p""#,
+            "namecheap www.example.com:A public",
+        ),
+        (
             r#""provider": "route53", "domain": "a.example.com", "access_key": "AKIA0123456789012", "secret_key": "s", "zone_id": "Z123", "ttl": 300"#,
             "route53 a.example.com:A public",
         ),
