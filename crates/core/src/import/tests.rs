@@ -257,6 +257,15 @@ fn l17_thousands_of_settings_are_refused() {
     }
 }
 
+/// To compare each with all others would take minutes.
+#[test]
+fn l17_thousands_of_notes_take_no_time() {
+    let text = "*\n".repeat(100_000) + "provider easydns.com { username = u password = p hostname = h.example }";
+    assert_eq!(read(PeerClient::Inadyn, &text).notes.len(), 100_000);
+    let text = "A=${B}\n".repeat(100_000) + "CF_API_TOKEN=t\nDOMAINS=h.example.org\n";
+    assert!(read(PeerClient::CloudflareDdns, &text).notes.len() > 100_000);
+}
+
 #[test]
 fn l14_every_value_that_is_not_taken_over_is_named() {
     let easydns = "protocol=easydns, login=u, password=p h.example";
