@@ -134,11 +134,14 @@ fn assignments<'a>(
         };
         at.skip(name.len() + 1);
         let value = at.word(" ,", "*").map_or_else(|rest| rest, Option::unwrap_or_default);
-        match name.strip_suffix("_env") {
-            Some(own) => match (around.variable)(&value) {
-                Some(value) => settings.set(own, value, line),
-                None => file.note(NotePart::Changed, line, name, "not set: this process does not have the variable"),
-            },
+        match name.strip_suffix("_env").map(|own| (own, (around.variable)(&value))) {
+            Some((own, Some(value))) => settings.set(own, value, line),
+            Some((own, None)) => {
+                file.note(NotePart::Changed, line, name, "not set: this process does not have the variable");
+                // Empty: the value of another host may be the secret of another service.
+                settings.set(own, "", line);
+                settings.give(name, value);
+            }
             None => settings.set(name, value, line),
         }
     }

@@ -36,7 +36,7 @@ fn read_settings(text: &str, file: &mut PeerFile) -> Result<(), PeerError> {
         let suffix = if is_ipv6 { fields.get("ipv6_suffix") } else { None };
         let id = suffix.and_then(interface_id).map(|id| format!(";{id}")).unwrap_or_default();
         // Before version 2.7, `host` and `owner` contained the names below the domain.
-        let owners = fields.get("host").or_else(|| fields.get("owner"));
+        let owners = fields.get("owner").or_else(|| fields.get("host"));
         let below = if owners.is_some() { format!("~{}", domain.replace(',', "~")) } else { String::new() };
         let names = owners.unwrap_or(&domain).split(',').map(|name| format!("{}{below}{id}", name.trim()));
         let names = names.collect::<Vec<_>>().join(",");

@@ -13,6 +13,7 @@ use crate::net::family::Family;
 use crate::recipe::{self, DomainRest, Each, Filled, Form, IN_FILE, Recipe, likely_zone};
 use crate::text::json::Value;
 use crate::text::order;
+use crate::text::punycode::{ascii_name, is_composed};
 use crate::update::domain::Domain;
 use crate::web::addition;
 
@@ -216,7 +217,11 @@ impl ImportedEntry {
         let own = value("name", &name.name).unwrap_or_else(|| name.name.clone());
         let known = name.zone.clone().or_else(|| value("zone", &own));
         let known = known.map(|zone| zone.trim_end_matches('.').to_lowercase());
-        let full = joined(&own, known.as_deref());
+        let written = joined(&own, known.as_deref());
+        // What the file sends itself stays as it is.
+        let is_kept = |name: &str| self.recipe.is_none() || name.is_ascii() || !is_composed(name);
+        let plain = |name: &str| if is_kept(name) { name.to_owned() } else { ascii_name(name) };
+        let (full, known) = (plain(&written), known.as_deref().map(plain));
         if let Some(recipe) = self.recipe.as_ref().filter(|recipe| !recipe.takes(family)) {
             let why = format!("{} takes no {family} addresses", recipe.title);
             file.left_out(self.line, &format!("{}: {full}", self.service), why);
@@ -226,6 +231,9 @@ impl ImportedEntry {
             file.left_out(self.line, &format!("{}: {full:?}", self.service), "it is not a domain name");
             return None;
         };
+        if full != written {
+            file.note(NotePart::Changed, self.line, &written, format!("`{full}`, as services write this name"));
+        }
         let mut entry = self.clone();
         if let Err(mark) = put_parameters(&mut entry.request, table, &name.parameters) {
             let why = format!("`{mark}` in its request has no value; add one behind the domain, or remove it");

@@ -12,6 +12,9 @@ const MAX_DEPTH: usize = 10;
 /// Each may include others: without a limit, ten levels of them are millions.
 const MAX_INCLUDES: usize = 100;
 
+/// About a letter that hardly means what it should.
+const UNQUOTED: &str = "outside of quotes, inadyn drops `*` and keeps `;`: put quotes (\"…\") around the value itself";
+
 #[derive(Debug, PartialEq)]
 enum ConfuseToken {
     Mark(char),
@@ -58,7 +61,7 @@ fn missing<T>(line: usize, what: &str) -> Result<T, PeerError> {
 }
 
 impl ConfuseReader<'_> {
-    fn token(&self, at: &mut TextCursor<'_>) -> Result<Option<ConfuseToken>, PeerError> {
+    fn token(&mut self, at: &mut TextCursor<'_>) -> Result<Option<ConfuseToken>, PeerError> {
         let word = |word| Ok(Some(ConfuseToken::Word(word)));
         loop {
             let line = at.line;
@@ -67,8 +70,11 @@ impl ConfuseReader<'_> {
                 Some('#') => drop(at.skip_behind("\n")),
                 Some('/') if at.rest.starts_with("//") => drop(at.skip_behind("\n")),
                 Some('/') if at.rest.starts_with("/*") => drop(at.skip_behind("*/")),
-                // Like libconfuse, ignore a `*` outside quotes.
-                Some(letter) if letter.is_whitespace() || letter == '*' => drop(at.take()),
+                Some('*') => {
+                    at.take();
+                    self.file.note(NotePart::Changed, line, "`*`", UNQUOTED);
+                }
+                Some(letter) if letter.is_whitespace() => drop(at.take()),
                 Some(quote @ ('"' | '\'')) => {
                     at.take();
                     // `\$` is no variable: a NUL stands for it until these are replaced.
@@ -80,6 +86,9 @@ impl ConfuseReader<'_> {
                 Some('$') if at.rest.starts_with("${") => return word(self.with_variables(at.skip_behind("}"))),
                 Some(_) => {
                     let bare = at.take_while(|letter| !letter.is_whitespace() && !"#\"'={}()+,*".contains(letter));
+                    if bare.ends_with(';') {
+                        self.file.note(NotePart::Changed, line, "`;`", UNQUOTED);
+                    }
                     return word(bare.to_owned());
                 }
             }
@@ -97,14 +106,14 @@ impl ConfuseReader<'_> {
         })
     }
 
-    fn word(&self, at: &mut TextCursor<'_>, what: &str) -> Result<String, PeerError> {
+    fn word(&mut self, at: &mut TextCursor<'_>, what: &str) -> Result<String, PeerError> {
         match self.token(at)? {
             Some(ConfuseToken::Word(word)) => Ok(word),
             _ => missing(at.line, what),
         }
     }
 
-    fn mark(&self, at: &mut TextCursor<'_>, mark: char) -> Result<(), PeerError> {
+    fn mark(&mut self, at: &mut TextCursor<'_>, mark: char) -> Result<(), PeerError> {
         let line = at.line;
         if self.token(at)? == Some(ConfuseToken::Mark(mark)) { Ok(()) } else { missing(line, &format!("`{mark}`")) }
     }
@@ -161,7 +170,7 @@ impl ConfuseReader<'_> {
     }
 
     /// A word, or the words of a list, each on a line.
-    fn value(&self, at: &mut TextCursor<'_>) -> Result<String, PeerError> {
+    fn value(&mut self, at: &mut TextCursor<'_>) -> Result<String, PeerError> {
         let line = at.line;
         match self.token(at)? {
             Some(ConfuseToken::Word(word)) => return Ok(word),
@@ -195,11 +204,12 @@ impl ConfuseReader<'_> {
                 return Ok(());
             }
         };
-        let known = self.file.sections.len();
+        let (known, notes) = (self.file.sections.len(), self.file.notes.len());
         let inner = self.block(&mut TextCursor::new(&text), depth + 1, false);
         let inner = inner.map_err(|error| error.within(line, path))?;
         inner.0.values().for_each(|setting| into.set(&setting.name, setting.value.clone(), line));
         self.file.sections.iter_mut().skip(known).for_each(|section| section.line = line);
+        self.file.notes.iter_mut().skip(notes).for_each(|note| note.line = line);
         Ok(())
     }
 }

@@ -97,7 +97,7 @@ pub(super) fn read(input: &PeerInput<'_>, file: &mut PeerFile) -> Result<(), Pee
             // In a list of domains, a word such as `false` means none.
             let list = fields.get(name).filter(|list| !is_names || !is_off_word(list)).unwrap_or_default();
             let plain = |item: &String| {
-                let plain = if is_names { item.trim_matches(['"', '\'']) } else { unquoted(item) };
+                let plain = if is_names { item.trim_matches(['"', '\'']) } else { variables::unquoted(item) };
                 plain.to_owned()
             };
             let items: Vec<String> = items(list).iter().map(plain).collect();
@@ -126,12 +126,6 @@ fn items(text: &str) -> Vec<String> {
         Err(_) => split_list(line.trim_matches(['[', ']'])).into_iter().map(str::to_owned).collect(),
     };
     text.lines().flat_map(in_line).collect()
-}
-
-/// An item without the pair of quotes around it.
-fn unquoted(item: &str) -> &str {
-    let inner = |quote: char| item.strip_prefix(quote)?.strip_suffix(quote);
-    ['"', '\''].into_iter().find_map(inner).unwrap_or(item)
 }
 
 /// The request of a callback.

@@ -241,7 +241,7 @@ impl PeerSection {
             ("id", Some(Value::String(id.replace(' ', "%20")))),
             ("format", is_form.then(|| Value::string("form"))),
             ("token", Some(token).filter(|token| !token.is_empty()).map(Value::String)),
-            ("ttl", get(".ttl").map(|ttl| Value::Number(ttl.to_owned()))),
+            ("ttl", get(".ttl").and_then(|ttl| Some(Value::Number(ttl.parse::<u32>().ok()?.to_string())))),
             ("headers", get(".agent").map(|agent| Value::object([("User-Agent", Value::string(agent))]))),
             ("expect", accept.or_else(|| get(".expect").map(Value::string))),
             ("extra", Some(extra).filter(|extra| !extra.is_empty()).map(Value::object)),

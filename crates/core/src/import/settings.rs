@@ -239,7 +239,8 @@ impl PeerFile {
 
     pub(super) fn note(&mut self, part: NotePart, line: usize, what: &str, text: impl Into<String>) {
         let note = ImportNote { entry: None, line, what: what.to_owned(), text: text.into(), part };
-        if !self.notes.contains(&note) {
+        // Equal ones come close together, and a file can be made to have very many.
+        if !self.notes.iter().rev().take(100).any(|known| *known == note) {
             self.notes.push(note);
         }
     }

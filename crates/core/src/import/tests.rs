@@ -1,8 +1,9 @@
 //! Tests importing the files of other clients. The quirks of each client are tested beside its reader.
 
 use super::rules::{page, seconds};
+use super::settings::PeerFile;
 use super::table::{PeerTable, ServiceRow, is_yes};
-use super::{Detected, Import, NotePart, PeerClient, PeerError, PeerSurroundings, detected, rows};
+use super::{Detected, Import, NotePart, PeerClient, PeerError, PeerSurroundings, detected, rows, variables};
 use crate::config::raw::{self, Document};
 use crate::config::validate::{Surroundings, validate};
 use crate::text::json::{Dialect, Value, parse};
@@ -256,6 +257,15 @@ fn l17_thousands_of_settings_are_refused() {
     }
 }
 
+/// To compare each with all others would take minutes.
+#[test]
+fn l17_thousands_of_notes_take_no_time() {
+    let text = "*\n".repeat(100_000) + "provider easydns.com { username = u password = p hostname = h.example }";
+    assert_eq!(read(PeerClient::Inadyn, &text).notes.len(), 100_000);
+    let text = "A=${B}\n".repeat(100_000) + "CF_API_TOKEN=t\nDOMAINS=h.example.org\n";
+    assert!(read(PeerClient::CloudflareDdns, &text).notes.len() > 100_000);
+}
+
 #[test]
 fn l14_every_value_that_is_not_taken_over_is_named() {
     let easydns = "protocol=easydns, login=u, password=p h.example";
@@ -268,7 +278,7 @@ fn l14_every_value_that_is_not_taken_over_is_named() {
                  option service_name 'duckdns.org'\n option domain 'a.duckdns.org'\n option password 't'\n {more}\n"
         )
     };
-    let cases: [(PeerClient, String, &[&str]); 17] = [
+    let cases: [(PeerClient, String, &[&str]); 18] = [
         // No duration, and one that ddns does not take.
         (PeerClient::Ddclient, format!("usev4=webv4, timeout=soon\n{easydns}"), &["1 timeout"]),
         (PeerClient::Ddclient, format!("usev4=webv4, timeout=2h, daemon=never\n{easydns}"), &["1 daemon", "1 timeout"]),
@@ -286,7 +296,13 @@ fn l14_every_value_that_is_not_taken_over_is_named() {
         (PeerClient::CloudflareDdns, variables("UPDATE_TIMEOUT=x\nUNKNOWN=y"), &["3 UPDATE_TIMEOUT", "4 UNKNOWN"]),
         // Neither is set, whatever the table says.
         (PeerClient::NewFuture, r#"{"dns": "he", "token": "k", "ipv4": "h.example", "proxy": null, "odd": "", "none": null}"#.to_owned(), &[]),
-        (PeerClient::OpenWrt, openwrt("option cacert '/etc/ssl/certs'"), &["2 upd_privateip", "8 cacert"]),
+        (PeerClient::OpenWrt, openwrt("option cacert '/etc/certs'"), &["2 upd_privateip", "8 cacert"]),
+        // What a new file of that client contains.
+        (
+            PeerClient::OpenWrt,
+            openwrt("option cacert '/etc/ssl/certs'\n option retry_max_count '0'\n option ddns_dateformat '%F %R'\n option ddns_loglines '250'\n option use_curl '1'"),
+            &["2 upd_privateip"],
+        ),
         (PeerClient::OpenWrt, openwrt("option .most '10'"), &["2 upd_privateip", "8 .most"]),
         (PeerClient::OpenWrt, openwrt("option force_interval '0'"), &["2 upd_privateip"]),
         (
@@ -307,6 +323,75 @@ fn l14_every_value_that_is_not_taken_over_is_named() {
         named.sort();
         assert_eq!(named, expected, "{text}: {:?}", import.notes);
         assert_eq!(shown(&import).len(), 1, "{text}");
+    }
+}
+
+#[test]
+fn l7_names_outside_ascii_become_those_that_services_know() {
+    let cases = [
+        (
+            PeerClient::CloudflareDdns,
+            "CF_API_TOKEN=t\nIP4_DOMAINS=bücher.example.com,*.Bücher.example",
+            vec!["cloudflare xn--bcher-kva.example.com:A public", "cloudflare *.xn--bcher-kva.example:A public"],
+        ),
+        (
+            PeerClient::Ddclient,
+            "usev4=webv4\nprotocol=noip, login=u@example.org, password=p bücher.ddns.net",
+            vec!["no-ip xn--bcher-kva.ddns.net:A public"],
+        ),
+        (
+            PeerClient::OpenWrt,
+            "config service x\n option enabled 1\n option service_name namecheap.com\n option domain bücher.example\n option username www\n option password p",
+            vec!["namecheap www.xn--bcher-kva.example:A default"],
+        ),
+        // An entry without a recipe sends what it was told.
+        (
+            PeerClient::Ddclient,
+            "usev4=webv4\nserver=own.example, script=/u, login=u, password=p bücher.example",
+            vec!["- bücher.example:A public"],
+        ),
+    ];
+    for (client, text, expected) in cases {
+        let import = read(client, text);
+        assert_eq!(shown(&import), expected, "{text}");
+        let mut changed = import.notes.iter().filter(|note| note.part == NotePart::Changed);
+        let is_named = changed.any(|note| note.text.contains("xn--"));
+        assert_eq!(is_named, !expected[0].starts_with('-'), "{text}");
+    }
+}
+
+#[test]
+fn l4_variables_are_quoted_as_in_a_shell() {
+    let cases = [
+        (r#""to#k\$en""#, "to#k$en"),
+        (r#""a\"b\\c\`d\e""#, "a\"b\\c`d\\e"),
+        (r"'a\$b'", r"a\$b"),
+        ("'it's'", "it's"),
+        ("\"open", "\"open"),
+        ("\"two\n lines\"", "two\n lines"),
+        ("  'spaced '  ", "spaced "),
+    ];
+    for (value, expected) in cases {
+        let text = format!("A=1\r\nexport B={value}\r\n\n# c\nC=2\r\n");
+        let mut file = PeerFile::default();
+        let variables = variables::parse(&text, &mut file).expect(value);
+        let all = ["A", "B", "C"].map(|name| variables.find(name).map(|setting| setting.value.as_str()));
+        assert_eq!((all, file.notes.len()), ([Some("1"), Some(expected), Some("2")], 0), "{value}");
+    }
+    let json = r#"{"settings": [{"provider": "easydns", "domain": "a.example", "username": "u", "token": "t", "ip_version": "ipv4"}]}"#;
+    for text in [
+        format!("export CONFIG=\"{}\"\nPERIOD=90s\n", json.replace('"', "\\\"")),
+        format!("CONFIG='{}'\nPERIOD=90s\n", json.replace(": ", ":\n")),
+    ] {
+        let import = read(PeerClient::DdnsUpdater, &text);
+        assert_eq!(
+            (shown(&import), import.settings.len()),
+            (vec!["easydns a.example:A public".to_owned()], 1),
+            "{text}"
+        );
+    }
+    for (text, line) in [("A=1\nB\n", 2), ("A='x\ny'\nC D=1\n", 3)] {
+        assert_eq!(try_read(PeerClient::CloudflareDdns, text).expect_err(text).line, line, "{text}");
     }
 }
 

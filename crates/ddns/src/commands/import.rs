@@ -45,7 +45,7 @@ fn import(given: &ParsedArgs) -> Result<u8, u8> {
         Some(NewFile::named(target, hints, &environment).or(Err(2))?)
     };
     let from = given.value("from").map(peer).transpose()?;
-    let source = source(given.word(), &environment)?;
+    let source = source(given.word(), from, &environment)?;
     let name = source.name.as_str();
     let peer = match from.map_or_else(|| detected(&source.text), Detected::Other) {
         Detected::Other(peer) => peer,
@@ -57,7 +57,8 @@ fn import(given: &ParsedArgs) -> Result<u8, u8> {
         }
         Detected::Own => {
             return Ok(print(&format!(
-                "{name} is a configuration of ddns: nothing to import. `ddns check -c {name}` checks it.\n"
+                "{name} is a configuration of ddns: nothing to import. `ddns check -c {}` checks it.\n",
+                given.word().unwrap_or(name)
             )));
         }
         Detected::Refused(why) => {
@@ -147,6 +148,10 @@ fn peer(name: &str) -> Result<PeerClient, u8> {
 
 /// Applies the answers of --set.
 fn answers(import: &mut Import, given: &ParsedArgs) -> Result<(), u8> {
+    if import.entries.is_empty() {
+        // The report says why.
+        return Ok(());
+    }
     for assignment in given.values("set") {
         let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
         let (number, name) = name.split_once('.').unwrap_or(("", name));

@@ -149,8 +149,11 @@ fn l5_without_a_file_the_usual_places_are_looked_at() {
     );
     let sandbox = sandbox.env("CF_API_TOKEN", SECRET).env("DOMAINS", "a.example.org");
     let run = sandbox.run(&["import"]).expect(2).prints("several").prints("data/config.json").prints("the environment");
-    let run = run.prints("env | ddns import -");
-    run.never_prints(SECRET);
+    run.prints("ddns import --from").never_prints(SECRET);
+    let run = sandbox.run(&["import", "--from", "cloudflare-ddns", "--dry-run"]).expect(0);
+    reports(run, "the environment is a configuration of favonia/cloudflare-ddns");
+    let run = sandbox.run(&["import", "--from", "ddns-updater", "--dry-run"]).expect(0);
+    reports(run, "data/config.json is a configuration of qdm12/ddns-updater");
     fs::remove_dir_all(sandbox.path("data")).expect("removed");
     let run = reports(sandbox.run(&["import"]).expect(0).never_prints(SECRET), "cloudflare-ddns");
     assert!(!run.stdout.contains("HOME"), "{}", run.stdout);
@@ -164,7 +167,8 @@ fn l5_standard_input_can_be_imported() {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
     std::io::Write::write_all(&mut child.stdin.take().expect("piped"), ddclient().as_bytes()).expect("written");
-    Run::of(&child.wait_with_output().expect("ended")).expect(0);
+    let run = Run::of(&child.wait_with_output().expect("ended")).expect(0);
+    reports(run, "standard input is a configuration of ddclient");
     sandbox.run(&["check", "-c", "new.json"]).expect(0);
 }
 
@@ -196,6 +200,9 @@ fn l12_l16_what_is_missing_is_left_out_or_answered() {
     sandbox.run(&["check", "-c", "two.json"]).expect(0);
     sandbox.run(&["import", "i.conf", "3.json", "--set", "contact=me@example.com"]).expect(2).prints("from 1 to 2");
     sandbox.run(&["import", "i.conf", "3.json", "--set", "1.contakt=x"]).expect(2).prints("did you mean `contact`?");
+    sandbox.write("no-use.conf", "protocol=duckdns password=t a\n");
+    let run = sandbox.run(&["import", "no-use.conf", "--set", "1.token=x", "--dry-run"]).expect(2);
+    reports(run, "ddclient finds no address for it").prints("nothing can be taken over");
     sandbox.write("none.conf", "provider no-ip.com { username = u password = s3cret-Pa55 hostname = a.example.com }\n");
     sandbox.run(&["import", "none.conf", "3.json"]).expect(2).prints("nothing can be taken over").never_prints(SECRET);
     assert!(!sandbox.path("3.json").exists());

@@ -1,7 +1,8 @@
 //! Tests importing files of ddclient.
 
+use crate::import::settings::scalar;
 use crate::import::tests::{extra, notes, read, shown, try_read, written};
-use crate::import::{NotePart, PeerClient};
+use crate::import::{Import, NotePart, PeerClient};
 use crate::text::json::Value;
 
 #[test]
@@ -29,6 +30,86 @@ fn l7_ddclient_reads_passwords_before_anything_else() {
         let import = read(PeerClient::Ddclient, &format!("usev4=webv4\nprotocol=easydns, login=u\n{line} h.example\n"));
         let named = notes(&import, NotePart::Changed);
         assert_eq!(named == ["3 password"], odd, "{line} {named:?}");
+    }
+}
+
+#[test]
+fn l12_ddclient_a_variable_that_is_not_set_inherits_nothing() {
+    let host = |line: &str| {
+        let global = "usev4=webv4\nlogin=u@example.org, password=p\nserver=members.dyndns.org one.dyndns.org\n";
+        read(PeerClient::Ddclient, &format!("{global}{line} h.dedyn.io\n"))
+    };
+    let desec = host("server=update.dedyn.io password_env=UNSET");
+    let missing = desec.entries[1].missing().expect("a form");
+    assert_eq!(missing.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["token"]);
+    assert_eq!(notes(&desec, NotePart::Changed), ["4 password_env"]);
+    for (line, left) in [
+        ("server=own.example script=/u password_env=UNSET", "4 own.example (h.dedyn.io)"),
+        ("server_env=UNSET", "4 server_env (h.dedyn.io)"),
+        ("server_env=UNSET script=/u", "4 server_env (h.dedyn.io)"),
+        ("protocol_env=UNSET", "4 protocol_env (h.dedyn.io)"),
+    ] {
+        let import = host(line);
+        assert_eq!((import.entries.len(), notes(&import, NotePart::LeftOut)), (1, vec![left.to_owned()]), "{line}");
+        let why = import.notes.iter().find(|note| note.part == NotePart::LeftOut).map(|note| note.text.as_str());
+        assert!(why.is_some_and(|why| why.contains("not set")), "{why:?}");
+    }
+}
+
+/// A page has a name there, which is no host.
+#[test]
+fn l10_ddclient_knows_its_pages_by_their_names() {
+    let names = "dyndns dynu freedns googledomains he he.net ip4only.me ip6only.me ipify-ipv4 ipify-ipv6 loopia myonlineportal \
+                 noip-ipv4 noip-ipv6 desec-ipv4 desec-ipv6 joker-ipv4 joker-ipv6 nsupdate.info-ipv4 nsupdate.info-ipv6 \
+                 updatedip zoneedit";
+    for name in names.split_whitespace() {
+        for settings in ["use=web, web=", "usev4=webv4, webv4=", "usev6=webv6, webv6="] {
+            let text = format!("{settings}{name}\nprotocol=easydns, login=u, password=p h.example\n");
+            let import = read(PeerClient::Ddclient, &text);
+            assert!(shown(&import)[0].ends_with(" public"), "{text}");
+            assert_eq!(notes(&import, NotePart::Dropped), [""; 0], "{text}");
+        }
+    }
+}
+
+/// `LegacyProtocol` of ddclient.
+#[test]
+fn l9_ddclient_protocols_that_are_sent_one_address() {
+    let host = |protocol: &str, sources: &str| {
+        let account = "login=u.example, password=p, dynurl=https://s.example/?q=k";
+        read(PeerClient::Ddclient, &format!("{sources}\nprotocol={protocol}, {account} h.u.example\n"))
+    };
+    let families = |import: &Import| [0, 1].map(|family: usize| import.entries[0].domains[family].len());
+    for protocol in ["changeip", "cloudns", "dnsmadeeasy", "dondominio", "namecheap", "ovh", "zoneedit1", "keysystems"]
+    {
+        let import = host(protocol, "usev4=webv4, usev6=ifv6");
+        assert_eq!(families(&import), [1, 0], "{protocol}");
+        assert_eq!(notes(&import, NotePart::LeftOut), [""; 0], "{protocol}");
+        assert!(notes(&import, NotePart::Dropped).contains(&format!("2 protocol={protocol}")), "{:?}", import.notes);
+    }
+    assert_eq!(families(&host("ovh", "usev6=ifv6")), [0, 1]);
+    assert_eq!(families(&host("easydns", "usev4=webv4, usev6=ifv6")), [1, 1]);
+}
+
+#[test]
+fn l11_ddclient_raises_short_times() {
+    let cases = [
+        ("daemon=10, timeout=20", ["1m", "120"], "1 timeout 1 daemon"),
+        ("daemon=0, timeout=1m", ["1m", "120"], "1 timeout 1 daemon"),
+        ("daemon=59s, timeout=119s", ["1m", "120"], "1 timeout 1 daemon"),
+        ("daemon=60, timeout=120", ["1m", "120"], ""),
+        ("daemon=5m, timeout=2m", ["5m", "120"], ""),
+        ("daemon=1h, timeout=300", ["60m", "300"], ""),
+    ];
+    for (times, expected, changed) in cases {
+        let text = format!("{times}, usev4=webv4\nprotocol=easydns, login=u, password=p h.example\n");
+        let import = read(PeerClient::Ddclient, &text);
+        let entry = &written(&import)[0].1;
+        let all = ["interval", "timeout"].map(|name| entry.member(name).map(scalar).unwrap_or_default());
+        assert_eq!(
+            (all, notes(&import, NotePart::Changed).join(" ")),
+            (expected.map(str::to_owned), changed.to_owned())
+        );
     }
 }
 
@@ -177,13 +258,13 @@ fn l18_ddclient_google_domains_is_left_out_by_its_server_too() {
 fn l11_ddclient_settings_that_mean_the_same() {
     let import = read(
         PeerClient::Ddclient,
-        "daemon=10m, proxy=p.example:3128, timeout=20, min-interval=2m, max-interval=25d, ssl_ca_file=/ca.pem, usev4=webv4\n\
+        "daemon=10m, proxy=p.example:3128, timeout=200, min-interval=2m, max-interval=25d, ssl_ca_file=/ca.pem, usev4=webv4\n\
          mx=m.example, wildcard=no, postscript=/x\nprotocol=easydns, login=u, password=p h.example\n",
     );
     let entry = &written(&import)[0].1;
-    let text = |name: &str| entry.member(name).map(crate::import::settings::scalar).unwrap_or_default();
+    let text = |name: &str| entry.member(name).map(scalar).unwrap_or_default();
     let all = ["interval", "proxy", "timeout", "min_interval", "cache_max_age", "ssl"].map(text);
-    assert_eq!(all, ["10m", "http://p.example:3128", "20", "2m", "2160000", "/ca.pem"]);
+    assert_eq!(all, ["10m", "http://p.example:3128", "200", "2m", "2160000", "/ca.pem"]);
     assert_eq!(notes(&import, NotePart::Dropped), ["2 mx", "2 postscript"], "what has its default is not mentioned");
 }
 

@@ -1,7 +1,7 @@
 //! Tests importing files of ddns-go.
 
 use crate::import::tests::{notes, read, shown, written};
-use crate::import::{NotePart, PeerClient, rows};
+use crate::import::{Import, NotePart, PeerClient, rows};
 use crate::text::json::Value;
 
 #[test]
@@ -43,6 +43,31 @@ fn l8_ddns_go_elements_become_entries() {
     let below = read(PeerClient::DdnsGo, &element("dynv6", "        - a.b.dynv6.net\n        - z.dynv6.net\n", ""));
     assert_eq!(shown(&below), ["dynv6 z.dynv6.net:A public,url:https://ip.example/"]);
     assert_eq!(notes(&below, NotePart::LeftOut), ["2 dynv6 (a.b.dynv6.net)"]);
+}
+
+/// An element with both families, and the fields of `dns` from its name on.
+fn both(dns: &str) -> Import {
+    let family = |version: u8| {
+        format!("  ipv{version}:\n    enable: true\n    gettype: cmd\n    cmd: x\n    domains:\n    - a.example.com\n")
+    };
+    let text = format!("dnsconf:\n- name: x\n{}{}  dns:\n    secret: s\n    name: {dns}\n", family(4), family(6));
+    read(PeerClient::DdnsGo, &text)
+}
+
+#[test]
+fn l9_ddns_go_sends_namecheap_no_ipv6() {
+    let import = both("namecheap");
+    assert_eq!(shown(&import), ["namecheap a.example.com:A shell:x"]);
+    assert_eq!(notes(&import, NotePart::LeftOut), [""; 0]);
+    assert_eq!(notes(&import, NotePart::Dropped), ["10 ipv6.enable"]);
+}
+
+#[test]
+fn l16_a_team_of_vercel_is_left_out() {
+    assert_eq!(both("vercel").entries.len(), 1);
+    let import = both("vercel\n    extparam: team_1");
+    assert!(import.entries.is_empty());
+    assert_eq!(notes(&import, NotePart::LeftOut), ["2 vercel (a.example.com)"]);
 }
 
 #[test]
@@ -90,6 +115,9 @@ fn l8_a_callback_of_ddns_go_keeps_its_request() {
         assert!(unknown.entries.is_empty(), "{secret}");
         assert!(unknown.notes.iter().all(|note| !note.text.contains("s3cret")), "{:?}", unknown.notes);
     }
+    let padded = hook("https://h.example/?t=#{ttl}", "") + "  ttl: \"0123\"\n";
+    let padded = written(&read(PeerClient::DdnsGo, &padded)).remove(0).1;
+    assert_eq!(padded.member("ttl"), Some(&Value::Number("123".to_owned())));
     let key = read(PeerClient::DdnsGo, &hook("https://h.example/", r##"{"#{domain}" : "#{ip}"}"##));
     assert!(key.entries.is_empty());
     assert_eq!(notes(&key, NotePart::LeftOut), ["2 callback"]);

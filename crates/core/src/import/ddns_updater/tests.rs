@@ -13,6 +13,10 @@ fn l8_ddns_updater_settings_become_entries() {
             "namecheap example.com:A www.example.com:A public",
         ),
         (
+            r#""provider": "namecheap", "domain": "example.com", "host": "old", "owner": "www", "password": "p""#,
+            "namecheap www.example.com:A public",
+        ),
+        (
             r#""provider": "route53", "domain": "a.example.com", "access_key": "AKIA0123456789012", "secret_key": "s", "zone_id": "Z123", "ttl": 300"#,
             "route53 a.example.com:A public",
         ),
@@ -37,6 +41,9 @@ fn l8_ddns_updater_settings_become_entries() {
     for (setting, expected) in cases {
         assert_eq!(shown(&read(PeerClient::DdnsUpdater, &one(setting))), [expected], "{setting}");
     }
+    let team = r#""provider": "vercel", "domain": "a.example.com", "token": "t", "team_id": "team_1""#;
+    let team = read(PeerClient::DdnsUpdater, &one(team));
+    assert_eq!((team.entries.len(), notes(&team, NotePart::LeftOut)), (0, vec!["1 vercel (a.example.com)".to_owned()]));
     let fragment =
         r#""provider": "custom", "domain": "a.example.com", "url": "https://h.example/u?k=1#top", "ipv4key": "ip""#;
     let id = written(&read(PeerClient::DdnsUpdater, &one(fragment)))[0]

@@ -21,6 +21,18 @@ fn l7_inadyn_words_lists_quotes_and_comments() {
     let default =
         read(PeerClient::Inadyn, "provider easydns.com { username = ${NO:-u;} password = p hostname = *.a.example }");
     assert!(default.entries.is_empty(), "a bare * is dropped, and `.a.example` is no name");
+    assert_eq!(notes(&default, NotePart::Changed), ["1 `*`"]);
+    let odd = |more: &str| {
+        let text = format!("provider easydns.com {{\n username = u\n password = p\n hostname = h.example\n {more}\n}}");
+        notes(&read(PeerClient::Inadyn, &text), NotePart::Changed)
+    };
+    for (more, expected) in [
+        ("username = tok;", vec!["5 `;`"]),
+        ("username = \"tok;\" # a; *", vec![]),
+        ("hostname += { \"*.b.example\" }", vec![]),
+    ] {
+        assert_eq!(odd(more), expected, "{more}");
+    }
     for (text, line) in
         [("provider x {\n a = ", 2), ("a = \"b\nc", 1), ("provider x {\n a = b\n", 3), ("= 1", 1), ("a = {b", 1)]
     {

@@ -116,6 +116,17 @@ fn l8_openwrt_hosts_and_zones_that_stand_apart() {
 }
 
 #[test]
+fn l14_an_openwrt_section_without_a_name_is_called_by_its_domain() {
+    let section = |start: &str| {
+        let text =
+            format!("{start}\n option enabled 1\n option domain a.example\n option update_url http://h.example/[IP]\n");
+        read(PeerClient::OpenWrt, &text).entries.remove(0).service
+    };
+    assert_eq!(section("config service"), "the URL of `a.example`");
+    assert_eq!(section("config service mine"), "the URL of `mine`");
+}
+
+#[test]
 fn l6_openwrt_reads_networks_and_the_lists_of_services() {
     let files = |path: &str| match path {
         "/etc/config/network" => Ok("config interface 'wanb'\n option proto 'pppoe'\n option device eth7\n".to_owned()),

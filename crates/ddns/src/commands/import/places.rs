@@ -33,8 +33,8 @@ pub(super) struct PeerText {
     pub(super) is_open: bool,
 }
 
-/// The configuration that the user named, or the only one that was found (L5).
-pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<PeerText, u8> {
+/// The configuration that the user named, or the only one that was found: of several, that of the client `from` (L5).
+pub(super) fn source(named: Option<&str>, from: Option<PeerClient>, environment: &Environment) -> Result<PeerText, u8> {
     if let Some(name) = named {
         return read(name, environment);
     }
@@ -60,30 +60,35 @@ pub(super) fn source(named: Option<&str>, environment: &Environment) -> Result<P
         let mut closed = usual.into_iter().filter(|place| is_roots || !place.starts_with("/root/"));
         found.extend(closed.find(|place| is_forbidden(place)));
     }
+    let is_of = |peer: PeerClient, place: &str| {
+        let text = if place == ENVIRONMENT { Ok(of_variables(&variables)) } else { read_quietly(place) };
+        text.is_ok_and(|text| detected(&text.text) == Detected::Other(peer))
+    };
+    let chosen = found.iter().filter(|place| from.is_some_and(|peer| is_of(peer, place)));
+    let chosen: Vec<String> = chosen.cloned().collect();
+    let found = if chosen.is_empty() { found } else { chosen };
     match found.as_slice() {
         [] => Err(refuse(
             "no configuration of another client was found in the usual places",
             "name it: `ddns import FILE`; `ddns import --help` lists the clients",
         )),
-        [only] if only == ENVIRONMENT => {
-            let known = variables
-                .iter()
-                .filter(|(name, _)| OTHER_CLIENT_PREFIXES.split(' ').any(|start| name.starts_with(start)));
-            let lines = known.map(|(name, value)| format!("{name}='{}'", value.replace(['\n', '\r'], " ")));
-            let text = lines.collect::<Vec<_>>().join("\n");
-            Ok(PeerText { name: ENVIRONMENT.to_owned(), text, is_open: false })
-        }
+        [only] if only == ENVIRONMENT => Ok(of_variables(&variables)),
         [only] => read(only, environment),
         several => {
             let list = several.join("\n    ");
-            let hint = if several.iter().any(|name| name == ENVIRONMENT) {
-                "name one: `ddns import FILE`; for the environment: `env | ddns import -`"
-            } else {
-                "name one: `ddns import FILE`"
-            };
+            let hint = "name one, `ddns import FILE`, or its client, e.g. `ddns import --from ddclient`";
             Err(refuse(format!("there are several configurations:\n    {list}"), hint))
         }
     }
+}
+
+/// The variables of other clients, as a file of that client contains them.
+fn of_variables(variables: &[(String, String)]) -> PeerText {
+    let is_known = |name: &str| OTHER_CLIENT_PREFIXES.split(' ').any(|start| name.starts_with(start));
+    let quoted = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$");
+    let known = variables.iter().filter(|(name, _)| is_known(name));
+    let lines = known.map(|(name, value)| format!("{name}=\"{}\"", quoted(value)));
+    PeerText { name: ENVIRONMENT.to_owned(), text: lines.collect::<Vec<_>>().join("\n"), is_open: false }
 }
 
 fn is_file(place: &str) -> bool {
@@ -96,6 +101,7 @@ fn is_forbidden(place: &str) -> bool {
 
 fn read(name: &str, environment: &Environment) -> Result<PeerText, u8> {
     let path = if name == "-" { name.to_owned() } else { environment.path(name).display().to_string() };
+    let name = if name == "-" { "standard input" } else { name };
     let hints = [
         ("by this user", "run it as root: `sudo ddns import`"),
         ("does not exist", "without FILE, `ddns import` looks in the usual places"),
