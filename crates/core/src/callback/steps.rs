@@ -230,16 +230,18 @@ impl Callback {
         if self.around.is_none() {
             return Ok(request);
         }
-        let origin = |template: &RequestTemplate| Some(template.target.render(&values, Show::All).ok()?.origin());
-        let own = origin(&self.request);
-        let stays = |other: &String| own.as_ref() == Some(other);
+        let own = self.request.target.render(&values, Show::All).map(|url| url.origin());
+        let stays = |other: &String| own.as_ref() == Ok(other);
         if !stays(&request.url.origin()) {
             return Err(format!("it would go to {}, not to the origin of `id`", request.url.origin()));
         }
         // Before the update: otherwise it would be sent again and again because of what follows it.
-        let after = self.after().filter(|after| self.is_given(after, taken));
-        if let Some(other) = after.and_then(origin).filter(|other| !stays(other)) {
-            return Err(format!("`after` would go to {other}, not to the origin of `id`"));
+        let is_next = |after: &&RequestTemplate| !std::ptr::eq(*after, template) && self.is_given(after, taken);
+        if let Some(after) = self.after().filter(is_next) {
+            let after = after.render(&values, None).map_err(|why| format!("`after`: {why}"))?;
+            if !stays(&after.url.origin()) {
+                return Err(format!("`after` would go to {}, not to the origin of `id`", after.url.origin()));
+            }
         }
         request.stays = true;
         Ok(request)

@@ -158,29 +158,29 @@ impl Target {
 
     /// The URL up to its first placeholder; `None`: host or port contain one.
     pub fn fixed_part(&self) -> Option<Url> {
-        let texts = self.pieces.iter().map_while(|piece| match piece {
-            Piece::Plain(text) | Piece::Secret(_, text) => Some(text.as_str()),
-            Piece::Variable(..) => None,
-        });
-        let start: String = texts.collect();
+        let (start, has_host) = self.start(|_| None);
         if let Some(base) = &self.base {
             return Some(base.url.with_path(&start[base.path_at..]));
         }
-        let (_, rest) = split_scheme(&start)?;
-        let has_placeholder = self.pieces.iter().any(|piece| matches!(piece, Piece::Variable(..)));
-        let is_whole = !has_placeholder || rest.contains(['/', '?', '#']);
-        is_whole.then(|| Url::parse(&start).ok()).flatten()
+        has_host.then(|| Url::parse(&start).ok()).flatten()
+    }
+
+    /// The text up to the first placeholder that has no value here, and whether host and port are in it.
+    fn start(&self, value: impl Fn(Variable) -> Option<String>) -> (String, bool) {
+        let text = |piece: &Piece| match piece {
+            Piece::Plain(text) | Piece::Secret(_, text) => Some(text.clone()),
+            Piece::Variable(_, variable) => value(*variable),
+        };
+        let known: Vec<String> = self.pieces.iter().map_while(text).collect();
+        let (start, is_all) = (known.concat(), known.len() == self.pieces.len());
+        let has_host = split_scheme(&start).is_some_and(|(_, rest)| is_all || rest.contains(['/', '?', '#']));
+        (start, has_host)
     }
 
     /// Scheme, host and port, if they are the same for all updates.
     pub fn fixed_origin(&self, variables: &Variables) -> Option<String> {
-        let text = |piece: &Piece| match piece {
-            Piece::Plain(text) | Piece::Secret(_, text) => Some(text.clone()),
-            Piece::Variable(_, variable) => variables.constant(*variable),
-        };
-        let start: String = self.pieces.iter().map_while(text).collect();
-        let is_whole = self.pieces.iter().all(|piece| text(piece).is_some());
-        let (_, rest) = split_scheme(&start).filter(|(_, rest)| is_whole || rest.contains(['/', '?', '#']))?;
+        let (start, has_host) = self.start(|variable| variables.constant(variable));
+        let (_, rest) = split_scheme(&start).filter(|_| has_host)?;
         let end = start.len() - split_authority(rest).1.len();
         Url::parse(&start[..end]).ok().map(|url| url.origin())
     }

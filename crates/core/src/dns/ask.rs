@@ -185,10 +185,9 @@ impl<'a> RoundPass<'a> {
         let mut why = server.lacks.to_owned();
         for address in &server.addresses {
             let asking = ServerQuestion { server: *address, question: question.clone() };
-            let silence = self.replies.iter().find_map(|(asked, reply)| {
-                let silence = reply.as_ref().err().filter(|no| **no != NoAnswer::Cut)?;
-                (asked.server == *address).then_some(*silence)
-            });
+            let of_address = self.replies.iter().filter(|(asked, _)| asked.server == *address);
+            let silences = of_address.filter_map(|(_, reply)| reply.as_ref().err()).filter(|no| **no != NoAnswer::Cut);
+            let silence = silences.copied().min_by_key(|no| *no == NoAnswer::Unreachable);
             let reply = match silence {
                 // What does not answer one question is not waited for again in this round.
                 Some(silence) if !self.replies.contains_key(&asking) => Err(silence),

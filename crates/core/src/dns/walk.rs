@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::PORT;
-use super::ask::{NameServer, RoundPass, Unresolved, code};
+use super::ask::{NameServer, NoAnswer, RoundPass, Unresolved, code};
 use super::message::{DnsAnswer, DnsData, DnsKind, DnsName, DnsRecord};
 use super::zones::{Host, KnownZone, is_within};
 
@@ -65,7 +65,10 @@ impl RoundPass<'_> {
             let said = loop {
                 let answer = match self.server(&server, &asked, DnsKind::NS)? {
                     Ok(answer) => answer,
-                    Err(silence) => break silence,
+                    Err(silence) => {
+                        is_blocked &= silence != NoAnswer::Cut.to_string();
+                        break silence;
+                    }
                 };
                 if self.descend(&server, answer, (zone, known.depth), name)? {
                     return Ok(());
@@ -85,8 +88,8 @@ impl RoundPass<'_> {
             why.push(format!("{} {said}", server.host));
         }
         if is_blocked {
-            // The resolver knows the servers of the top level, and these never fall silent together.
-            why.push("port 53 is blocked, or the network is down".to_owned());
+            // The resolver knows the servers of the top level, and those of a public one never fall silent together.
+            why.push("port 53 is blocked, or the network or the server is down".to_owned());
         }
         self.give_up(zone);
         Err(Unresolved::Unknown(why.join("; ")))
@@ -152,15 +155,25 @@ impl RoundPass<'_> {
         let mut ips = in_section(&answer.additional);
         // A server of both zones may leave them out.
         let is_asked = ips.is_empty() && (depth > 0 || answer.is_authoritative);
+        let mut is_beside = false;
         for kind in [DnsKind::A, DnsKind::AAAA].into_iter().filter(|_| is_asked) {
             match self.server(server, host, kind) {
-                Ok(reply) => ips.extend(reply.and_then(authoritative).iter().flat_map(|it| in_section(&it.records))),
+                Ok(reply) => {
+                    is_beside |= reply.as_ref().is_ok_and(|answer| refers_beside(answer, host, below));
+                    ips.extend(reply.and_then(authoritative).iter().flat_map(|it| in_section(&it.records)));
+                }
                 Err(Unresolved::Wanted) => {}
                 Err(unknown) => return Err(unknown),
             }
         }
-        Ok((depth > 0 || !ips.is_empty() || is_within(host, below)).then_some(ips))
+        Ok((!is_beside && (depth > 0 || !ips.is_empty() || is_within(host, below))).then_some(ips))
     }
+}
+
+/// Whether an answer about a host refers to a zone beside `below`, such as that of a provider: the resolver may be asked about it.
+fn refers_beside(answer: &DnsAnswer, host: &str, below: &str) -> bool {
+    let zones = answer.authority.iter().filter(|record| matches!(record.data, DnsData::Server(_)));
+    zones.map(|record| &record.owner).any(|zone| is_within(host, zone) && !is_within(below, zone))
 }
 
 /// An answer that counts (K6), or why it says nothing about the zone: a phrase that follows the server's name.

@@ -209,7 +209,9 @@ impl ConfuseReader<'_> {
         let inner = inner.map_err(|error| error.within(line, path))?;
         inner.0.values().for_each(|setting| into.set(&setting.name, setting.value.clone(), line));
         self.file.sections.iter_mut().skip(known).for_each(|section| section.line = line);
-        self.file.notes.iter_mut().skip(notes).for_each(|note| note.line = line);
+        for note in self.file.notes.split_off(notes) {
+            self.file.note(note.part, line, &note.what, note.text);
+        }
         Ok(())
     }
 }

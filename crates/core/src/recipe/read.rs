@@ -303,13 +303,10 @@ impl Question {
         if text.chars().any(char::is_control) {
             return Some("the answer contains a control character (an arrow key, perhaps)".to_owned());
         }
-        // `Bearer KEY`, or two lines in one: a request with it would be refused.
-        if self.check.is_none()
-            && self.secret
-            && matches!(self.name.as_str(), "token" | "key")
-            && text.contains(char::is_whitespace)
-        {
-            return Some(format!("{} has no spaces: enter it alone", within_sentence(&self.ask)));
+        // Copied together with the token.
+        let word = text.split_once(' ').map(|(word, _)| word).filter(|_| self.secret);
+        if let Some(word) = word.filter(|word| ["bearer", "token", "basic"].contains(&word.to_lowercase().as_str())) {
+            return Some(format!("enter {} alone, without `{word}`", within_sentence(&self.ask)));
         }
         let check = self.check.as_ref()?;
         // The pattern is valid: it was checked when the recipe was read.

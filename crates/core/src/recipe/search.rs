@@ -113,7 +113,6 @@ mod tests {
             ("www.cloudflare.com", "cloudflare"),
             ("dyndns.org", "dyn"),
             ("spdns", "spdyn"),
-            ("myfritz", "dyndns2"),
             ("afraid", "freedns-v2"),
             ("strato", "strato"),
         ];

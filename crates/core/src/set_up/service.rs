@@ -6,6 +6,9 @@ use crate::recipe::{Recipe, is_exactly, named, search};
 /// What means a URL of the user's own, in place of a service.
 const OWN_WORDS: [&str; 5] = [OWN, "url", "my own", "my own url", "own url"];
 
+/// How the recipe for another way of the same service ends: `desec` and `desec-api`.
+const WAYS: [&str; 4] = ["-api", "-domain", "-dyndns", "-v2"];
+
 /// The result of a search for a service.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ServiceChoice {
@@ -61,11 +64,10 @@ impl SetUp {
         let is_meant = |recipe: &&Recipe| listed.is_some() || is_exactly(text, recipe) && text != "?";
         if let Some(recipe) = found.iter().find(is_meant) {
             let mut title = recipe.title.clone();
-            // `desec` and `desec-api`: one name for two ways.
-            let family = |recipe: &Recipe| recipe.name.split('-').next().map(str::to_owned);
-            let other =
-                found.iter().find(|it| listed.is_none() && it.name != recipe.name && family(it) == family(recipe));
-            if let Some(other) = other {
+            let is_way =
+                |long: &Recipe, short: &Recipe| WAYS.iter().any(|way| long.name == format!("{}{way}", short.name));
+            let is_other = |it: &&Recipe| listed.is_none() && (is_way(it, recipe) || is_way(recipe, it));
+            if let Some(other) = found.iter().find(is_other) {
                 title += &format!(". For {}, type < and then {}", other.title, other.name);
             }
             self.take_service(&recipe.name, ChosenService::Recipe(Box::new(recipe.clone())));

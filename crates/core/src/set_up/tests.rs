@@ -126,7 +126,8 @@ fn a_url_of_ones_own_is_asked_for_what_it_lacks() {
 fn no_answer_is_lost_by_going_back() {
     let mut set_up = SetUp::new(Raw::default(), private());
     assert!(set_up.needs_service() && set_up.question().is_none() && !set_up.back());
-    assert_eq!(set_up.choose("desec"), ServiceChoice::Taken("deSEC (dynDNS)".to_owned()));
+    let both = "deSEC (dynDNS). For deSEC (API), type < and then desec-api";
+    assert_eq!(set_up.choose("desec"), ServiceChoice::Taken(both.to_owned()));
     talk(
         &mut set_up,
         &["domains < myhome > myhome becomes myhome.dedyn.io.", "index4 [public] < ", "index6 [none] < "],

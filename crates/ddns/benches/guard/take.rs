@@ -70,7 +70,8 @@ impl Load {
         self.memory(count).map(|[own, _]| own)
     }
 
-    /// How much of the program's file (kB) is in memory at the end of such a run.
+    /// How much of the program's file (kB) is in memory at the end of such a run. The system decides what it loads around a page that is
+    /// used, so this tells only large differences.
     pub(crate) fn loaded(&self, count: usize) -> Result<u64, Missing> {
         self.memory(count).map(|[_, file]| file)
     }

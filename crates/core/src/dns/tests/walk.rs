@@ -72,6 +72,22 @@ fn k4_k12_glue_is_kept_as_long_as_its_zone() {
     assert_eq!(resolver_heard(&asked), ["com", "a.nic.test", "a.nic.test"]);
 }
 
+/// Its zone's servers are those of a provider beside it, and the zone above does not tell their addresses.
+#[test]
+fn k4_a_server_in_a_zone_beside_is_looked_up() {
+    let mut world = World::with("");
+    world.zone("10.0.0.1", "com", "co.com NS n.co.com; n.co.com A 10.0.6.1");
+    let beside = "prov.co.com NS ns1.prov.co.com; ex.co.com NS ns1.prov.co.com";
+    world.zone("10.0.6.1", "co.com", beside);
+    world.odd("10.0.6.1", |mut answer| {
+        answer.additional.clear();
+        Ok(answer)
+    });
+    world.zone("10.0.6.2", "ex.co.com", "home.ex.co.com A 203.0.113.7");
+    world.zone(RESOLVER, "", "com NS a.nic.test; a.nic.test A 10.0.0.1; ns1.prov.co.com A 10.0.6.2");
+    assert_eq!(world.says("home.ex.co.com"), "visible (1 server, TTL 300)");
+}
+
 /// Both servers of the zone above serve the zone below, too. Its third server has another address.
 #[test]
 fn k3_k4_a_name_of_a_known_zone_may_be_a_zone_of_its_own() {
@@ -158,7 +174,7 @@ fn k16_k20_port_53_is_blocked() {
     world.odd("10.0.0.1", |_| Err(NoAnswer::Silent));
     assert_eq!(
         world.says("home.example.com"),
-        "unknown: a.nic.test does not answer; port 53 is blocked, or the network is down"
+        "unknown: a.nic.test does not answer; port 53 is blocked, or the network or the server is down"
     );
     world.odd("10.0.0.1", |_| Ok(DnsAnswer { code: 5, ..DnsAnswer::default() }));
     assert_eq!(world.says("home.example.com"), "unknown: a.nic.test says REFUSED");
