@@ -9,7 +9,7 @@ use std::time::Duration;
 use domain::base::iana::Rcode;
 
 use super::message::{DnsAnswer, DnsClass, DnsKind, DnsName, DnsQuestion};
-use super::zones::{Host, Referrer, Zones};
+use super::zones::{Referrer, ServerHost, Zones};
 use crate::net::family::{Family, interleaved};
 use crate::net::reach::{Trust, unusable};
 use crate::text::order;
@@ -204,9 +204,9 @@ impl<'a> RoundPass<'a> {
     }
 
     /// The addresses of these hosts, all looked up at once.
-    pub(super) fn servers(&mut self, hosts: &[Host]) -> Result<Vec<NameServer>, Unresolved> {
+    pub(super) fn servers(&mut self, hosts: &[ServerHost]) -> Result<Vec<NameServer>, Unresolved> {
         let mut servers = Vec::new();
-        for Host { name, port, glue, is_named } in hosts {
+        for ServerHost { name, port, glue, is_named } in hosts {
             let mut ips = match (glue, name.parse()) {
                 (Some(ips), _) => ips.clone(),
                 (None, Ok(ip)) => vec![ip],
@@ -250,7 +250,7 @@ impl<'a> RoundPass<'a> {
 
     /// Some of these hosts, drawn anew for each round and each name, so that questions about many names are spread
     /// evenly over all servers.
-    pub(super) fn drawn(&self, mut hosts: Vec<Host>, most: usize) -> Vec<Host> {
+    pub(super) fn drawn(&self, mut hosts: Vec<ServerHost>, most: usize) -> Vec<ServerHost> {
         let DnsQuery { seed, name, .. } = self.dns_query;
         let lots = BuildHasherDefault::<DefaultHasher>::default();
         order::sort_by_key(&mut hosts, |host| lots.hash_one((seed, name, &host.name, host.port)));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::ask::{DnsQuery, DnsServerKind, Replies, RoundPass, ServerQuestion, Unresolved};
 use super::message::{DnsAnswer, DnsData, DnsName, DnsRecord, kind_of};
 use super::walk::authoritative;
-use super::zones::{Host, Zones, is_within};
+use super::zones::{ServerHost, Zones, is_within};
 
 /// How many servers a round asks at most.
 pub const MAX_SERVERS: usize = 4;
@@ -149,8 +149,12 @@ impl RoundPass<'_> {
             (zone, known.depth, known.hosts)
         } else {
             let given = self.dns_query.servers.iter();
-            let given =
-                given.map(|(host, port)| Host { name: host.as_str().into(), port: *port, glue: None, is_named: true });
+            let given = given.map(|(host, port)| ServerHost {
+                name: host.as_str().into(),
+                port: *port,
+                glue: None,
+                is_named: true,
+            });
             (DnsName::from(""), 0, given.collect())
         };
         let count = hosts.len();

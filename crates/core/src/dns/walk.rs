@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::PORT;
 use super::ask::{NameServer, NoAnswer, RoundPass, Unresolved, code};
 use super::message::{DnsAnswer, DnsData, DnsKind, DnsName, DnsRecord};
-use super::zones::{Host, KnownZone, is_within};
+use super::zones::{KnownZone, ServerHost, is_within};
 
 /// How many referrals may lead from the top level to a zone.
 const MAX_REFERRALS: u8 = 6;
@@ -48,7 +48,8 @@ impl RoundPass<'_> {
             let why = format!("the resolver {} knows no servers of `{top}`", resolver.ip());
             return Err(Unresolved::Unknown(why));
         };
-        let hosts = hosts.into_iter().map(|name| Host { name, port: PORT, glue: None, is_named: false }).collect();
+        let hosts =
+            hosts.into_iter().map(|name| ServerHost { name, port: PORT, glue: None, is_named: false }).collect();
         self.zones.learn(&top, (hosts, ttl), (None, 0), self.now);
         Ok(())
     }
@@ -126,7 +127,7 @@ impl RoundPass<'_> {
         let mut hosts = Vec::new();
         for name in names {
             let glue = self.glue(&name, below, server, answer, (zone, depth))?;
-            hosts.push(Host { name, port: PORT, glue, is_named: false });
+            hosts.push(ServerHost { name, port: PORT, glue, is_named: false });
         }
         self.when_answered(())?;
         self.zones.learn(below, (hosts, ttl), (Some(referrer), depth + 1), self.now);

@@ -24,7 +24,7 @@ pub struct Zones {
 
 /// A server of a zone, or one that the user names.
 #[derive(Debug, Clone)]
-pub(super) struct Host {
+pub(super) struct ServerHost {
     pub(super) name: DnsName,
     pub(super) port: u16,
     /// The addresses that came with the zone, and are kept as long as it; `None`: a resolver knows them.
@@ -38,7 +38,7 @@ pub(super) type Referrer = (DnsName, DnsName);
 
 #[derive(Debug, Clone)]
 pub(super) struct KnownZone {
-    pub(super) hosts: Vec<Host>,
+    pub(super) hosts: Vec<ServerHost>,
     /// How many referrals led to this zone.
     pub(super) depth: u8,
     /// The zone above, and its server that referred to this one.
@@ -61,7 +61,7 @@ impl Zones {
     pub(super) fn learn(
         &mut self,
         name: &DnsName,
-        (hosts, ttl): (Vec<Host>, u32),
+        (hosts, ttl): (Vec<ServerHost>, u32),
         (referrer, depth): (Option<Referrer>, u8),
         now: Duration,
     ) {
