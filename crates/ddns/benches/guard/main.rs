@@ -40,7 +40,7 @@ type Take = fn(&Load) -> Result<u64, Missing>;
 
 /// The cache is written once a second while updates are sent, and under valgrind the number of seconds varies. So many updates are
 /// counted without a cache, and a large cache with one update.
-const MEASURES: [(&str, Take); 16] = [
+const MEASURES: [(&str, Take); 15] = [
     ("instructions, 1 changed", |load| load.instructions(1, "cache.json", "ERROR")),
     ("instructions, 1,000 changed", |load| load.instructions(1_000, "cache.json", "ERROR")),
     ("instructions, 1,000 changed, without a cache, logged", |load| load.instructions(1_000, "", "INFO")),
@@ -52,8 +52,6 @@ const MEASURES: [(&str, Take); 16] = [
     ("kB at the peak, 1,000 changed", |load| load.peak(1_000)),
     ("kB at the peak, 10,000 changed", |load| load.peak(10_000)),
     ("kB at the peak, 100,000 changed", |load| load.peak(100_000)),
-    // More, if packaging/hot.ld no longer names what a run calls: packaging/find-hot makes it anew.
-    ("kB of the file in memory (packaging/hot.ld), 1 changed", |load| load.loaded(1)),
     ("kB of a service with 1 domain, at rest", |load| load.at_rest(1)),
     ("kB of a service with 10,000 domains, at rest", |load| load.at_rest(10_000)),
     ("wake-ups of a service in 5 s at rest", |load| Ok(load.wake_ups())),

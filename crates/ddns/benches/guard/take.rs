@@ -65,19 +65,9 @@ impl Load {
         Ok(self.count())
     }
 
-    /// The peak of the program's own memory (kB) in one run that sends all updates.
+    /// The peak of the program's own memory (kB) in one run that sends all updates. Pages of its file do not count, because the system
+    /// decides how many of them are in memory.
     pub(crate) fn peak(&self, count: usize) -> Result<u64, Missing> {
-        self.memory(count).map(|[own, _]| own)
-    }
-
-    /// How much of the program's file (kB) is in memory at the end of such a run. The system decides what it loads around a page that is
-    /// used, so this tells only large differences.
-    pub(crate) fn loaded(&self, count: usize) -> Result<u64, Missing> {
-        self.memory(count).map(|[_, file]| file)
-    }
-
-    /// Both of one run.
-    fn memory(&self, count: usize) -> Result<[u64; 2], Missing> {
         let strace = needed("strace")?;
         self.begin();
         if !self.ready(&strace).arg("/bin/true").status().is_ok_and(|status| status.success()) {
@@ -86,15 +76,15 @@ impl Load {
         loop {
             self.begin();
             self.configure(count, "cache.json", "ERROR");
-            if let Some(memory) = self.sends(count, || self.held(&strace)) {
-                return Ok(memory);
+            if let Some(peak) = self.sends(count, || self.held(&strace)) {
+                return Ok(peak);
             }
         }
     }
 
     /// Holds a run at its end, when the kernel knows its peak, and how much of the file is in memory. `None`: the memory was not read
     /// while the run was held.
-    fn held(&self, strace: &Path) -> Option<[u64; 2]> {
+    fn held(&self, strace: &Path) -> Option<u64> {
         let mut command = self.ready(strace);
         let hold = format!("inject=exit_group:delay_enter={}", HELD.as_micros());
         // With -D the tracer is the child, and the process that is started here becomes the program.
@@ -104,11 +94,11 @@ impl Load {
         loop {
             let now = Instant::now();
             if let [Some(most), Some(file)] = in_status(&run.0, ["VmHWM", "RssFile"]) {
-                last = Some((now, [most.saturating_sub(file), file]));
+                last = Some((now, most.saturating_sub(file)));
             }
             if let Some(status) = run.0.try_wait().expect("its state") {
                 assert!(status.success(), "under strace: {status}");
-                return last.filter(|(at, _)| at.elapsed() < HELD).map(|(_, memory)| memory);
+                return last.filter(|(at, _)| at.elapsed() < HELD).map(|(_, peak)| peak);
             }
             thread::sleep(Duration::from_millis(5));
         }
