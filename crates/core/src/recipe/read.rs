@@ -304,7 +304,8 @@ impl Question {
             return Some("the answer contains a control character (an arrow key, perhaps)".to_owned());
         }
         // Copied together with the token.
-        let word = text.split_once(' ').map(|(word, _)| word).filter(|_| self.secret);
+        let is_token = self.secret && self.name != "password";
+        let word = text.split_once(' ').map(|(word, _)| word).filter(|_| is_token);
         if let Some(word) = word.filter(|word| ["bearer", "token", "basic"].contains(&word.to_lowercase().as_str())) {
             return Some(format!("enter {} alone, without `{word}`", within_sentence(&self.ask)));
         }
@@ -372,6 +373,21 @@ pub(super) mod tests {
         for (label, expected) in cases {
             assert_eq!(super::within_sentence(label), expected);
         }
+    }
+
+    #[test]
+    fn h12_a_token_that_comes_with_its_scheme_is_refused() {
+        let complaint = |recipe: &str, question: &str, text: &str| {
+            let recipe = crate::recipe::named(recipe).expect(recipe);
+            recipe.questions.iter().find(|it| it.name == question).expect(question).complaint(text)
+        };
+        for text in ["Bearer abc", "token abc"] {
+            let why = complaint("cloudflare", "token", text).expect(text);
+            assert!(why.ends_with(" alone, without `Bearer`") || why.ends_with(" alone, without `token`"), "{why}");
+        }
+        assert_eq!(complaint("cloudflare", "token", "abc"), None);
+        // A password may be any words.
+        assert_eq!(complaint("no-ip", "password", "basic instinct"), None);
     }
 
     #[test]
